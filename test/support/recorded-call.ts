@@ -91,7 +91,7 @@ export class RecordedCall implements Call {
   onData(piece: Buffer): void {
     this.check('onData', true);
     if (piece.length === 0) this.breaches.push('an empty piece');
-    this.pieces.push(piece);
+    this.pieces.push(Buffer.from(piece));
     this.on('data', this);
   }
 

@@ -10,7 +10,7 @@ import type { KeptResponse } from '../../idempotency/record.js';
 import { inProgress, MISMATCH } from '../../idempotency/refusals.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import { METRICS } from '../../platform/metrics.js';
-import { endResponse } from '../../proxy/calls/end-response.js';
+import { endResponse } from '../../proxy/calls/streamed-response.js';
 import type { UploadBounds } from '../../proxy/calls/forwarder.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from '../../proxy/calls/request-body.js';
 import { failedProblem } from '../../proxy/targets/unavailable.js';

@@ -31,7 +31,7 @@ export interface Call {
    * is read next: of use until `onEnd` has returned.
    */
   onWhole(body: Buffer): void;
-  /** A piece of a body, which the receiver may keep. */
+  /** A piece of a body. It is overwritten by what is read next: of use until this has returned. */
   onData(piece: Buffer): void;
   /** What has come together with the head has been told, and there is more to come. Not where `onWhole` was called. */
   onPartial(): void;

@@ -80,7 +80,7 @@ describeWays('a connection', (isSecure) => {
     expect([call.outcome, call.text, call.interim]).toEqual(['200', 'hello', [103]]);
   });
 
-  it('hands on what lasts: a large answer is whole when all of it has been read', async () => {
+  it('hands on a large answer whole, piece by piece', async () => {
     const body = Buffer.from(Array.from({ length: 3_000_000 }, (_each, index) => (index * 7919) >> 5));
     await start((socket) =>
       socket.on('data', () => {

@@ -139,7 +139,7 @@ export class Connection implements Sending {
 
   /** Keeps a part of a head until more of it comes. @param seen how far it was looked at before. */
   private hold(buffer: Buffer, at: number, to: number, seen: number): void {
-    this.held = copy(buffer, at, to);
+    this.held = Buffer.from(buffer.subarray(at, to));
     // Whatever is no response would be waited for until the deadline.
     const text = this.held.toString('latin1');
     if (!mayBecomeHead(text, Math.max(0, seen - at - HEAD_END.length))) throw protocolError('status line');
@@ -171,16 +171,16 @@ export class Connection implements Sending {
     } else if (this.head?.framing === Framing.Length) {
       const end = Math.min(bytes, at + this.bytesLeft);
       this.bytesLeft -= end - at;
-      call.onData(copy(buffer, at, end));
+      call.onData(buffer.subarray(at, end));
       if (this.bytesLeft === 0 && this.call === call) this.complete(call, '', end === bytes);
     } else {
-      call.onData(copy(buffer, at, bytes));
+      call.onData(buffer.subarray(at, bytes));
     }
   }
 
   private takeChunks(call: Call, chunked: ChunkedBody, buffer: Buffer, at: number, bytes: number): void {
     const end = chunked.take(buffer, at, bytes, (from, to) => {
-      if (this.call === call) call.onData(copy(buffer, from, to));
+      if (this.call === call) call.onData(buffer.subarray(from, to));
     });
     if (chunked.isDone && this.call === call) this.complete(call, chunked.trailerText, end === bytes);
   }
@@ -240,9 +240,4 @@ export class Connection implements Sending {
     this.isPaused = false;
     this.socket.resume();
   }
-}
-
-/** The buffer is read into again; what is handed on has to last. */
-function copy(buffer: Buffer, from: number, to: number): Buffer {
-  return Buffer.from(buffer.subarray(from, to));
 }

@@ -42,6 +42,19 @@ export interface ClientMessage extends Pick<
   readonly lines?: string;
 }
 
+/** A response whose head has been told, and whose body goes out in pieces. */
+export interface ResponseStream {
+  /**
+   * Writes a piece, which is of no use to it when this has returned. False: the client reads more slowly than it is
+   * written to, and is told of by `onDrain`.
+   */
+  write(piece: Buffer): boolean;
+  /** Sends the head, if it has not left with a piece. */
+  flush(): void;
+  /** All that `Content-Length` says has been written. */
+  end(): void;
+}
+
 export interface ClientResponse {
   /** The client has gone, or the response was cut. */
   readonly isGone: boolean;
@@ -63,6 +76,12 @@ export interface ClientResponse {
    * @param body bytes, which are of no use to it when this has returned; a text is Latin-1, byte for byte.
    */
   writeWhole(status: number, lines: string, body: string | Buffer): void;
+  /**
+   * Begins a response that comes in pieces, where `takesWhole`; not there: it is Node's to write.
+   * @param lines its fields, each with its CRLF: with `Date` and `Content-Length`, without `Connection`.
+   * @param onDrain called when there is room again, after a `write` that was false.
+   */
+  openStream?(status: number, lines: string, onDrain: () => void): ResponseStream;
   /** Writes head and the beginning of a body that is larger than `mostWholeBytes`, and ends the response. */
   writeCut?(status: number, lines: string, body: Buffer): void;
   /** Ends the response with why there is none. */

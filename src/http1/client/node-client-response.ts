@@ -1,5 +1,6 @@
 /** A response that Node's server has the connection of. A small whole one goes past its `writeHead`. */
-import type { ServerResponse } from 'node:http';
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   closeBehind,
   isLastAllowed,
@@ -59,4 +60,17 @@ function connectionLines(response: ServerResponse): string {
   }
   closeBehind(response);
   return CLOSE_LINE;
+}
+
+/** For whoever has not heard yet that the client has gone. */
+export function responseToNobody(socket: Socket): ServerResponse {
+  const response = new ServerResponse({
+    method: 'GET',
+    httpVersionMajor: 1,
+    httpVersionMinor: 1,
+    socket,
+  } as IncomingMessage);
+  response.on('error', () => undefined);
+  response.destroy();
+  return response;
 }

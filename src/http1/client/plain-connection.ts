@@ -3,12 +3,14 @@
  * a fraction of what Node's server costs. With the first one that is not, the connection becomes Node's for good, and
  * what has been read of it goes there first; a request that is under way goes along.
  */
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AwaitedBody } from './awaited-body.js';
-import type { ClientResponse } from './client-response.js';
+import type { ClientResponse, ResponseStream } from './client-response.js';
 import { announceResponse, awaitResponse } from './half-closed.js';
+import { responseToNobody } from './node-client-response.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
+import { PlainStream } from './plain-stream.js';
 import { CLOSE_LINE, wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
 /** Whoever serves the requests of a listener. */
@@ -56,6 +58,9 @@ export class PlainConnection implements ClientResponse {
   private request: PlainRequest | undefined;
   /** Of a request that has not come whole. */
   private awaited: AwaitedBody | undefined;
+  /** What has come behind a request whose response goes out in pieces: it waits for their end. */
+  private unread: Buffer | undefined;
+  private isStreaming = false;
   private status = 0;
   private isLast = false;
   private isNodes = false;
@@ -106,9 +111,16 @@ export class PlainConnection implements ClientResponse {
     // RFC 9112 section 9.6: what is sent behind the last request must not be served.
     if (this.isLast) return true;
     const piece = buffer.subarray(0, bytes);
+    if (this.isStreaming) return this.hold(piece);
     if (this.awaited !== undefined) this.addBody(this.awaited, piece);
     else if (!this.takes(buffer, bytes)) this.handOverWith(Buffer.from(piece));
     return true;
+  }
+
+  private hold(piece: Buffer): boolean {
+    this.unread = this.unread === undefined ? Buffer.from(piece) : Buffer.concat([this.unread, piece]);
+    this.socket.pause();
+    return false;
   }
 
   /** Serves what has been read, or waits for what is missing of it; false: it is Node's. */
@@ -185,6 +197,14 @@ export class PlainConnection implements ClientResponse {
     else this.sent(status, socket.errored);
   }
 
+  openStream(status: number, lines: string, onDrain: () => void): ResponseStream {
+    const { isEncrypted, keepAliveLines } = this.server;
+    const head = wholeHead(status, lines, this.isLast ? CLOSE_LINE : keepAliveLines);
+    this.status = status;
+    this.isStreaming = true;
+    return new PlainStream(this.socket, head, isEncrypted, { onDrain, onSent: () => this.end(status) });
+  }
+
   endConnection(): void {
     this.isLast = true;
   }
@@ -213,12 +233,19 @@ export class PlainConnection implements ClientResponse {
   onClosed(): void {
     this.awaited?.take();
     this.awaited = undefined;
+    this.unread = undefined;
     this.end(0);
   }
 
   private isFull(): boolean {
     const most = this.server.mostRequests;
     return ++this.requests >= most && most > 0;
+  }
+
+  private readOn(unread: Buffer): void {
+    this.unread = undefined;
+    this.socket.resume();
+    if (!this.takes(unread, unread.length)) this.handOverWith(unread);
   }
 
   /** A response that could not be sent ends with its connection. */
@@ -232,8 +259,10 @@ export class PlainConnection implements ClientResponse {
     this.transaction = undefined;
     this.request = undefined;
     this.status = 0;
+    this.isStreaming = false;
     transaction.onEnd(status);
     if (this.isLast) this.socket.destroySoon();
+    else if (this.unread !== undefined) this.readOn(this.unread);
   }
 
   /** @param bytes that have been read, and that nobody has served. */
@@ -252,19 +281,6 @@ export class PlainConnection implements ClientResponse {
     // One that has been answered, and is under way until the client has taken the response, comes to its end here.
     if (request !== undefined && !this.hasBegun) socket.emit('data', request.bytes);
   }
-}
-
-/** For whoever has not heard yet that the client has gone. */
-function responseToNobody(socket: Socket): ServerResponse {
-  const response = new ServerResponse({
-    method: 'GET',
-    httpVersionMajor: 1,
-    httpVersionMinor: 1,
-    socket,
-  } as IncomingMessage);
-  response.on('error', () => undefined);
-  response.destroy();
-  return response;
 }
 
 /** The same functions for all connections: an idle one is held by as little as possible. */

@@ -3,11 +3,30 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WriteDone } from '../../platform/node-internals.js';
 
-/** Of head and body together; what is larger is put together by itself. */
-const JOINED_BYTES = 20 * 1024;
+/** Where a head and what follows it are put together, as long as the system takes them at once. */
+class JoinBuffer {
+  private buffer: Buffer | undefined;
 
-/** What responses are put together in, as long as the system takes them at once. */
-let joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
+  /** @param largestBytes of head and body together. */
+  constructor(readonly largestBytes: number) {}
+
+  /** The two as one, until the next one is put together. */
+  put(head: string, body: Buffer): Buffer {
+    const buffer = (this.buffer ??= Buffer.allocUnsafeSlow(this.largestBytes));
+    const at = buffer.write(head, 0, 'latin1');
+    body.copy(buffer, at);
+    return buffer.subarray(0, at + body.length);
+  }
+
+  /** What was put together last is being sent still, from where it stands. */
+  letGo(): void {
+    this.buffer = undefined;
+  }
+}
+
+const forSmall = new JoinBuffer(20 * 1024);
+/** For pieces as large as a read is, with a head. */
+const forLarge = new JoinBuffer(80 * 1024);
 const statusLines: string[] = [];
 
 /**
@@ -46,14 +65,13 @@ export function writeJoined(socket: Socket, head: string, body: string | Buffer)
     return;
   }
   const bytes = head.length + body.length;
-  if (bytes > JOINED_BYTES) {
+  if (bytes > forLarge.largestBytes) {
     socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]));
     return;
   }
-  body.copy(joined, joined.write(head, 0, 'latin1'));
-  socket.write(joined.subarray(0, bytes));
-  // It is sent from there until the client has taken it.
-  if (socket.writableLength > 0) joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
+  const join = bytes > forSmall.largestBytes ? forLarge : forSmall;
+  socket.write(join.put(head, body));
+  if (socket.writableLength > 0) join.letGo();
 }
 
 /**
@@ -68,10 +86,10 @@ export function writeEncrypted(socket: Socket, head: string, body: string | Buff
   }
   const bytes = head.length + body.length;
   // Behind another write it waits as it is, and is not copied yet.
-  if (bytes > JOINED_BYTES || socket.writableLength > 0) {
+  if (bytes > forLarge.largestBytes || socket.writableLength > 0) {
     socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]), done);
     return;
   }
-  body.copy(joined, joined.write(head, 0, 'latin1'));
-  socket.write(joined.subarray(0, bytes), done);
+  const join = bytes > forSmall.largestBytes ? forLarge : forSmall;
+  socket.write(join.put(head, body), done);
 }

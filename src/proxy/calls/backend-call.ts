@@ -12,7 +12,6 @@ import { failedProblem } from '../targets/unavailable.js';
 import { upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
 import type { Upstream } from '../targets/upstream.js';
 import { CallState, follow } from './call-state.js';
-import { cutResponse } from './end-response.js';
 import { peerError } from './request-body.js';
 
 export abstract class BackendCall implements PendingCall, Expiring, CloseListener {
@@ -242,4 +241,13 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.deadlineIn(timeoutMs);
     if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.responseDueMs);
   }
+}
+
+/**
+ * Cuts a response off so that it cannot look whole: one to HTTP/1.0 ends with its connection, and only a reset tells.
+ */
+function cutResponse({ message, client }: ForwardRequest): void {
+  const { socket } = message;
+  if (message.httpVersion === '1.0' && !('encrypted' in socket)) socket.resetAndDestroy();
+  client.response.destroy();
 }

@@ -18,11 +18,12 @@ export class HeldResponse {
     readonly isAwaited: boolean,
   ) {}
 
-  /** Whether it has become too large to be held. */
-  isLargerThan(bytes: number): boolean {
-    return this.bytes > bytes;
+  /** Whether it has become too large to be held, or does with so many bytes more. */
+  isLargerThan(bytes: number, moreBytes = 0): boolean {
+    return this.bytes + moreBytes > bytes;
   }
 
+  /** @param piece which it keeps as it is. */
   add(piece: Buffer): void {
     this.pieces.push(piece);
     this.bytes += piece.length;

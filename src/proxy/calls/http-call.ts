@@ -3,12 +3,11 @@
  * small body goes out together with its head in one write, which saves a tenth of the cost of a request; everything
  * else streams.
  */
-import type { ServerResponse } from 'node:http';
 import { Framing, type ResponseHead } from '../../http1/backend/response-head.js';
 import type { Call, Sending } from '../../http1/backend/call.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
-import { passableTrailers, takesTrailers } from '../fields/trailers.js';
+import { takesTrailers } from '../fields/trailers.js';
 import { verdictOf } from '../targets/balancer.js';
 import type { Deadlines } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';
@@ -20,12 +19,12 @@ import { noteStream } from '../targets/upstream-metrics.js';
 import type { Upstream } from '../targets/upstream.js';
 import { BackendCall } from './backend-call.js';
 import { CallState } from './call-state.js';
-import { endResponse } from './end-response.js';
 import { ErrorResponse } from './error-response.js';
 import { HeldResponse, LARGEST_HELD_BYTES } from './held-response.js';
 import { MOST_INTERIM_RESPONSES, passInterimResponse } from './interim-responses.js';
 import { bodyOf, hasBody, peerError, RequestBody } from './request-body.js';
 import { responseHead } from './response-head.js';
+import { StreamedResponse } from './streamed-response.js';
 
 /** How long a target that was ejected may take for its first response, when another one could give it. */
 const PROBE_TIMEOUT_MS = 2_000;
@@ -41,6 +40,8 @@ export class HttpCall extends BackendCall implements Call {
   private interimResponses = 0;
   /** While the state is `Held`. */
   protected held: HeldResponse | undefined;
+  /** From `Streaming` on. */
+  private streamed: StreamedResponse | undefined;
   /** From `Failing` on. */
   private errorResponse: ErrorResponse | undefined;
 
@@ -160,11 +161,12 @@ export class HttpCall extends BackendCall implements Call {
     const isStream = framing === Framing.Chunked || framing === Framing.Close;
     const { mostHeldBytes, isAwaited } = this;
     const head = responseHead(this.request, lines, this.endpoint, isStream && !isAwaited);
-    this.held = new HeldResponse(head, isStream, isAwaited || framing === Framing.Length);
-    // One whose length nobody tells may be here as a whole; see `onPartial`.
+    // What is too large, or whose length nobody tells, may be here as a whole all the same; see `onPartial`.
+    const isShort = framing === Framing.Length && contentLength <= mostHeldBytes;
+    this.held = new HeldResponse(head, isStream, isAwaited || isShort);
     const mayTrail = isStream && takesTrailers(this.request.message);
     const isOpen = mayTrail || framing === Framing.Close;
-    if ((isOpen && !isAwaited) || contentLength > mostHeldBytes) this.stream();
+    if (isOpen && !isAwaited) this.stream();
   }
 
   onWhole(body: Buffer): void {
@@ -175,23 +177,25 @@ export class HttpCall extends BackendCall implements Call {
   onData(piece: Buffer): void {
     // Whoever waits for the end of an error, or of the whole, waits no longer than this from its head on.
     if (this.errorResponse !== undefined) {
-      this.errorResponse.add(piece);
+      this.errorResponse.add(Buffer.from(piece));
       if (this.errorResponse.isTooLarge) this.respondWith(this.errorResponse);
       return;
     }
     const { held } = this;
     if (!this.isWholeOnly) this.deadlineIn(this.upstream.config.timeouts.idle);
-    if (held === undefined) {
-      this.write(piece);
+    if (held?.isLargerThan(this.mostHeldBytes, piece.length) === false || this.isWholeOnly) {
+      held?.add(Buffer.from(piece));
+      if (this.isWholeOnly) this.stream();
       return;
     }
-    held.add(piece);
-    if (held.isLargerThan(this.mostHeldBytes)) this.stream();
+    this.stream();
+    this.write(piece);
   }
 
   /** One whose end may be far is not held any longer. */
   onPartial(): void {
     if (this.held?.isAwaited === false) this.stream();
+    this.streamed?.flush();
   }
 
   onEnd(trailerText: string): void {
@@ -211,10 +215,11 @@ export class HttpCall extends BackendCall implements Call {
       return;
     }
     // Before the call counts as over: whatever this throws comes back as `onError`.
-    if (held !== undefined) this.writeHead(held.wholeLines);
-    if (trailerText !== '') this.addTrailers(trailerText);
+    if (held !== undefined) this.openStream(held.wholeLines, false);
+    const { streamed } = this;
+    if (trailerText !== '') streamed?.addTrailers(trailerText);
     this.end('answered');
-    endResponse(this.response, body);
+    streamed?.end(body);
   }
 
   /** The connection has failed it. What we have ended ourselves has failed already. */
@@ -241,8 +246,7 @@ export class HttpCall extends BackendCall implements Call {
       return;
     }
     noteStream(this.request.client, this.startedMs);
-    this.writeHead(held.lines);
-    this.response.flushHeaders();
+    this.openStream(held.lines, !held.isChunked);
     for (const piece of held.takePieces()) this.write(piece);
   }
 
@@ -254,36 +258,27 @@ export class HttpCall extends BackendCall implements Call {
     this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
   }
 
-  private writeHead(lines: string): void {
+  private openStream(lines: string, isSized: boolean): void {
     this.held = undefined;
-    this.response.writeHead(this.status, fieldsOfLines(lines));
+    this.streamed = new StreamedResponse(this.request, { status: this.status, lines, isSized }, () => this.onDrain());
     this.enter(CallState.Streaming);
   }
 
   private write(piece: Buffer): void {
+    const { streamed } = this;
+    if (streamed === undefined) return;
     this.request.client.bytesOut += piece.length;
-    if (!this.response.write(piece) && this.state === CallState.Streaming) this.stall();
-  }
-
-  private addTrailers(text: string): void {
-    const passed = passableTrailers(text);
-    if (passed !== undefined && takesTrailers(this.request.message)) this.response.addTrailers(passed);
-  }
-
-  private get response(): ServerResponse {
-    return this.request.client.response.nodeResponse;
-  }
-
-  /** The client reads more slowly than the backend writes: stop reading until its connection has room again. */
-  private stall(): void {
+    if (streamed.write(piece) || this.state !== CallState.Streaming) return;
+    // The client reads more slowly than the backend writes: stop reading until its connection has room again.
     this.enter(CallState.Stalled);
     this.sending?.pause(this);
-    this.response.once('drain', () => {
-      if (this.state !== CallState.Stalled) return;
-      this.enter(CallState.Streaming);
-      this.deadlineIn(this.upstream.config.timeouts.idle);
-      this.sending?.resume(this);
-    });
+  }
+
+  private onDrain(): void {
+    if (this.state !== CallState.Stalled) return;
+    this.enter(CallState.Streaming);
+    this.deadlineIn(this.upstream.config.timeouts.idle);
+    this.sending?.resume(this);
   }
 
   private respondWith(response: ErrorResponse): void {
