@@ -145,6 +145,28 @@ describeWithOpenssl('the public listener over HTTP/2', () => {
     }
   });
 
+  it('serves requests without a body alike, whatever they say of it', async () => {
+    const heads: OutgoingHttpHeaders[] = [
+      {},
+      { ':method': 'DELETE' },
+      { ':method': 'DELETE', 'idempotency-key': 'once-over-http2' },
+      { 'content-length': '0' },
+      { te: 'trailers' },
+      { cookie: ['a=1', 'b=2'] },
+      { ':authority': 'other.example', host: 'other.example' },
+    ];
+    const on = session();
+    for (const head of heads) {
+      const got = await whole(ask(on, '/customers/one', head).end());
+      expect([head, got.status, got.body.toString()]).toEqual([head, 200, '{"data":[]}']);
+      const { method, headers } = backend.requests.at(-1)!;
+      expect(method).toBe(head[':method'] ?? 'GET');
+      expect(headers['x-forwarded-host']).toBe(head[':authority'] ?? new URL(trailgate.gatewayUrl).host);
+      expect(headers['cookie']).toBe(head['cookie'] === undefined ? undefined : 'a=1; b=2');
+      expect(headers['transfer-encoding']).toBeUndefined();
+    }
+  });
+
   it('serves a hundred requests at once on one connection', async () => {
     const one = session();
     const answers = await Promise.all(Array.from({ length: 100 }, () => whole(ask(one, '/customers').end())));

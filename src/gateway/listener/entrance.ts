@@ -15,6 +15,7 @@ import type { Cors } from '../request/cors.js';
 import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange } from '../request/exchange.js';
 import { framingProblem, isHttp2 } from '../request/framing.js';
+import type { StreamRequest } from '../request/http2-message.js';
 import { isClosing, makeResponseLast } from '../request/last-response.js';
 import { respondToOptions, forwardsProblem, isOfServer, methodsAtLastHop, SERVER_METHODS } from '../request/options.js';
 import type { Draining } from './draining.js';
@@ -60,6 +61,11 @@ export class Entrance {
   /** Receives a plain request, likewise. */
   receivePlain(request: PlainRequest, connection: PlainConnection): Exchange | undefined {
     return this.admit(this.arrivals.beginPlain(request, connection), framingProblem(request));
+  }
+
+  /** Receives a request of HTTP/2 that is its stream, likewise. */
+  receiveStream(request: StreamRequest): Exchange | undefined {
+    return this.admit(this.arrivals.beginStream(request), framingProblem(request));
   }
 
   /**

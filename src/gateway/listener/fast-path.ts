@@ -13,6 +13,8 @@ import type { PlainRequestHandler } from '../../http1/client/plain-listener.js';
 import type { PlainRequest } from '../../http1/client/plain-request.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
 import type { Exchange } from '../request/exchange.js';
+import type { RouteMatch } from '../../proxy/routing/operation-table.js';
+import type { StreamRequest } from '../request/http2-message.js';
 import type { Entrance } from './entrance.js';
 import { mustWait } from './queued-responses.js';
 
@@ -53,30 +55,42 @@ export class FastPath implements PlainRequestHandler {
 
   /** Serves a plain request for the API, or for the door; false: it is left untouched. */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
-    const { routes, entrance, walk, keyedWalk } = this.parts;
+    const { routes, entrance } = this.parts;
     const { method, url } = request;
-    const query = url.indexOf('?');
-    const path = query === -1 ? url : url.slice(0, query);
+    const path = pathOf(url);
     const match = routes.match(method, path);
     if (match.kind === 'not_ours') return this.serveAtDoor(path, request, connection);
     const exchange = entrance.receivePlain(request, connection);
-    if (exchange === undefined) return true;
-    exchange.match = match;
-    if (request.headers['idempotency-key'] === undefined) walk.begin(exchange);
-    else keyedWalk.begin(exchange);
+    if (exchange !== undefined) this.lead(exchange, match);
+    return true;
+  };
+
+  /** Serves a request of HTTP/2 for the API that is its stream; false: it is left untouched. */
+  readonly serveStream = (request: StreamRequest): boolean => {
+    const { routes, entrance } = this.parts;
+    const match = routes.match(request.method, pathOf(request.url));
+    if (match.kind === 'not_ours') return false;
+    const exchange = entrance.receiveStream(request);
+    if (exchange !== undefined) this.lead(exchange, match);
     return true;
   };
 
   /** Leads a request that Node has read to the steps; false: it is for Fastify's router. */
   private takes(exchange: Exchange): boolean {
-    const { routes, walk, keyedWalk } = this.parts;
+    const { routes } = this.parts;
     if (exchange.message.httpVersion === '1.0') return this.passesDoor(exchange);
     const match = routes.match(exchange.method, exchange.path);
     if (match.kind === 'not_ours') return this.passesDoor(exchange);
-    exchange.match = match;
-    if (exchange.message.headers['idempotency-key'] === undefined) walk.begin(exchange);
-    else keyedWalk.begin(exchange);
+    this.lead(exchange, match);
     return true;
+  }
+
+  /** Leads a request for the API to the steps. */
+  private lead(exchange: Exchange, match: RouteMatch): void {
+    const { walk, keyedWalk } = this.parts;
+    exchange.match = match;
+    if (exchange.idempotencyField === undefined) walk.begin(exchange);
+    else keyedWalk.begin(exchange);
   }
 
   /** Serves a plain request at the door; false: it is left untouched. */
@@ -95,4 +109,10 @@ export class FastPath implements PlainRequestHandler {
     door.serve(exchange);
     return true;
   }
+}
+
+/** The path of a target in origin form, without the query. */
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
 }

@@ -168,7 +168,7 @@ function serveTls(
   fastPath: FastPath,
 ): void {
   const sessions = new Http2Sessions(KEEP_ALIVE_TIMEOUT_MS, () => connections.longestIdleMs);
-  speakHttp2(server, sessions, (nodes) => plainTlsListener(server, nodes, fastPath));
+  speakHttp2(server, sessions, fastPath.serveStream, (nodes) => plainTlsListener(server, nodes, fastPath));
   const stopFollowing = certificate.follow(server);
   fastify.addHook('preClose', (done) => {
     stopFollowing();

@@ -11,7 +11,8 @@ import { discardRest } from '../../proxy/calls/discard-body.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';
 import { isHttp2, originForm } from './framing.js';
-import { Http2Response, type StreamResponse } from './http2-response.js';
+import type { StreamRequest } from './http2-message.js';
+import { Http2Response, StreamResponse, type GatewayHttp2Response } from './http2-response.js';
 import type { RequestEnd } from './request-end.js';
 
 export class Arrivals implements ExchangeOwner {
@@ -57,6 +58,16 @@ export class Arrivals implements ExchangeOwner {
     return exchange;
   }
 
+  /** The exchange of a request of HTTP/2 that is its stream, likewise. */
+  beginStream(request: StreamRequest): Exchange {
+    const response = new StreamResponse(request);
+    const { url } = request;
+    const exchange = new Exchange(request, response, url, this.addressOf(request), this.schemeOf(request), this);
+    if (exchange.scheme === 'https') exchange.secureLines = this.secureLines;
+    response.begin(exchange);
+    return exchange;
+  }
+
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void {
     const { body } = exchange.message;
     exchange.message = message;
@@ -65,7 +76,7 @@ export class Arrivals implements ExchangeOwner {
       exchange.message.body = body;
       message.resume();
     }
-    exchange.response = new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS);
+    exchange.response = clientResponse(message, response);
     watchEnd(exchange, response);
   }
 
@@ -97,7 +108,7 @@ export class Arrivals implements ExchangeOwner {
 }
 
 function clientResponse(message: IncomingMessage, response: ServerResponse): ClientResponse {
-  if (isHttp2(message)) return new Http2Response(response as unknown as StreamResponse);
+  if (isHttp2(message)) return new Http2Response(response as unknown as GatewayHttp2Response);
   return new NodeClientResponse(message, response, KEEP_ALIVE_TIMEOUT_MS);
 }
 
