@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { newVerifier, OAuthWorld, REDIRECT } from '../support/oauth-world.js';
+import { newVerifier, REDIRECT } from '../support/oauth-steps.js';
+import { OAuthWorld } from '../support/oauth-world.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 
 describeWithChromium('where an application asks to be let in', () => {

@@ -1,6 +1,7 @@
 /** What an attacker does to the authorization server comes to nothing, step by step. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Browser, newVerifier, OAuthWorld, REDIRECT, stranger } from '../support/oauth-world.js';
+import { Browser, newVerifier, REDIRECT, stranger } from '../support/oauth-steps.js';
+import { OAuthWorld } from '../support/oauth-world.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 

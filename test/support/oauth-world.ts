@@ -1,15 +1,9 @@
-/**
- * A program with an authorization server, a browser that goes to it, and a person in the panel who decides. What an
- * OAuth client does is written out here step by step, so that each step can be done wrong.
- */
-import { createHash, randomBytes } from 'node:crypto';
+/** A program with an authorization server, a browser that goes to it, and a person in the panel who decides. */
 import { startBackend, json, type Backend } from './backend.js';
+import { DAY_MS, OAuthSteps } from './oauth-steps.js';
 import { freePort } from './processes.js';
 import { startTrailgate, type RunningTrailgate } from './program.js';
 import type { Json } from './program-config.js';
-
-export const REDIRECT = 'http://127.0.0.1:4711/callback';
-const DAY_MS = 86_400_000;
 
 const tool = (operationId: string, scope: string) => ({
   operationId,
@@ -28,54 +22,16 @@ const OPENAPI = {
   },
 };
 
-/** Tokens as the token endpoint gives them. */
-export interface Tokens {
-  readonly access_token: string;
-  readonly refresh_token: string;
-  readonly scope: string;
-  readonly expires_in: number;
-}
-
-/** Form is what goes to the token endpoint, or into the query of an authorization request. */
-export type Form = Readonly<Record<string, string | undefined>>;
-
-let addresses = 0;
-
-/** Headers of somebody who has not asked before: the throttle of networks is for a test of its own. */
-export const stranger = (): Record<string, string> => {
-  addresses += 1;
-  return { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}` };
-};
-
-/** Cookies of one browser. */
-export class Browser {
-  private readonly cookies = new Map<string, string>();
-
-  async open(url: string | URL): Promise<Response> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { redirect: 'manual', headers: { cookie, ...stranger() } });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      this.cookies.set(name, value);
-    }
-    return response;
-  }
-}
-
-/** A pair of PKCE. */
-export function newVerifier(): { readonly verifier: string; readonly challenge: string } {
-  const verifier = randomBytes(32).toString('base64url');
-  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
-}
-
 /** OAuthWorld is all of it. */
-export class OAuthWorld {
+export class OAuthWorld extends OAuthSteps {
   private constructor(
     readonly trailgate: RunningTrailgate,
     readonly backend: Backend,
     /** The origin of the authorization server. */
     readonly issuer: string,
-  ) {}
+  ) {
+    super();
+  }
 
   static async start(oauth: Json = {}, config: Json = {}): Promise<OAuthWorld> {
     const port = await freePort();
@@ -94,10 +50,6 @@ export class OAuthWorld {
     return new OAuthWorld(trailgate, backend, issuer);
   }
 
-  get mcpUrl(): string {
-    return `${this.issuer}/mcp`;
-  }
-
   async stop(): Promise<void> {
     await this.trailgate.stop();
     await this.backend.stop();
@@ -107,101 +59,12 @@ export class OAuthWorld {
     return (await this.trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' })).id;
   }
 
-  /** Registers a client. */
-  async register(metadata: object = {}): Promise<{ status: number; body: Record<string, unknown> }> {
-    const response = await fetch(`${this.issuer}/register`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...stranger() },
-      body: JSON.stringify({ client_name: 'Test assistant', redirect_uris: [REDIRECT], ...metadata }),
-    });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-  }
-
-  /** Where a client sends the browser. What is undefined is left out. */
-  authorizeUrl(clientId: string, challenge: string, more: Form = {}): URL {
-    const url = new URL('/authorize', this.issuer);
-    const form = {
-      response_type: 'code',
-      client_id: clientId,
-      redirect_uri: REDIRECT,
-      code_challenge: challenge,
-      code_challenge_method: 'S256',
-      state: 'state',
-      scope: 'customers:read',
-      resource: this.mcpUrl,
-      ...more,
-    };
-    for (const [name, value] of Object.entries(form)) if (value !== undefined) url.searchParams.set(name, value);
-    return url;
-  }
-
-  /** Opens it: the id of the request that the panel is asked with, or the response where it comes to nothing. */
-  async ask(browser: Browser, url: URL): Promise<string | Response> {
-    const response = await browser.open(url);
-    const [, id] = /\/oauth\/([\w-]+)$/.exec(response.headers.get('location') ?? '') ?? [];
-    return id ?? response;
-  }
-
   /** Says yes, as an operator. @returns where the browser goes on. */
   async approve(id: string, accountId: string, change: object = {}): Promise<string> {
     const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
     const body = { account_id: accountId, scopes: ['customers:read'], expires_at: expiresAt, ...change };
     const path = `/authorization-requests/${id}/approval`;
     return (await this.trailgate.admin.call<{ redirect_url: string }>('POST', path, body)).redirect_url;
-  }
-
-  /** From the browser's way back to the client: the code, or what there is instead. */
-  async comeBack(browser: Browser, url: string): Promise<URLSearchParams | Response> {
-    const response = await browser.open(url);
-    const location = response.headers.get('location');
-    return location?.startsWith(REDIRECT) === true ? new URL(location).searchParams : response;
-  }
-
-  /** Asks the token endpoint. */
-  async token(form: Form): Promise<{ status: number; body: Tokens & { error?: string; error_description?: string } }> {
-    const body = new URLSearchParams();
-    for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
-    const response = await fetch(`${this.issuer}/token`, { method: 'POST', headers: stranger(), body });
-    return { status: response.status, body: (await response.json()) as Tokens };
-  }
-
-  /** A client that is let in, from the beginning to its first tokens. */
-  async letIn(
-    accountId: string,
-    change: object = {},
-    asked: Form = {},
-  ): Promise<Tokens & { readonly clientId: string }> {
-    const { clientId, code, verifier } = await this.code(accountId, change, asked);
-    const { status, body } = await this.token(this.exchange(clientId, code, verifier));
-    if (status !== 200) throw new Error(`no tokens: ${JSON.stringify(body)}`);
-    return { ...body, clientId };
-  }
-
-  /** As far as the code. */
-  async code(accountId: string, change: object = {}, asked: Form = {}) {
-    const clientId = String((await this.register()).body['client_id']);
-    const { verifier, challenge } = newVerifier();
-    const browser = new Browser();
-    const id = await this.ask(browser, this.authorizeUrl(clientId, challenge, asked));
-    if (typeof id !== 'string') throw new Error(`not asked: ${id.status} ${await id.text()}`);
-    const back = await this.comeBack(browser, await this.approve(id, accountId, change));
-    if (!(back instanceof URLSearchParams)) throw new Error(`no code: ${back.status} ${await back.text()}`);
-    return { clientId, code: back.get('code') ?? '', verifier, id };
-  }
-
-  exchange(clientId: string, code: string, verifier: string | undefined): Form {
-    return {
-      grant_type: 'authorization_code',
-      client_id: clientId,
-      code,
-      code_verifier: verifier,
-      redirect_uri: REDIRECT,
-      resource: this.mcpUrl,
-    };
-  }
-
-  refresh(clientId: string, refreshToken: string): Form {
-    return { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken, resource: this.mcpUrl };
   }
 
   /** Lists the tools with a token, as a client of the versions before. */

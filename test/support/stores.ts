@@ -74,8 +74,7 @@ export class TestClock {
   }
 }
 
-export function storesOn(database: DatabaseHandle, signal = new WorkSignal()) {
-  const clock = new TestClock();
+export function storesOn(database: DatabaseHandle, signal = new WorkSignal(), clock = new TestClock()) {
   const bus = new RecordingBus();
   const catalogue = new Catalogue(() => TEST_CONFIG);
   const deps = { database, clock, bus, catalogue, signal };

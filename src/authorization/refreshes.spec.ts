@@ -1,0 +1,51 @@
+/** What becomes of a refresh token that is shown more than once, or for less, with a real database. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { OAuthDoor } from '../../test/support/oauth-door.js';
+
+let door: OAuthDoor;
+let accountId: string;
+beforeAll(async () => {
+  door = await OAuthDoor.start();
+});
+beforeEach(async () => {
+  accountId = await door.newAccount();
+});
+afterAll(() => door?.stop());
+
+const REFUSED = { status: 400, body: { error: 'invalid_grant' } };
+const statusOf = async () => (await door.keysOf(accountId)).map(({ status }) => status);
+
+describe('a refresh token', () => {
+  it('that is shown five times at once gives one pair of tokens, and ends nothing', async () => {
+    const { clientId, refresh_token: refresh } = await door.letIn(accountId);
+    const all = await Promise.all(Array.from({ length: 5 }, () => door.token(door.refresh(clientId, refresh))));
+    const given = all.filter(({ status }) => status === 200);
+    expect(given).toHaveLength(1);
+    const refused = all.filter(({ status }) => status !== 200).map(({ body }) => body.error);
+    expect(refused).toEqual(Array.from({ length: 4 }, () => 'invalid_grant'));
+    expect(await statusOf()).toEqual(['active']);
+    expect(await door.keys.findToken(given[0]?.body.access_token ?? '')).toBeDefined();
+    expect((await door.token(door.refresh(clientId, given[0]?.body.refresh_token ?? ''))).status).toBe(200);
+  });
+
+  it('that is shown again within ten seconds gives and ends nothing, and after them ends everything', async () => {
+    const { clientId, refresh_token: refresh } = await door.letIn(accountId);
+    const next = await door.token(door.refresh(clientId, refresh));
+    expect(next.status).toBe(200);
+    door.clock.advance(9_999);
+    expect(await door.token(door.refresh(clientId, refresh))).toMatchObject(REFUSED);
+    expect(await statusOf()).toEqual(['active']);
+    door.clock.advance(1);
+    expect(await door.token(door.refresh(clientId, refresh))).toMatchObject(REFUSED);
+    expect(await statusOf()).toEqual(['revoked']);
+    expect(await door.keys.findToken(next.body.access_token)).toBeUndefined();
+    expect(await door.token(door.refresh(clientId, next.body.refresh_token))).toMatchObject(REFUSED);
+  });
+});
+
+it('a code that is used twice ends everything at once', async () => {
+  const { clientId, code, verifier } = await door.code(accountId);
+  expect((await door.token(door.exchange(clientId, code, verifier))).status).toBe(200);
+  expect(await door.token(door.exchange(clientId, code, verifier))).toMatchObject(REFUSED);
+  expect(await statusOf()).toEqual(['revoked']);
+});

@@ -1,0 +1,128 @@
+/**
+ * The authorization server in this process, on a real database that can be taken away and with a clock that can be
+ * turned: what comes of a client's requests, without a program.
+ */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ApiKey } from '../../src/accounts/api-key-rows.js';
+import type { ClientDocuments } from '../../src/authorization/client-documents.js';
+import { McpTokenDoor } from '../../src/authorization/mcp-door.js';
+import { OAuthServer } from '../../src/authorization/oauth-server.js';
+import { openProvider } from '../../src/authorization/provider.js';
+import { Registration } from '../../src/authorization/registration.js';
+import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { trustsOf } from '../../src/keys/clients/client-address.js';
+import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
+import { AuthorizationRequests, resumeUrlAt } from '../../src/oauth/authorization-requests.js';
+import { ClientKeys } from '../../src/oauth/client-keys.js';
+import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
+import type { Logger } from '../../src/platform/log.js';
+import { testDatabase } from './database.js';
+import { DAY_MS, OAuthSteps } from './oauth-steps.js';
+import { OPERATOR, storesOn, TestClock } from './stores.js';
+
+const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
+
+/** OAuthDoor is all of it. */
+export class OAuthDoor extends OAuthSteps {
+  /** Whether every statement to the database fails. */
+  isAway = false;
+  /** What was logged, by event. */
+  readonly logged: string[] = [];
+  readonly clock = new TestClock(Date.now());
+  readonly stores: ReturnType<typeof storesOn>;
+  readonly objects: OAuthObjects;
+  readonly keys: ClientKeys;
+  readonly requests: AuthorizationRequests;
+
+  private constructor(
+    private readonly handle: DatabaseHandle,
+    private readonly server: Server,
+    readonly issuer: string,
+  ) {
+    super();
+    const { clock } = this;
+    const db = handle.db.withPlugin({
+      transformQuery: ({ node }) => {
+        if (this.isAway) throw new DatabaseUnavailable('it is away');
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    this.stores = storesOn({ ...handle, db }, new WorkSignal(), clock);
+    const { keys: store, bus } = this.stores;
+    this.objects = new OAuthObjects(db, clock);
+    this.keys = new ClientKeys({ db, clock, bus, keys: store });
+    const resumeUrl = (id: string): string => resumeUrlAt(issuer, id);
+    const { objects, keys } = this;
+    this.requests = new AuthorizationRequests({ objects, keys, clock, resumeUrl, longestMs: () => 90 * DAY_MS });
+  }
+
+  static async start(documents?: ClientDocuments): Promise<OAuthDoor> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
+    const door = new OAuthDoor(await testDatabase('sqlite'), server, issuer);
+    await door.open(documents);
+    return door;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await this.handle.close();
+  }
+
+  async newAccount(): Promise<string> {
+    const input = { name: 'Isar Rafting', plan: 'starter', time_zone: 'UTC', billing_day: 1 };
+    return (await this.stores.accounts.create(input, OPERATOR)).id;
+  }
+
+  override approve(id: string, accountId: string, change: object = {}): Promise<string> {
+    const expiresAt = new Date(this.clock.now() + DAY_MS).toISOString();
+    return this.requests.approve(id, { accountId, scopes: ['customers:read'], expiresAt, ...change }, null, OPERATOR);
+  }
+
+  /** The keys of an account. */
+  async keysOf(accountId: string): Promise<readonly ApiKey[]> {
+    const account = await this.stores.accounts.get(accountId);
+    return (await this.stores.keys.list(account, { limit: 100, sort: 'created', order: 'asc' })).data;
+  }
+
+  private async open(documents: ClientDocuments | undefined): Promise<void> {
+    const { issuer, objects, keys, requests, clock } = this;
+    const note = ({ event }: { readonly event: string }): void => void this.logged.push(event);
+    const log = { error: note, warn: note, info: note } as unknown as Logger;
+    const scopes = (): readonly string[] => SCOPES;
+    const windows = new ProcessThrottleWindows(clock);
+    const serve = await openProvider({
+      issuer,
+      resource: this.mcpUrl,
+      tokenLifetimeMs: 3_600_000,
+      objects,
+      keys,
+      clock,
+      requests,
+      documents: documents ?? ({ fetch: () => Promise.reject(new Error('no documents')) } as never),
+      scopes,
+      panelUrl: (id) => `http://panel.test/oauth/${id}`,
+      mayFetch: (address) => OAuthServer.mayFetch(windows, address),
+      resumeUrl: (id) => resumeUrlAt(issuer, id),
+      log,
+    });
+    const { handle } = new OAuthServer({
+      metadata: { issuer, name: () => 'Test', scopes, hasRegistration: true },
+      serve,
+      registration: new Registration(objects, clock),
+      door: new McpTokenDoor(issuer),
+      toGateway: (_message, response) => void response.writeHead(204).end(),
+      windows,
+      trusts: trustsOf(['127.0.0.1', '::1']),
+      log,
+    });
+    this.server.on('request', handle);
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * What an OAuth client and the browser that it sends do, written out step by step, so that each step can be done wrong:
+ * with a program (`oauth-world.ts`), or with the authorization server in this process (`oauth-door.ts`).
+ */
+import { createHash, randomBytes } from 'node:crypto';
+
+export const REDIRECT = 'http://127.0.0.1:4711/callback';
+export const DAY_MS = 86_400_000;
+
+/** Tokens as the token endpoint gives them. */
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly scope: string;
+  readonly expires_in: number;
+}
+
+/** Form is what goes to the token endpoint, or into the query of an authorization request. */
+export type Form = Readonly<Record<string, string | undefined>>;
+
+let addresses = 0;
+
+/** Headers of somebody who has not asked before: the throttle of networks is for a test of its own. */
+export const stranger = (): Record<string, string> => {
+  addresses += 1;
+  return { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}` };
+};
+
+/** Cookies of one browser. */
+export class Browser {
+  private readonly cookies = new Map<string, string>();
+
+  async open(url: string | URL): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, { redirect: 'manual', headers: { cookie, ...stranger() } });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      this.cookies.set(name, value);
+    }
+    return response;
+  }
+}
+
+/** A pair of PKCE. */
+export function newVerifier(): { readonly verifier: string; readonly challenge: string } {
+  const verifier = randomBytes(32).toString('base64url');
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
+}
+
+/** OAuthSteps are those of one authorization server. */
+export abstract class OAuthSteps {
+  /** Its origin. */
+  abstract readonly issuer: string;
+
+  /** Says yes, as an operator. @returns where the browser goes on. */
+  abstract approve(id: string, accountId: string, change?: object): Promise<string>;
+
+  get mcpUrl(): string {
+    return `${this.issuer}/mcp`;
+  }
+
+  /** Registers a client. */
+  async register(metadata: object = {}): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await fetch(`${this.issuer}/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...stranger() },
+      body: JSON.stringify({ client_name: 'Test assistant', redirect_uris: [REDIRECT], ...metadata }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** Where a client sends the browser. What is undefined is left out. */
+  authorizeUrl(clientId: string, challenge: string, more: Form = {}): URL {
+    const url = new URL('/authorize', this.issuer);
+    const form = {
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: REDIRECT,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+      state: 'state',
+      scope: 'customers:read',
+      resource: this.mcpUrl,
+      ...more,
+    };
+    for (const [name, value] of Object.entries(form)) if (value !== undefined) url.searchParams.set(name, value);
+    return url;
+  }
+
+  /** Opens it: the id of the request that the panel is asked with, or the response where it comes to nothing. */
+  async ask(browser: Browser, url: URL): Promise<string | Response> {
+    const response = await browser.open(url);
+    const [, id] = /\/oauth\/([\w-]+)$/.exec(response.headers.get('location') ?? '') ?? [];
+    return id ?? response;
+  }
+
+  /** From the browser's way back to the client: the code, or what there is instead. */
+  async comeBack(browser: Browser, url: string): Promise<URLSearchParams | Response> {
+    const response = await browser.open(url);
+    const location = response.headers.get('location');
+    return location?.startsWith(REDIRECT) === true ? new URL(location).searchParams : response;
+  }
+
+  /** Asks the token endpoint. */
+  async token(form: Form): Promise<{ status: number; body: Tokens & { error?: string; error_description?: string } }> {
+    const body = new URLSearchParams();
+    for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
+    const response = await fetch(`${this.issuer}/token`, { method: 'POST', headers: stranger(), body });
+    return { status: response.status, body: (await response.json()) as Tokens };
+  }
+
+  /** A client that is let in, from the beginning to its first tokens. */
+  async letIn(
+    accountId: string,
+    change: object = {},
+    asked: Form = {},
+  ): Promise<Tokens & { readonly clientId: string }> {
+    const { clientId, code, verifier } = await this.code(accountId, change, asked);
+    const { status, body } = await this.token(this.exchange(clientId, code, verifier));
+    if (status !== 200) throw new Error(`no tokens: ${JSON.stringify(body)}`);
+    return { ...body, clientId };
+  }
+
+  /** As far as the code. */
+  async code(accountId: string, change: object = {}, asked: Form = {}) {
+    const clientId = String((await this.register()).body['client_id']);
+    const { verifier, challenge } = newVerifier();
+    const browser = new Browser();
+    const id = await this.ask(browser, this.authorizeUrl(clientId, challenge, asked));
+    if (typeof id !== 'string') throw new Error(`not asked: ${id.status} ${await id.text()}`);
+    const back = await this.comeBack(browser, await this.approve(id, accountId, change));
+    if (!(back instanceof URLSearchParams)) throw new Error(`no code: ${back.status} ${await back.text()}`);
+    return { clientId, code: back.get('code') ?? '', verifier, id };
+  }
+
+  exchange(clientId: string, code: string, verifier: string | undefined): Form {
+    return {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      code,
+      code_verifier: verifier,
+      redirect_uri: REDIRECT,
+      resource: this.mcpUrl,
+    };
+  }
+
+  refresh(clientId: string, refreshToken: string): Form {
+    return { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken, resource: this.mcpUrl };
+  }
+}
