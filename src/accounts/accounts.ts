@@ -42,6 +42,8 @@ export interface StoreDependencies {
   readonly catalogue: Catalogue;
   /** Told of webhook endpoints that hear of changes. */
   readonly signal?: WorkSignal;
+  /** The longest that an OAuth client may be let in for, ms; without it nobody is. */
+  readonly longestAccessMs?: () => number;
 }
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */

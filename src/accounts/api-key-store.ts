@@ -26,6 +26,7 @@ import {
 } from './api-key-rows.js';
 import { checkVersion, type ExpectedVersions } from './versions.js';
 import { ChangeEvents } from './change-events.js';
+import { checkLetInKey } from './let-in-keys.js';
 import type { AuditAction } from './audit-actions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 
@@ -106,7 +107,10 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return readImpact(this.deps, key, account);
   }
 
-  /** Changes what is named and leaves the rest. Rejects with `conflict` for a revoked key. */
+  /**
+   * Changes what is named and leaves the rest. Rejects with `conflict` for a revoked key, with `validation_failed` for
+   * an OAuth client's that would be more than a person has let it in for.
+   */
   async update(
     id: string,
     changes: UpdateApiKey,
@@ -132,6 +136,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       // A repeated change has nothing to be in the way of.
       if (difference === null) return before;
       await this.checkVersion(trx, before, expected);
+      await checkLetInKey(trx, before, after, this.deps.longestAccessMs?.() ?? 0);
       await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
       await this.record(trx, context, after, 'api_key.updated', difference);
       return after;

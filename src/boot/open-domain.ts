@@ -4,6 +4,7 @@
  */
 import { dirname } from 'node:path';
 import { systemClock } from '../platform/clock.js';
+import { longestAccessMs } from '../config/model/mcp-schema.js';
 import type { RunningConfig } from '../config/running-config.js';
 import type { Config } from '../config/model/schema.js';
 import { redactUrl } from '../config/summary.js';
@@ -108,7 +109,14 @@ export async function openDomain(
   await warnOfUnknownPlans(database, file.plans, log);
   const secretBox = roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null;
   const catalogue = new Catalogue(() => running.current);
-  const storeDeps = { database, clock: systemClock, bus: keys.bus, catalogue, signal: workSignal };
+  const storeDeps = {
+    database,
+    clock: systemClock,
+    bus: keys.bus,
+    catalogue,
+    signal: workSignal,
+    longestAccessMs: () => longestAccessMs(running.current.file.mcp),
+  };
   const accounts = new AccountStore(storeDeps);
   const refusals = showRefusals(quotas.recorder.refusals, () => running.current.file.metrics.topAccounts);
   const usage = new UsageReader(file.plans, quotas.limiter, new UsageRows(database.db), systemClock);

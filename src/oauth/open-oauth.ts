@@ -1,5 +1,6 @@
 /** What the authorization server and the panel have in common, put together. */
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
+import { longestAccessMs } from '../config/model/mcp-schema.js';
 import type { RunningConfig } from '../config/running-config.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { InvalidationBus } from '../keys/api-key.js';
@@ -7,8 +8,6 @@ import type { Clock } from '../platform/clock.js';
 import { AuthorizationRequests, resumeUrlAt } from './authorization-requests.js';
 import { ClientKeys } from './client-keys.js';
 import { OAuthObjects } from './oauth-objects.js';
-
-const DAY_MS = 86_400_000;
 
 /** OAuthDomain is what it stands on. */
 export interface OAuthDomain {
@@ -37,7 +36,7 @@ export function openOAuth(domain: OAuthDomain, clock: Clock): OAuthParts {
     keys,
     clock,
     resumeUrl: (id) => resumeUrlAt(config.current.file.mcp.oauth?.publicUrl ?? '', id),
-    longestMs: () => (config.current.file.mcp.oauth?.longestAccess ?? 0) * DAY_MS,
+    longestMs: () => longestAccessMs(config.current.file.mcp),
   });
   return { objects, keys, requests };
 }

@@ -77,7 +77,8 @@ export class TestClock {
 export function storesOn(database: DatabaseHandle, signal = new WorkSignal(), clock = new TestClock()) {
   const bus = new RecordingBus();
   const catalogue = new Catalogue(() => TEST_CONFIG);
-  const deps = { database, clock, bus, catalogue, signal };
+  const longestAccessMs = (): number => 90 * 86_400_000;
+  const deps = { database, clock, bus, catalogue, signal, longestAccessMs };
   return {
     ...deps,
     accounts: new AccountStore(deps),

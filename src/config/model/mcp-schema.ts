@@ -83,6 +83,11 @@ const oauth = z
 /** Checked settings of the authorization server. */
 export type OAuthConfig = NonNullable<z.output<typeof oauth>>;
 
+/** The longest that a person may let a client in for, ms; 0 where nobody can be let in. */
+export function longestAccessMs({ oauth: settings }: Pick<McpConfig, 'oauth'>): number {
+  return (settings?.longestAccess ?? 0) * DAY_MS;
+}
+
 /** Checks `mcp`. */
 export const mcp = z
   .strictObject({

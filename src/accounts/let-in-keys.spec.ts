@@ -1,0 +1,87 @@
+/** A key that an OAuth client was let in by can be made less, and no more than a person has said, on both databases. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testDatabase } from '../../test/support/database.js';
+import { OPERATOR, storesOn } from '../../test/support/stores.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { CreateApiKey } from './api-key-fields.js';
+
+const DAY_MS = 86_400_000;
+
+describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
+  let database: DatabaseHandle;
+  let stores: ReturnType<typeof storesOn>;
+  let accountId: string;
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+  });
+  afterAll(() => database?.close());
+  beforeEach(async () => {
+    stores = storesOn(database);
+    const account = { name: 'Isar Rafting', plan: 'starter', time_zone: 'UTC', billing_day: 1 };
+    ({ id: accountId } = await stores.accounts.create(account, OPERATOR));
+  });
+
+  const after = (days: number): string => new Date(stores.clock.now() + days * DAY_MS).toISOString();
+  const input = (): CreateApiKey => ({
+    name: 'Assistant',
+    scopes: ['customers:read', 'tours:read'],
+    environment: 'live',
+    expires_at: after(30),
+    allowed_ips: [],
+    limits: null,
+  });
+  const letIn = () =>
+    stores.keys.createForClient(accountId, input(), { id: 'client', name: 'Client', memberId: null }, OPERATOR);
+  const refusalOf = async (change: Promise<unknown>) =>
+    change.then(
+      () => [],
+      (error: { code: string; options: { errors: { pointer: string }[] } }) => [
+        error.code,
+        ...error.options.errors.map(({ pointer }) => pointer),
+      ],
+    );
+
+  it('its end is at most as late as it could have been when the client was let in', async () => {
+    const { id } = await letIn();
+    const to = (expires_at: string | null) => refusalOf(stores.keys.update(id, { expires_at }, OPERATOR));
+    expect(await to(null)).toEqual(['validation_failed', '#/expires_at']);
+    expect(await to('2099-01-01T00:00:00Z')).toEqual(['validation_failed', '#/expires_at']);
+    expect(await to(after(90))).toEqual([]);
+    expect(await to(after(91))).toEqual(['validation_failed', '#/expires_at']);
+    expect(await to(after(1))).toEqual([]);
+    stores.clock.advance(DAY_MS / 2);
+    // Counted from the day on which the client was let in, and not from today.
+    expect(await to(after(90))).toEqual(['validation_failed', '#/expires_at']);
+    expect(await to(after(89))).toEqual([]);
+  });
+
+  it('its scopes are among those that were granted, in whatever order they are taken and given back', async () => {
+    const { id } = await letIn();
+    const to = (scopes: string[]) => refusalOf(stores.keys.update(id, { scopes }, OPERATOR));
+    expect(await to(['customers:read', 'customers:write'])).toEqual(['validation_failed', '#/scopes/1']);
+    expect(await to(['tours:read'])).toEqual([]);
+    expect(await to(['customers:write'])).toEqual(['validation_failed', '#/scopes/0']);
+    expect(await to(['tours:read', 'customers:read'])).toEqual([]);
+    expect((await stores.keys.get(id)).scopes).toEqual(['tours:read', 'customers:read']);
+  });
+
+  it('its name, addresses and limits change as those of any key', async () => {
+    const { id } = await letIn();
+    const change = {
+      name: 'Other',
+      allowed_ips: ['203.0.113.9'],
+      limits: { minute: 5 },
+      expires_at: input().expires_at,
+    };
+    expect(await stores.keys.update(id, change, OPERATOR)).toMatchObject({ name: 'Other', version: 2 });
+  });
+
+  it('a key with a secret of its own has what its owner says', async () => {
+    const { key } = await stores.keys.create(accountId, input(), OPERATOR);
+    const change = { scopes: ['customers:write'], expires_at: null };
+    expect(await stores.keys.update(key.id, change, OPERATOR)).toMatchObject({
+      scopes: change.scopes,
+      expiresAt: null,
+    });
+  });
+});
