@@ -22,9 +22,17 @@ declare module 'oidc-provider' {
     readonly query: Readonly<Record<string, unknown>>;
     readonly oidc: {
       readonly client?: Client;
+      readonly params: Readonly<Record<string, string | undefined>>;
+      /** Those that the request names. */
+      readonly requestParamScopes: ReadonlySet<string>;
+      readonly entities: { readonly Grant: Grant; readonly RefreshToken: { readonly scopes: ReadonlySet<string> } };
       readonly result?: { readonly consent?: { readonly grantId?: string; readonly ticketHash?: string } };
       readonly provider: Provider;
     };
+  }
+
+  export interface Grant {
+    getResourceScopeFiltered(resource: string, scopes: ReadonlySet<string>): string;
   }
 
   export interface Token {
@@ -46,6 +54,7 @@ declare module 'oidc-provider' {
   export const errors: {
     readonly AccessDenied: new (detail: string) => Error;
     readonly InvalidGrant: new (detail: string) => Error;
+    readonly InvalidScope: new (description: string) => Error;
     readonly InvalidTarget: new () => Error;
   };
 

@@ -94,7 +94,10 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
     findAccount: (_ctx: Context, id: string) =>
       id === SUBJECT ? { accountId: id, claims: async () => ({ sub: id }) } : undefined,
     issueRefreshToken: async () => true,
-    rotateRefreshToken: () => true,
+    rotateRefreshToken: (ctx: Context) => {
+      if (asksForLess(ctx, resource)) throw new errors.InvalidScope('a token has every scope that was granted');
+      return true;
+    },
     expiresWithSession: async () => false,
     revokeGrantPolicy: () => true,
     clientBasedCORS: () => true,
@@ -166,6 +169,16 @@ function addRequest(
     redirectHost: placeOf(params['redirect_uri'] ?? ''),
     scopes: scopes().filter((scope) => asked.has(scope)),
   });
+}
+
+/**
+ * Whether a refresh names scopes, and not all that its key has now: a token has them all, so that one with fewer would
+ * be told something else than is true.
+ */
+function asksForLess({ oidc: { params, requestParamScopes, entities } }: Context, resource: string): boolean {
+  if ((params['scope'] ?? '') === '') return false;
+  const granted = entities.Grant.getResourceScopeFiltered(resource, entities.RefreshToken.scopes);
+  return granted.split(' ').some((scope) => scope !== '' && !requestParamScopes.has(scope));
 }
 
 /** A client takes back what is its own. */

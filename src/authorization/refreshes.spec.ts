@@ -1,6 +1,7 @@
 /** What becomes of a refresh token that is shown more than once, or for less, with a real database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { OPERATOR } from '../../test/support/stores.js';
 
 let door: OAuthDoor;
 let accountId: string;
@@ -40,6 +41,32 @@ describe('a refresh token', () => {
     expect(await statusOf()).toEqual(['revoked']);
     expect(await door.keys.findToken(next.body.access_token)).toBeUndefined();
     expect(await door.token(door.refresh(clientId, next.body.refresh_token))).toMatchObject(REFUSED);
+  });
+});
+
+describe('a refresh that names scopes', () => {
+  const scopes = { scopes: ['customers:read', 'tours:read'] };
+  const asked = { scope: 'customers:read tours:read' };
+
+  it('gives a token where it names all that were granted, and is refused and used up by nothing else', async () => {
+    const { clientId, scope, refresh_token: refresh } = await door.letIn(accountId, scopes, asked);
+    expect(scope).toBe('customers:read tours:read');
+    for (const other of ['customers:read', 'tours:read', 'customers:read tours:read customers:write']) {
+      const refused = await door.token({ ...door.refresh(clientId, refresh), scope: other });
+      expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_scope' } });
+    }
+    const given = await door.token({ ...door.refresh(clientId, refresh), scope: 'tours:read customers:read' });
+    expect(given).toMatchObject({ status: 200, body: { scope: 'customers:read tours:read' } });
+  });
+
+  it('names those that the key has now, or those that it had', async () => {
+    const { clientId, refresh_token: refresh } = await door.letIn(accountId, scopes, asked);
+    const [key] = await door.keysOf(accountId);
+    await door.stores.keys.update(key?.id ?? '', { scopes: ['tours:read'] }, OPERATOR);
+    const first = await door.token({ ...door.refresh(clientId, refresh), ...asked });
+    expect(first).toMatchObject({ status: 200, body: { scope: 'tours:read' } });
+    const next = await door.token({ ...door.refresh(clientId, first.body.refresh_token), scope: 'tours:read' });
+    expect(next).toMatchObject({ status: 200, body: { scope: 'tours:read' } });
   });
 });
 
