@@ -1,0 +1,73 @@
+/** Where a client may have its code sent: what is registered is what can be asked for, and nothing else is either. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { Browser, newVerifier } from '../../test/support/oauth-steps.js';
+
+let door: OAuthDoor;
+beforeAll(async () => {
+  door = await OAuthDoor.start();
+});
+afterAll(() => door?.stop());
+
+/** Registers, and asks with the first of the addresses: whether each was taken. */
+async function taken(uris: readonly string[], askedFor = uris[0]): Promise<readonly boolean[]> {
+  const { status, body } = await door.register({ redirect_uris: uris });
+  if (status !== 201) return [false];
+  const url = door.authorizeUrl(String(body['client_id']), newVerifier().challenge, { redirect_uri: askedFor });
+  return [true, typeof (await door.ask(new Browser(), url)) === 'string'];
+}
+
+it.each([
+  ['https://app.example.com/callback'],
+  ['https://app.example.com:8443/callback?of=mine'],
+  ['http://127.0.0.1/callback'],
+  ['http://127.0.0.1:4711/callback'],
+  ['http://localhost:4711/callback'],
+  ['http://[::1]:4711/callback'],
+  ['com.example.app:/callback'],
+  ['com.example.app://oauth/callback'],
+  ['cursor://anysphere.cursor-mcp/oauth/callback'],
+  ['vscode://vscode.mcp/oauth/callback'],
+  ['vscode-insiders://vscode.mcp/oauth/callback'],
+  ['claude://oauth/callback'],
+  ['https://localhost:4711/callback'],
+])('%s can be registered and asked for', async (uri) => {
+  expect(await taken([uri])).toEqual([true, true]);
+});
+
+it('a client has addresses of every kind, as Cursor and VS Code do, and any port of its own machine', async () => {
+  const uris = [
+    'http://localhost:8787/callback',
+    'https://www.example.com/agents/oauth/callback',
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+  ];
+  for (const uri of uris) expect([uri, ...(await taken(uris, uri))]).toEqual([uri, true, true]);
+  expect(await taken(uris, 'http://localhost:50123/callback')).toEqual([true, true]);
+  expect(await taken(uris, 'http://localhost:50123/other')).toEqual([true, false]);
+  expect(await taken(uris, 'https://www.example.com:444/agents/oauth/callback')).toEqual([true, false]);
+});
+
+it.each([
+  ['intent://x#Intent;end'],
+  ['intent://x'],
+  ['filesystem:https://a.example.com/b'],
+  ['jar:https://a.example.com!/b'],
+  ['mailto:a@example.com'],
+  ['ms-msdt:/id'],
+  ['search-ms:query'],
+  ['tel:1'],
+  ['JavaScript:alert(1)'],
+  ['data:text/html,x'],
+  ['http://x.localhost/callback'],
+  ['http://127.0.0.2/callback'],
+  ['http://app.example.com/callback'],
+  ['https://user:word@app.example.com/callback'],
+  ['.example:/callback'],
+  ['com.:/callback'],
+])('%s is not registered', async (uri) => {
+  expect(await taken([uri])).toEqual([false]);
+});
+
+it('HTTPS of the own machine beside a scheme of an application, which could not be asked for, is not', async () => {
+  expect(await taken(['com.example.app:/callback', 'https://localhost/callback'])).toEqual([false]);
+});
