@@ -71,6 +71,8 @@ export class OAuthServer {
       return;
     }
     this.serve(message, response, path).catch((error: unknown) => {
+      // Whoever breaks off what they send has nobody to be told, and anybody may do it.
+      if (message.destroyed && !message.complete) return;
       this.parts.log.error({ event: 'authorization_failed', err: error }, 'The authorization server failed');
       send(response, 503, { error: 'temporarily_unavailable' });
     });

@@ -40,7 +40,7 @@ export class OAuthDoor extends OAuthSteps {
 
   private constructor(
     private readonly handle: DatabaseHandle,
-    private readonly server: Server,
+    readonly server: Server,
     readonly issuer: string,
   ) {
     super();
