@@ -5,6 +5,7 @@
  * be let in by whoever follows it.
  */
 import { randomBytes } from 'node:crypto';
+import type { ApiKey } from '../accounts/api-key-rows.js';
 import type { ChangeContext } from '../accounts/audit-log.js';
 import { hashSecret } from '../keys/api-key-format.js';
 import type { Clock } from '../platform/clock.js';
@@ -97,9 +98,10 @@ export class AuthorizationRequests {
    * @returns where the browser goes on.
    */
   async approve(id: string, approval: Approval, memberId: string | null, context: ChangeContext): Promise<string> {
-    const { keys, objects } = this.parts;
     const { clientId, clientName, scopes } = await this.get(id);
     const expiresAt = this.checked(approval, scopes);
+    // Without it there is nowhere to go on to: before a key is made.
+    const interaction = await this.interaction(id);
     await this.take(id);
     const input = {
       name: clientName,
@@ -110,21 +112,34 @@ export class AuthorizationRequests {
       limits: null,
     };
     const client = { id: clientId, name: clientName, memberId };
-    const key = await keys.create(approval.accountId, input, client, context);
-    await objects.keepUntil(CLIENT, clientId, expiresAt + CLIENT_KEPT_MS);
-    const ticket = randomBytes(TICKET_BYTES).toString('base64url');
-    await this.conclude(id, {
-      login: { accountId: SUBJECT, remember: false },
-      consent: { grantId: key.id, ticketHash: hashSecret(ticket) },
-    });
-    return `${this.parts.resumeUrl(id)}?${TICKET}=${ticket}`;
+    const { keys, objects } = this.parts;
+    let key: ApiKey | undefined;
+    try {
+      key = await keys.create(approval.accountId, input, client, context);
+      await objects.keepUntil(CLIENT, clientId, expiresAt + CLIENT_KEPT_MS);
+      const ticket = randomBytes(TICKET_BYTES).toString('base64url');
+      await this.conclude(id, interaction, {
+        login: { accountId: SUBJECT, remember: false },
+        consent: { grantId: key.id, ticketHash: hashSecret(ticket) },
+      });
+      return `${this.parts.resumeUrl(id)}?${TICKET}=${ticket}`;
+    } catch (error) {
+      await this.undo(id, key, context);
+      throw error;
+    }
   }
 
   /** Turns the client away. @returns where the browser goes on. */
   async deny(id: string): Promise<string> {
     await this.get(id);
+    const interaction = await this.interaction(id);
     await this.take(id);
-    await this.conclude(id, { error: 'access_denied', error_description: 'The request was declined.' });
+    try {
+      await this.conclude(id, interaction, { error: 'access_denied', error_description: 'The request was declined.' });
+    } catch (error) {
+      await this.undo(id);
+      throw error;
+    }
     return this.parts.resumeUrl(id);
   }
 
@@ -149,11 +164,24 @@ export class AuthorizationRequests {
     if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
   }
 
-  private async conclude(id: string, result: StoredPayload): Promise<void> {
-    const { objects } = this.parts;
-    const interaction = await objects.find(INTERACTION, id);
-    if (interaction === undefined) throw notFound();
-    await objects.change(INTERACTION, id, { ...interaction.payload, result });
+  /**
+   * So that a person can try again where the database was away in between, and no key is left that nobody uses. What
+   * cannot be undone stays; the error that led here is the one that is told.
+   */
+  private async undo(id: string, key?: ApiKey, context?: ChangeContext): Promise<void> {
+    const { objects, keys } = this.parts;
+    if (key !== undefined && context !== undefined) await keys.revoke(key.id, context).catch(() => undefined);
+    await objects.release(REQUEST, id).catch(() => undefined);
+  }
+
+  private async interaction(id: string): Promise<StoredPayload> {
+    const found = await this.parts.objects.find(INTERACTION, id);
+    if (found === undefined) throw notFound();
+    return found.payload;
+  }
+
+  private async conclude(id: string, interaction: StoredPayload, result: StoredPayload): Promise<void> {
+    if (!(await this.parts.objects.change(INTERACTION, id, { ...interaction, result }))) throw notFound();
   }
 }
 

@@ -86,6 +86,16 @@ export class OAuthObjects {
     return numUpdatedRows > 0n;
   }
 
+  /** Takes back that an object was used, where what it was used for came to nothing. */
+  async release(kind: string, id: string): Promise<void> {
+    await this.db
+      .updateTable('oauth_object')
+      .set({ consumed_at: null })
+      .where('kind', '=', kind)
+      .where('hash', '=', hashOf(id))
+      .execute();
+  }
+
   /** Forgets one. */
   async forget(kind: string, id: string): Promise<void> {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', '=', hashOf(id)).execute();

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { RootOperationNode } from 'kysely';
 import type { ApiKey } from '../../src/accounts/api-key-rows.js';
 import type { ClientDocuments } from '../../src/authorization/client-documents.js';
 import { McpTokenDoor } from '../../src/authorization/mcp-door.js';
@@ -28,8 +29,8 @@ const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
 
 /** OAuthDoor is all of it. */
 export class OAuthDoor extends OAuthSteps {
-  /** Whether every statement to the database fails. */
-  isAway = false;
+  /** Which statements fail, as if the database were away. */
+  failing: (statement: RootOperationNode) => boolean = () => false;
   /** What was logged, by event. */
   readonly logged: string[] = [];
   readonly clock = new TestClock(Date.now());
@@ -47,7 +48,7 @@ export class OAuthDoor extends OAuthSteps {
     const { clock } = this;
     const db = handle.db.withPlugin({
       transformQuery: ({ node }) => {
-        if (this.isAway) throw new DatabaseUnavailable('it is away');
+        if (this.failing(node)) throw new DatabaseUnavailable('it is away');
         return node;
       },
       transformResult: async ({ result }) => result,
