@@ -8,6 +8,7 @@
  * - `mcp-door.ts`: requests to `/mcp` go on to the gateway, as those with a key do.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DatabaseUnavailable } from '../database/database-errors.js';
 import { clientAddress, type Trusts } from '../keys/clients/client-address.js';
 import { clientNetwork } from '../keys/client-network.js';
 import type { ThrottleWindows } from '../limits/throttle-windows.js';
@@ -73,7 +74,9 @@ export class OAuthServer {
     this.serve(message, response, path).catch((error: unknown) => {
       // Whoever breaks off what they send has nobody to be told, and anybody may do it.
       if (message.destroyed && !message.complete) return;
-      this.parts.log.error({ event: 'authorization_failed', err: error }, 'The authorization server failed');
+      if (!(error instanceof DatabaseUnavailable))
+        this.parts.log.error({ event: 'authorization_failed', err: error }, 'The authorization server failed');
+      if (!response.headersSent) response.setHeader('retry-after', '2');
       send(response, 503, { error: 'temporarily_unavailable' });
     });
   };

@@ -17,7 +17,9 @@ declare module 'oidc-provider' {
   export interface Context {
     ip: string;
     type: string;
+    status: number;
     body: unknown;
+    set(field: string, value: string): void;
     readonly req: IncomingMessage;
     readonly query: Readonly<Record<string, unknown>>;
     readonly oidc: {
@@ -63,6 +65,7 @@ declare module 'oidc-provider' {
     proxy: boolean;
     readonly AccessToken: { readonly prototype: Token };
     readonly Grant: { find(id: string): Promise<object | undefined> };
+    use(middleware: (ctx: Context, next: () => Promise<void>) => Promise<void>): this;
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
     on(event: string, listener: (...values: unknown[]) => void): this;
   }

@@ -5,6 +5,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Context, Interaction, Token } from 'oidc-provider';
+import { DatabaseUnavailable } from '../database/database-errors.js';
 import { createAccessToken, hashSecret } from '../keys/api-key-format.js';
 import { REQUEST_LIFETIME_MS, SUBJECT, TICKET, type AuthorizationRequests } from '../oauth/authorization-requests.js';
 import type { ClientKeys } from '../oauth/client-keys.js';
@@ -21,6 +22,9 @@ const SESSION_SECONDS = 600;
 const CODE_SECONDS = 60;
 /** A refresh token that is not used so long is over; its key is not, and the person is asked again. */
 const REFRESH_TOKEN_SECONDS = 30 * 86_400;
+/** As the admin API says where the database is away. */
+const RETRY_SECONDS = '2';
+const UNAVAILABLE = 'The database cannot be reached right now. Try again in a moment.';
 const DOCUMENT_CACHE_SECONDS = { min: 60, max: 3_600 };
 
 /** ProviderParts are what it stands on. */
@@ -144,7 +148,18 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
     chooseFormat.call(this);
     return createAccessToken();
   };
-  provider.on('server_error', (_ctx, error) => {
+  // Where it could not even say so: sessions are written behind the last of its own handlers.
+  provider.use(async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      showUnavailable(ctx);
+    }
+  });
+  provider.on('server_error', (ctx, error) => {
+    // Said once for all by whoever looks after the database.
+    if (error instanceof DatabaseUnavailable) return showUnavailable(ctx as Context);
     parts.log.error(
       { event: 'authorization_failed', err: error },
       'The authorization server could not serve a request',
@@ -202,8 +217,21 @@ function cookiesOf(issuer: string): object {
   return { keys: [randomBytes(32).toString('base64url')], long: each, short: each };
 }
 
+/** Whatever a client has keeps working: it shall try again, and not throw it away. */
+function showUnavailable(ctx: Context): void {
+  ctx.status = 503;
+  ctx.set('Retry-After', RETRY_SECONDS);
+  ctx.body = { error: 'temporarily_unavailable', error_description: UNAVAILABLE };
+}
+
 /** For people: what cannot be told the client, since nobody knows whether it is one. */
-function showError(ctx: Context, out: Readonly<Record<string, unknown>>): void {
+function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: unknown): void {
+  if (cause instanceof DatabaseUnavailable) {
+    showUnavailable(ctx);
+    ctx.type = 'text/plain';
+    ctx.body = `${UNAVAILABLE}\n`;
+    return;
+  }
   const { error, error_description: detail } = out;
   ctx.type = 'text/plain';
   ctx.body =

@@ -1,0 +1,69 @@
+/** While the database is away clients are told to try again, and lose nothing that they have. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { Browser, newVerifier, stranger } from '../../test/support/oauth-steps.js';
+
+let door: OAuthDoor;
+let accountId: string;
+beforeAll(async () => {
+  door = await OAuthDoor.start();
+  accountId = await door.newAccount();
+});
+afterEach(() => void (door.failing = () => false));
+afterAll(() => door?.stop());
+
+const post = (path: string, body: URLSearchParams | string) =>
+  fetch(`${door.issuer}${path}`, { method: 'POST', headers: stranger(), body });
+
+it('every endpoint says 503 and when to come back, and the log nothing', async () => {
+  const { clientId, refresh_token: refresh } = await door.letIn(accountId);
+  const form = new URLSearchParams(door.refresh(clientId, refresh) as Record<string, string>);
+  door.failing = () => true;
+  const responses = await Promise.all([
+    post('/token', form),
+    post('/revoke', new URLSearchParams({ client_id: clientId, token: refresh })),
+    post('/register', JSON.stringify({ redirect_uris: ['https://app.example.com/callback'] })),
+    new Browser().open(door.authorizeUrl(clientId, newVerifier().challenge)),
+    new Browser().open(`${door.issuer}/authorize/unknown`),
+  ]);
+  expect(responses.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
+    [503, '2'],
+    [503, '2'],
+    [503, '2'],
+    [503, '2'],
+    // Without its cookie nobody is looked for.
+    [400, null],
+  ]);
+  expect(await responses[0]?.json()).toMatchObject({ error: 'temporarily_unavailable' });
+  expect(door.logged).toEqual([]);
+  door.failing = () => false;
+  expect((await door.token(door.refresh(clientId, refresh))).status).toBe(200);
+});
+
+describe('where it goes away on the way', () => {
+  const failAtInsertOf = (kind: string): void => {
+    door.failing = (statement) => statement.kind === 'InsertQueryNode' && JSON.stringify(statement).includes(kind);
+  };
+  let browser: Browser;
+  let url: URL;
+  beforeEach(async () => {
+    browser = new Browser();
+    url = door.authorizeUrl(String((await door.register()).body['client_id']), newVerifier().challenge);
+  });
+  const told = async (response: Response) => [
+    response.status,
+    response.headers.get('retry-after'),
+    (await response.text()).includes('Try again in a moment'),
+  ];
+
+  it('to the panel, a person is told', async () => {
+    failAtInsertOf('"Interaction"');
+    expect(await told(await browser.open(url))).toEqual([503, '2', true]);
+  });
+
+  it('back, also behind the last handler of the library', async () => {
+    const back = await door.approve(String(await door.ask(browser, url)), accountId);
+    failAtInsertOf('"Session"');
+    expect(await told(await browser.open(back))).toEqual([503, '2', true]);
+  });
+});
