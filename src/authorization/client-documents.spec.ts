@@ -6,8 +6,11 @@ import { createServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasOpenssl, makeCertificate } from '../../test/support/certificates.js';
+import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { Browser, DAY_MS, newVerifier } from '../../test/support/oauth-steps.js';
+import { REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.js';
 import { outboundRules } from '../outbound/destination.js';
 import { ClientDocuments } from './client-documents.js';
 
@@ -21,11 +24,17 @@ const REDIRECTS = ['https://app.example.com/callback'];
     for (const server of servers) server.close();
   });
 
-  const documents = new ClientDocuments({
+  const local = {
     rules: outboundRules({ allowHttp: false, allowPrivateNetworks: ['127.0.0.1/32'] }),
     resolve: () => Promise.resolve(['127.0.0.1']),
     tls: { ca: cert },
+  };
+  let door: OAuthDoor;
+  let documents: ClientDocuments;
+  beforeAll(async () => {
+    door = await OAuthDoor.start((objects, clock) => (documents = new ClientDocuments(objects, clock, local)));
   });
+  afterAll(() => door?.stop());
 
   async function serve(listener: RequestListener): Promise<string> {
     const server = createServer({ cert, key }, listener);
@@ -80,6 +89,78 @@ const REDIRECTS = ['https://app.example.com/callback'];
     await expect(fetchOf(more)).rejects.toBeInstanceOf(Error);
   });
 
+  describe('of a client that is let in', () => {
+    let response: RequestListener;
+    let url: string;
+    let said: object;
+    beforeEach(async () => {
+      url = await serve((message, reply) => response(message, reply));
+      said = { client_id: url, client_name: 'Trip planner', redirect_uris: REDIRECTS };
+      response = (_message, reply) => reply.end(JSON.stringify(said));
+    });
+    const ask = async (): Promise<string> => {
+      const { challenge } = newVerifier();
+      const asked = door.authorizeUrl(url, challenge, { redirect_uri: REDIRECTS[0] });
+      return String(await door.ask(new Browser(), asked));
+    };
+    const letIn = async () => door.approve(await ask(), await door.newAccount());
+    const taken = async () => (await documents.fetch(url)).json();
+
+    it.each<[string, RequestListener]>([
+      ['is broken off', (message) => message.socket.destroy()],
+      ['is 503', (_message, reply) => reply.writeHead(503).end()],
+      ['is 429', (_message, reply) => reply.writeHead(429).end()],
+    ])('is what it was last while the response %s, and what it is then', async (_name, away) => {
+      await letIn();
+      const up = response;
+      response = away;
+      const kept = await documents.fetch(url);
+      expect(kept.headers.get('cache-control')).toBe('max-age=60');
+      expect(await kept.json()).toMatchObject({ client_id: url, redirect_uris: REDIRECTS, application_type: 'web' });
+      said = { ...said, redirect_uris: ['https://app.example.com/other'] };
+      response = up;
+      expect(await taken()).toMatchObject({ redirect_uris: ['https://app.example.com/other'] });
+      response = away;
+      expect(await taken()).toMatchObject({ redirect_uris: ['https://app.example.com/other'] });
+    });
+
+    it.each<[string, RequestListener]>([
+      ['gone', (_message, reply) => reply.writeHead(404).end()],
+      ["another client's", (_message, reply) => reply.end('{"client_id":"https://other.example.com/"}')],
+    ])('is believed where it is %s', async (_name, changed) => {
+      await letIn();
+      response = changed;
+      const outcome = await documents.fetch(url).then(
+        ({ status }) => status,
+        () => 'refused',
+      );
+      expect([404, 'refused']).toContain(outcome);
+    });
+
+    it('is kept as long as a key may be, and where nobody lets the client in as long as its request', async () => {
+      const isKept = async (): Promise<boolean> =>
+        taken().then(
+          () => true,
+          () => false,
+        );
+      await taken();
+      response = (message) => message.socket.destroy();
+      expect(await isKept()).toBe(false);
+      response = (_message, reply) => reply.end(JSON.stringify(said));
+      await ask();
+      response = (message) => message.socket.destroy();
+      expect(await isKept()).toBe(true);
+      door.clock.advance(REQUEST_LIFETIME_MS);
+      expect(await isKept()).toBe(false);
+      // Its document is known to the library still.
+      await letIn();
+      door.clock.advance(90 * DAY_MS);
+      expect(await isKept()).toBe(true);
+      door.clock.advance(DAY_MS);
+      expect(await isKept()).toBe(false);
+    });
+  });
+
   it('that is elsewhere is not followed', async () => {
     let asked = 0;
     const target = await serve((_request, response) => {
@@ -100,6 +181,6 @@ const REDIRECTS = ['https://app.example.com/callback'];
 
   it('on this machine is never fetched unless a test says so', async () => {
     const url = await serve((_request, response) => response.end('{}'));
-    await expect(new ClientDocuments().fetch(url)).rejects.toBeInstanceOf(Error);
+    await expect(new ClientDocuments(door.objects, door.clock).fetch(url)).rejects.toBeInstanceOf(Error);
   });
 });

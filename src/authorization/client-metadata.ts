@@ -3,6 +3,7 @@
  * checked is held to what it is needed for: a name to be shown, and where a code may be sent.
  */
 import { z } from 'zod';
+import type { StoredPayload } from '../oauth/oauth-objects.js';
 
 const MOST_REDIRECTS = 10;
 /** What the library takes for this machine, and with any port (RFC 8252 section 7.3). */
@@ -52,7 +53,10 @@ export const clientMetadata = z.object({
 export type ClientMetadata = z.output<typeof clientMetadata>;
 
 /** What the authorization server knows a client by: public, with a code and refresh tokens. */
-export function clientProperties(clientId: string, { redirect_uris: uris, client_name: name }: ClientMetadata): object {
+export function clientProperties(
+  clientId: string,
+  { redirect_uris: uris, client_name: name }: ClientMetadata,
+): StoredPayload {
   return {
     client_id: clientId,
     client_name: shownName(name) ?? hostOf(clientId) ?? 'MCP client',

@@ -65,7 +65,7 @@ export async function startOAuthServer(
     objects,
     keys,
     requests,
-    documents: new ClientDocuments(),
+    documents: new ClientDocuments(objects, clock),
     scopes,
     clock,
     panelUrl: (id) => `${adminUrlOf(config.current.file.admin)}/oauth/${id}`,

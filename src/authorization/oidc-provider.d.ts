@@ -10,6 +10,7 @@ declare module 'oidc-provider' {
   export interface Client {
     readonly clientId: string;
     readonly clientName?: string;
+    readonly redirectUris: readonly string[];
     readonly clientIdMetadataDocument?: boolean;
     grantTypeAllowed(type: string): boolean;
   }

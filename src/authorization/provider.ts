@@ -38,7 +38,7 @@ export interface ProviderParts {
   readonly keys: ClientKeys;
   readonly clock: Clock;
   readonly requests: AuthorizationRequests;
-  readonly documents: ClientDocuments;
+  readonly documents: Pick<ClientDocuments, 'fetch' | 'keep'>;
   /** Every scope that an operation asks for. */
   readonly scopes: () => readonly string[];
   /** Where the panel asks a person, given a request's id. */
@@ -169,18 +169,19 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
 }
 
 /** Puts down what the person is asked. */
-function addRequest(
-  { requests, scopes }: ProviderParts,
+async function addRequest(
+  { requests, documents, scopes }: ProviderParts,
   client: Client | undefined,
   { uid, params }: Interaction,
 ): Promise<void> {
   if (client === undefined) throw new Error('a request of no client');
-  const { clientId, clientName = clientId, clientIdMetadataDocument } = client;
+  const { clientId, clientName = clientId, clientIdMetadataDocument: hasDocument = false } = client;
+  if (hasDocument) await documents.keep(client);
   const asked = new Set((params['scope'] ?? '').split(' '));
-  return requests.add(uid, {
+  await requests.add(uid, {
     clientId,
     clientName,
-    clientHost: clientIdMetadataDocument === true ? new URL(clientId).host : null,
+    clientHost: hasDocument ? new URL(clientId).host : null,
     redirectHost: placeOf(params['redirect_uri'] ?? ''),
     scopes: scopes().filter((scope) => asked.has(scope)),
   });

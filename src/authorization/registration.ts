@@ -41,7 +41,7 @@ export class Registration {
     }
     // Whatever way it wants to show who it is: there is none but PKCE, and the response says so (section 3.2.1).
     const properties = clientProperties(id, parsed.data);
-    await this.objects.put(CLIENT, id, { ...properties }, now + UNUSED_LIFETIME_MS);
+    await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS);
     return { status: 201, body: { ...properties, client_id_issued_at: Math.floor(now / 1_000) } };
   }
 }

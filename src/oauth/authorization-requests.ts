@@ -16,6 +16,8 @@ import type { OAuthObjects, StoredPayload } from './oauth-objects.js';
 /** Kinds of objects that both sides know. */
 export const INTERACTION = 'Interaction';
 export const CLIENT = 'Client';
+/** The document of a client that is let in, as it was last seen: for when its host is away. */
+export const DOCUMENT = 'Document';
 const REQUEST = 'Request';
 
 /** Where clients send the browser, below the origin of the authorization server. */
@@ -37,7 +39,7 @@ export const SUBJECT = 'panel';
 /** How long a person may take. */
 export const REQUEST_LIFETIME_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
-/** A key ends later than its last token; a client that is let in with it is known as long. */
+/** A client is known longer than any key that it is let in with. */
 const CLIENT_KEPT_MS = DAY_MS;
 
 /** AuthorizationRequest is what a person is asked. */
@@ -112,11 +114,11 @@ export class AuthorizationRequests {
       limits: null,
     };
     const client = { id: clientId, name: clientName, memberId };
-    const { keys, objects } = this.parts;
+    const { keys } = this.parts;
     let key: ApiKey | undefined;
     try {
       key = await keys.create(approval.accountId, input, client, context);
-      await objects.keepUntil(CLIENT, clientId, expiresAt + CLIENT_KEPT_MS);
+      await this.keepClient(clientId);
       const ticket = randomBytes(TICKET_BYTES).toString('base64url');
       await this.conclude(id, interaction, {
         login: { accountId: SUBJECT, remember: false },
@@ -159,6 +161,12 @@ export class AuthorizationRequests {
     return end;
   }
 
+  /** As long as its key may be given, which may be given a later end. */
+  private async keepClient(clientId: string): Promise<void> {
+    const until = this.parts.clock.now() + this.longestMs + CLIENT_KEPT_MS;
+    for (const kind of [CLIENT, DOCUMENT]) await this.parts.objects.keepUntil(kind, clientId, until);
+  }
+
   /** Of two who decide, one. */
   private async take(id: string): Promise<void> {
     if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
@@ -170,7 +178,9 @@ export class AuthorizationRequests {
    */
   private async undo(id: string, key?: ApiKey, context?: ChangeContext): Promise<void> {
     const { objects, keys } = this.parts;
-    if (key !== undefined && context !== undefined) await keys.revoke(key.id, context).catch(() => undefined);
+    // What its request is told stays what it was told.
+    const quietly = context && { ...context, response: undefined };
+    if (key !== undefined && quietly !== undefined) await keys.revoke(key.id, quietly).catch(() => undefined);
     await objects.release(REQUEST, id).catch(() => undefined);
   }
 

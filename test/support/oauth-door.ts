@@ -27,6 +27,12 @@ import { OPERATOR, storesOn, TestClock } from './stores.js';
 
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
 
+type DocumentsOf = (objects: OAuthObjects, clock: TestClock) => Pick<ClientDocuments, 'fetch' | 'keep'>;
+const NO_DOCUMENTS: ReturnType<DocumentsOf> = {
+  fetch: () => Promise.reject(new Error('no document')),
+  keep: () => Promise.reject(new Error('no document')),
+};
+
 /** OAuthDoor is all of it. */
 export class OAuthDoor extends OAuthSteps {
   /** Which statements fail, as if the database were away. */
@@ -62,12 +68,13 @@ export class OAuthDoor extends OAuthSteps {
     this.requests = new AuthorizationRequests({ objects, keys, clock, resumeUrl, longestMs: () => 90 * DAY_MS });
   }
 
-  static async start(documents?: ClientDocuments): Promise<OAuthDoor> {
+  /** @param documentsOf what fetches documents; without it there are none. */
+  static async start(documentsOf?: DocumentsOf): Promise<OAuthDoor> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
     const door = new OAuthDoor(await testDatabase('sqlite'), server, issuer);
-    await door.open(documents);
+    await door.open(documentsOf?.(door.objects, door.clock) ?? NO_DOCUMENTS);
     return door;
   }
 
@@ -93,7 +100,7 @@ export class OAuthDoor extends OAuthSteps {
     return (await this.stores.keys.list(account, { limit: 100, sort: 'created', order: 'asc' })).data;
   }
 
-  private async open(documents: ClientDocuments | undefined): Promise<void> {
+  private async open(documents: ReturnType<DocumentsOf>): Promise<void> {
     const { issuer, objects, keys, requests, clock } = this;
     const note = ({ event }: { readonly event: string }): void => void this.logged.push(event);
     const log = { error: note, warn: note, info: note } as unknown as Logger;
@@ -107,7 +114,7 @@ export class OAuthDoor extends OAuthSteps {
       keys,
       clock,
       requests,
-      documents: documents ?? ({ fetch: () => Promise.reject(new Error('no documents')) } as never),
+      documents,
       scopes,
       panelUrl: (id) => `http://panel.test/oauth/${id}`,
       mayFetch: (address) => OAuthServer.mayFetch(windows, address),
