@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { OPERATOR } from '../../test/support/stores.js';
+import { CachedKey } from '../keys/cached-key.js';
 
 let door: OAuthDoor;
 let accountId: string;
@@ -42,6 +43,20 @@ describe('a refresh token', () => {
     expect(await door.keys.findToken(next.body.access_token)).toBeUndefined();
     expect(await door.token(door.refresh(clientId, next.body.refresh_token))).toMatchObject(REFUSED);
   });
+});
+
+it('a key that is paused has tokens, which work nowhere until it goes on', async () => {
+  const { clientId, refresh_token: refresh } = await door.letIn(accountId);
+  const [key] = await door.keysOf(accountId);
+  await door.stores.keys.pause(key?.id ?? '', OPERATOR);
+  const { status, body } = await door.token(door.refresh(clientId, refresh));
+  expect(status).toBe(200);
+  expect(await door.admit(body.access_token)).toMatchObject({ code: 'key_paused', status: 403 });
+  await door.stores.keys.resume(key?.id ?? '', OPERATOR);
+  expect(await door.admit(body.access_token)).toBeInstanceOf(CachedKey);
+  expect((await door.token(door.refresh(clientId, body.refresh_token))).status).toBe(200);
+  await door.stores.keys.revoke(key?.id ?? '', OPERATOR);
+  expect(await door.token(door.refresh(clientId, body.refresh_token))).toMatchObject(REFUSED);
 });
 
 describe('a refresh that names scopes', () => {

@@ -20,7 +20,7 @@ const MOST_TOKENS = 10;
 /** So long it can still be said of a token that it has expired. */
 const DEAD_TOKEN_RETENTION_MS = 86_400_000;
 
-/** ClientKey is the key of a client that is let in at this moment. */
+/** ClientKey is the key of a client that is let in, paused or not. */
 export interface ClientKey {
   readonly id: string;
   readonly accountId: string;
@@ -31,7 +31,7 @@ export interface ClientKey {
   readonly createdAt: number;
 }
 
-/** ClientToken is an access token that works at this moment. */
+/** ClientToken is an access token that works as far as its key does. */
 export interface ClientToken {
   readonly key: ClientKey;
   readonly issuedAt: number;
@@ -54,7 +54,7 @@ export class ClientKeys {
     return this.parts.keys.createForClient(accountId, input, client, context);
   }
 
-  /** Undefined where it is no client's, or may not be used now. */
+  /** Undefined where it is no client's, or over. */
   async find(keyId: string): Promise<ClientKey | undefined> {
     const row = await this.parts.db
       .selectFrom('api_key')
@@ -147,7 +147,9 @@ interface KeyRow {
 
 function usableKey(row: KeyRow, nowMs: number): ClientKey | undefined {
   const { id, oauth_client_id: clientId, status, expires_at: expiresAt } = row;
-  if (clientId === null || status !== 'active' || (expiresAt !== null && expiresAt <= nowMs)) return undefined;
+  // One that is paused stays a client's: its tokens are refused where they are used, and go on when it does. Without
+  // the next token its client would throw away what it has.
+  if (clientId === null || status === 'revoked' || (expiresAt !== null && expiresAt <= nowMs)) return undefined;
   const { account_id: accountId, created_at: createdAt } = row;
   return { id, accountId, clientId, scopes: parseStrings(row.scopes), expiresAt, createdAt };
 }

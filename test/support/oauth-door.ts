@@ -15,15 +15,22 @@ import { Registration } from '../../src/authorization/registration.js';
 import { DatabaseUnavailable } from '../../src/database/database-errors.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
+import { DatabaseKeyLookup } from '../../src/keys/api-key-lookup.js';
+import { Authenticator } from '../../src/keys/authenticator.js';
+import { CachedKeyFactory, type CachedKey } from '../../src/keys/cached-key.js';
+import { LastUsed } from '../../src/keys/last-used.js';
+import { ScopeSets } from '../../src/keys/scopes.js';
 import { trustsOf } from '../../src/keys/clients/client-address.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { AuthorizationRequests, resumeUrlAt } from '../../src/oauth/authorization-requests.js';
 import { ClientKeys } from '../../src/oauth/client-keys.js';
 import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
 import type { Logger } from '../../src/platform/log.js';
+import type { Problem } from '../../src/problems/errors.js';
 import { testDatabase } from './database.js';
 import { DAY_MS, OAuthSteps } from './oauth-steps.js';
-import { OPERATOR, storesOn, TestClock } from './stores.js';
+import { OPERATOR, storesOn, TEST_CONFIG, TestClock } from './stores.js';
 
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
 
@@ -39,6 +46,7 @@ export class OAuthDoor extends OAuthSteps {
   failing: (statement: RootOperationNode) => boolean = () => false;
   /** What was logged, by event. */
   readonly logged: string[] = [];
+  private readonly log: Logger;
   readonly clock = new TestClock(Date.now());
   readonly stores: ReturnType<typeof storesOn>;
   readonly objects: OAuthObjects;
@@ -51,6 +59,8 @@ export class OAuthDoor extends OAuthSteps {
     readonly issuer: string,
   ) {
     super();
+    const note = ({ event }: { readonly event: string }): void => void this.logged.push(event);
+    this.log = { error: note, warn: note, info: note } as unknown as Logger;
     const { clock } = this;
     const db = handle.db.withPlugin({
       transformQuery: ({ node }) => {
@@ -100,10 +110,17 @@ export class OAuthDoor extends OAuthSteps {
     return (await this.stores.keys.list(account, { limit: 100, sort: 'created', order: 'asc' })).data;
   }
 
+  /** What the request path says to a token: its key, or a problem. */
+  async admit(token: string): Promise<CachedKey | Problem> {
+    const { database, bus } = this.stores;
+    const lookup = new DatabaseKeyLookup(database.db, database.kind);
+    const factory = new CachedKeyFactory(TEST_CONFIG.file.plans, new ScopeSets());
+    const cache = new ApiKeyCache(lookup, factory, bus, this.clock);
+    return new Authenticator(cache, new LastUsed(lookup, this.log), this.clock).authenticate(token, '203.0.113.9');
+  }
+
   private async open(documents: ReturnType<DocumentsOf>): Promise<void> {
-    const { issuer, objects, keys, requests, clock } = this;
-    const note = ({ event }: { readonly event: string }): void => void this.logged.push(event);
-    const log = { error: note, warn: note, info: note } as unknown as Logger;
+    const { issuer, objects, keys, requests, clock, log } = this;
     const scopes = (): readonly string[] => SCOPES;
     const windows = new ProcessThrottleWindows(clock);
     const serve = await openProvider({
