@@ -77,6 +77,7 @@ export async function startOAuthServer(
   const { handle } = new OAuthServer({
     metadata: { issuer, name: () => mcp.name ?? api.title, scopes, hasRegistration: registration },
     serve,
+    requests,
     registration: registration ? new Registration(objects, clock) : undefined,
     door: new McpTokenDoor(issuer),
     toGateway: (message, response) => void gateway.emit('request', message, response),

@@ -2,8 +2,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { MOST_OPEN, OAuthDoor } from '../../test/support/oauth-door.js';
+import { Browser, newVerifier } from '../../test/support/oauth-steps.js';
 import { eventually } from '../../test/support/processes.js';
+import { REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.js';
 
 let door: OAuthDoor;
 beforeAll(async () => {
@@ -22,4 +24,40 @@ it('a registration that is broken off is no fault of ours', async () => {
   // Behind it, so that whatever it led to has been said.
   expect((await door.register()).status).toBe(201);
   expect(door.logged).toEqual([]);
+});
+
+it('a parameter that is kept is at most 2,048 characters long', async () => {
+  const clientId = String((await door.register()).body['client_id']);
+  const ask = (form: object) =>
+    door.ask(new Browser(), door.authorizeUrl(clientId, newVerifier().challenge, { ...form }));
+  expect(await ask({ state: 's'.repeat(2_048) })).toEqual(expect.any(String));
+  for (const name of ['state', 'ui_locales', 'nonce', 'login_hint']) {
+    const refused = (await ask({ [name]: 's'.repeat(2_049) })) as Response;
+    expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
+    expect(await refused.json()).toMatchObject({ error: 'invalid_request' });
+  }
+});
+
+it('of requests that nobody decides there are so many and no more, until they are over', async () => {
+  door.clock.advance(REQUEST_LIFETIME_MS);
+  const accountId = await door.newAccount();
+  const { challenge } = newVerifier();
+  const clientId = String((await door.register()).body['client_id']);
+  const browser = new Browser();
+  const ask = () => door.ask(browser, door.authorizeUrl(clientId, challenge));
+  const rows = async () => (await door.stores.database.db.selectFrom('oauth_object').select('kind').execute()).length;
+  let last: string | Response = '';
+  for (let count = 0; count < MOST_OPEN; count++) expect((last = await ask())).toEqual(expect.any(String));
+  const kept = await rows();
+  for (let count = 0; count < 3; count++) {
+    const refused = (await ask()) as Response;
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60']);
+  }
+  expect(await rows()).toBe(kept);
+  // One that is decided and on its way makes room.
+  await door.comeBack(browser, await door.approve(String(last), accountId));
+  expect(await ask()).toEqual(expect.any(String));
+  expect(await ask()).toBeInstanceOf(Response);
+  door.clock.advance(REQUEST_LIFETIME_MS);
+  expect(await ask()).toEqual(expect.any(String));
 });

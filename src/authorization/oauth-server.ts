@@ -12,6 +12,7 @@ import { DatabaseUnavailable } from '../database/database-errors.js';
 import { clientAddress, type Trusts } from '../keys/clients/client-address.js';
 import { clientNetwork } from '../keys/client-network.js';
 import type { ThrottleWindows } from '../limits/throttle-windows.js';
+import type { AuthorizationRequests } from '../oauth/authorization-requests.js';
 import type { Logger } from '../platform/log.js';
 import type { McpTokenDoor } from './mcp-door.js';
 import { metadataAt, REGISTRATION_PATH, RESOURCE_PATH, ROUTES, type MetadataParts } from './metadata.js';
@@ -25,6 +26,8 @@ const REQUESTS_PER_MINUTE = 60;
 const REGISTRATIONS_PER_HOUR = 20;
 const FETCHES_PER_MINUTE = 10;
 const LARGEST_BODY_BYTES = 16 * 1_024;
+/** Of an authorization request but its scopes: it is kept until somebody decides. */
+const LONGEST_PARAMETER = 2_048;
 
 const DOCUMENT_HEADERS = {
   'content-type': 'application/json',
@@ -45,6 +48,7 @@ export interface OAuthServerParts {
   readonly serve: ServeOAuth;
   /** Undefined: clients may not register. */
   readonly registration: Registration | undefined;
+  readonly requests: Pick<AuthorizationRequests, 'isFull'>;
   readonly door: McpTokenDoor;
   /** The gateway's way in. */
   readonly toGateway: (message: IncomingMessage, response: ServerResponse) => void;
@@ -82,7 +86,7 @@ export class OAuthServer {
   };
 
   private async serve(message: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const { metadata, serve, registration, windows } = this.parts;
+    const { metadata, serve, registration, requests, windows } = this.parts;
     const { method } = message;
     const document = metadataAt(path, metadata);
     const isRegistration = path === REGISTRATION_PATH && registration !== undefined;
@@ -99,6 +103,14 @@ export class OAuthServer {
     if (!isOfLibrary && !isRegistration) return send(response, 404, { error: 'not_found' });
     const address = this.addressOf(message);
     if (!(await isAdmitted(windows, 'oauth', address, MINUTE_MS, REQUESTS_PER_MINUTE))) return tooMany(response);
+    if (path === ROUTES.authorization) {
+      const tooLong = tooLongParameter(message.url ?? '');
+      if (tooLong !== undefined) {
+        const detail = `${tooLong} must have at most ${LONGEST_PARAMETER} characters`;
+        return send(response, 400, { error: 'invalid_request', error_description: detail });
+      }
+      if (await requests.isFull()) return busy(response);
+    }
     if (isOfLibrary) {
       this.pin(message, address);
       serve(message, response);
@@ -162,6 +174,18 @@ async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
+}
+
+function tooLongParameter(url: string): string | undefined {
+  for (const [name, value] of new URLSearchParams(url.slice(url.indexOf('?')))) {
+    if (name !== 'scope' && value.length > LONGEST_PARAMETER) return name.slice(0, 100);
+  }
+  return undefined;
+}
+
+function busy(response: ServerResponse): void {
+  response.setHeader('retry-after', '60');
+  send(response, 503, { error: 'temporarily_unavailable', error_description: 'Too many requests wait for people.' });
 }
 
 function tooMany(response: ServerResponse): void {

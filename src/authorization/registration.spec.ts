@@ -17,18 +17,27 @@ describe.each(['sqlite', 'postgres'] as const)('registration on %s', (kind) => {
   });
   afterAll(() => database?.close());
 
-  it('counts the clients that nobody has let in, and no others', async () => {
+  it('forgets the oldest of too many clients that nobody has let in, and no others', async () => {
     const clock = new TestClock();
     const objects = new OAuthObjects(database.db, clock);
     const registration = new Registration(objects, clock, 2);
-    const register = () => registration.register(BODY);
-    const first = await register();
-    expect([first.status, (await register()).status, (await register()).status]).toEqual([201, 201, 503]);
-    const { client_id: id } = first.body as { client_id: string };
-    await objects.keepUntil(CLIENT, id, clock.now() + 31 * DAY_MS);
-    expect([(await register()).status, (await register()).status]).toEqual([201, 503]);
+    const ids: string[] = [];
+    const register = async (): Promise<void> => {
+      const { status, body } = await registration.register(BODY);
+      expect(status).toBe(201);
+      ids.push((body as { client_id: string }).client_id);
+      clock.advance(1);
+    };
+    const known = async () => {
+      const found = await Promise.all(ids.map((id) => objects.find(CLIENT, id)));
+      return found.map((client) => client !== undefined);
+    };
+    for (let count = 0; count < 3; count++) await register();
+    expect(await known()).toEqual([false, true, true]);
+    await objects.keepUntil(CLIENT, ids[1] ?? '', clock.now() + 31 * DAY_MS);
+    for (let count = 0; count < 3; count++) await register();
+    expect(await known()).toEqual([false, true, false, false, true, true]);
     clock.advance(DAY_MS);
-    expect((await register()).status).toBe(201);
-    expect(await objects.find(CLIENT, id)).toBeDefined();
+    expect(await known()).toEqual([false, true, false, false, false, false]);
   });
 });

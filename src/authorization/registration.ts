@@ -6,7 +6,7 @@ import type { OAuthObjects } from '../oauth/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
 
-/** Clients that nobody has let in yet; anybody can make one. */
+/** Clients that nobody has let in yet; anybody can make one, and beyond the oldest goes. */
 const MOST_CLIENTS = 10_000;
 /** Until somebody has let it in, which keeps it for as long. */
 const UNUSED_LIFETIME_MS = 86_400_000;
@@ -35,14 +35,21 @@ export class Registration {
     }
     const id = randomUUID();
     const now = this.clock.now();
-    // Those that somebody has let in are kept longer, and are no reason to refuse another.
-    if ((await this.objects.countUntil(CLIENT, now + UNUSED_LIFETIME_MS)) >= this.mostUnused) {
-      return { status: 503, body: { error: 'temporarily_unavailable', error_description: 'Too many clients.' } };
-    }
+    await this.makeRoom(now);
     // Whatever way it wants to show who it is: there is none but PKCE, and the response says so (section 3.2.1).
     const properties = clientProperties(id, parsed.data);
     await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS);
     return { status: 201, body: { ...properties, client_id_issued_at: Math.floor(now / 1_000) } };
+  }
+
+  /**
+   * Whoever registers clients by the thousand shall not end registration for the day: the oldest that nobody has let in
+   * go. Those that somebody has are kept longer, and do not count.
+   */
+  private async makeRoom(nowMs: number): Promise<void> {
+    const unusedUntilMs = nowMs + UNUSED_LIFETIME_MS;
+    const superfluous = (await this.objects.countUntil(CLIENT, unusedUntilMs)) + 1 - this.mostUnused;
+    if (superfluous > 0) await this.objects.forgetFirst(CLIENT, unusedUntilMs, superfluous);
   }
 }
 

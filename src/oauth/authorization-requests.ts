@@ -36,6 +36,8 @@ export const resumeUrlAt = (issuer: string, id: string): string => `${issuer}${A
  */
 export const SUBJECT = 'panel';
 
+/** Requests that nobody has decided; anybody may begin one, and each is several rows of their own choice. */
+const MOST_OPEN = 10_000;
 /** How long a person may take. */
 export const REQUEST_LIFETIME_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
@@ -71,6 +73,8 @@ export interface AuthorizationRequestParts {
   readonly resumeUrl: (id: string) => string;
   /** The longest that a client may be let in for, ms. */
   readonly longestMs: () => number;
+  /** Other than usual in tests. */
+  readonly mostOpen?: number;
 }
 
 /** AuthorizationRequests keeps them. Rejects with `resource_not_found` for one that is over. */
@@ -80,6 +84,12 @@ export class AuthorizationRequests {
   /** The longest that a client may be let in for, ms. */
   get longestMs(): number {
     return this.parts.longestMs();
+  }
+
+  /** Whether so many requests are open that another one has to wait. */
+  async isFull(): Promise<boolean> {
+    const { objects, clock, mostOpen = MOST_OPEN } = this.parts;
+    return (await objects.countUntil(INTERACTION, clock.now() + REQUEST_LIFETIME_MS)) >= mostOpen;
   }
 
   /** Keeps a request that the authorization server has received. */

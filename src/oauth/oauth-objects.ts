@@ -118,6 +118,18 @@ export class OAuthObjects {
     return Number(count);
   }
 
+  /** Forgets so many of a kind that expire by a time, ms since the epoch, those first that expire first. */
+  async forgetFirst(kind: string, untilMs: number, count: number): Promise<void> {
+    const first = this.db
+      .selectFrom('oauth_object')
+      .select('hash')
+      .where('kind', '=', kind)
+      .where('expires_at', '<=', untilMs)
+      .orderBy('expires_at')
+      .limit(count);
+    await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', 'in', first).execute();
+  }
+
   /** Forgets what has expired, a thousand rows at a time; resolves with how many. Run by the worker role. */
   async forgetExpired(): Promise<number> {
     const now = this.clock.now();

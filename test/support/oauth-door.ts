@@ -32,6 +32,8 @@ import { testDatabase } from './database.js';
 import { DAY_MS, OAuthSteps } from './oauth-steps.js';
 import { OPERATOR, storesOn, TEST_CONFIG, TestClock } from './stores.js';
 
+/** Requests that may be open here. */
+export const MOST_OPEN = 50;
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
 
 type DocumentsOf = (objects: OAuthObjects, clock: TestClock) => Pick<ClientDocuments, 'fetch' | 'keep'>;
@@ -75,7 +77,14 @@ export class OAuthDoor extends OAuthSteps {
     this.keys = new ClientKeys({ db, clock, bus, keys: store });
     const resumeUrl = (id: string): string => resumeUrlAt(issuer, id);
     const { objects, keys } = this;
-    this.requests = new AuthorizationRequests({ objects, keys, clock, resumeUrl, longestMs: () => 90 * DAY_MS });
+    this.requests = new AuthorizationRequests({
+      objects,
+      keys,
+      clock,
+      resumeUrl,
+      longestMs: () => 90 * DAY_MS,
+      mostOpen: MOST_OPEN,
+    });
   }
 
   /** @param documentsOf what fetches documents; without it there are none. */
@@ -141,6 +150,7 @@ export class OAuthDoor extends OAuthSteps {
     const { handle } = new OAuthServer({
       metadata: { issuer, name: () => 'Test', scopes, hasRegistration: true },
       serve,
+      requests,
       registration: new Registration(objects, clock),
       door: new McpTokenDoor(issuer),
       toGateway: (_message, response) => void response.writeHead(204).end(),
