@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { ClientDocuments } from './client-documents.js';
 import { McpTokenDoor } from './mcp-door.js';
 import { RESOURCE_PATH } from './metadata.js';
+import { NetworkThrottle } from './network-throttle.js';
 import { OAuthServer } from './oauth-server.js';
 import { openProvider } from './provider.js';
 import { Registration } from './registration.js';
@@ -54,9 +55,9 @@ export async function startOAuthServer(
   const { file, path } = config.current;
   const settings = file.mcp.oauth;
   if (settings === undefined) return;
-  const { publicUrl: issuer, registration, tls, host, port, tokenLifetime } = settings;
+  const { publicUrl: issuer, registration, tls, host, port, tokenLifetime, trustedNetworks } = settings;
   const { objects, keys, requests } = openOAuth(domain, clock);
-  const windows = quotas.throttleWindows();
+  const throttle = new NetworkThrottle(quotas.throttleWindows(), trustsOf(trustedNetworks));
   const scopes = (): readonly string[] => scopesOf(config.current);
   const serve = await openProvider({
     issuer,
@@ -69,7 +70,7 @@ export async function startOAuthServer(
     scopes,
     clock,
     panelUrl: (id) => `${adminUrlOf(config.current.file.admin)}/oauth/${id}`,
-    mayFetch: (address) => OAuthServer.mayFetch(windows, address),
+    mayFetch: (address) => throttle.admits('document', address),
     resumeUrl: (id) => resumeUrlAt(issuer, id),
     log: log.logger,
   });
@@ -81,7 +82,7 @@ export async function startOAuthServer(
     registration: registration ? new Registration(objects, clock) : undefined,
     door: new McpTokenDoor(issuer),
     toGateway: (message, response) => void gateway.emit('request', message, response),
-    windows,
+    throttle,
     trusts: trustsOf(file.gateway.trustedProxies),
     log: log.logger,
   });

@@ -1,9 +1,9 @@
 /** What the authorization server does with requests before the library sees them. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { MOST_OPEN, OAuthDoor } from '../../test/support/oauth-door.js';
-import { Browser, newVerifier } from '../../test/support/oauth-steps.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { MOST_OPEN, OAuthDoor, TRUSTED_NETWORK } from '../../test/support/oauth-door.js';
+import { Browser, newVerifier, stranger } from '../../test/support/oauth-steps.js';
 import { eventually } from '../../test/support/processes.js';
 import { REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.js';
 
@@ -60,4 +60,35 @@ it('of requests that nobody decides there are so many and no more, until they ar
   expect(await ask()).toBeInstanceOf(Response);
   door.clock.advance(REQUEST_LIFETIME_MS);
   expect(await ask()).toEqual(expect.any(String));
+});
+
+describe('the token endpoint', () => {
+  /** How many of 70 requests at once from an address are told to wait. */
+  async function refused(address: string, clientIdOf: (index: number) => string): Promise<number> {
+    const statuses = Array.from({ length: 70 }, async (_, index) => {
+      const body = new URLSearchParams({ ...door.refresh(clientIdOf(index), 'x') } as Record<string, string>);
+      const headers = { 'x-forwarded-for': address };
+      return (await fetch(`${door.issuer}/token`, { method: 'POST', headers, body })).status;
+    });
+    return (await Promise.all(statuses)).filter((status) => status === 429).length;
+  }
+  const newClient = async () => String((await door.register()).body['client_id']);
+
+  it('counts each client that is known by itself, and the others of a network together', async () => {
+    const [one, other] = [await newClient(), await newClient()];
+    expect(await refused('203.0.113.1', () => one)).toBe(10);
+    expect(await refused('203.0.113.1', () => other)).toBe(10);
+    expect(await refused('203.0.113.1', (index) => `unknown-${index}`)).toBe(10);
+    expect(await refused('203.0.113.1', (index) => `https://unknown-${index}.invalid/`)).toBe(70);
+  });
+
+  it('takes a hundredfold of networks that are trusted', async () => {
+    expect(await refused(TRUSTED_NETWORK.replace('0/24', '9'), (index) => `unknown-${index}`)).toBe(0);
+  });
+});
+
+it.each(['/token', '/register'])('%s takes no body that is larger than any, and says so', async (path) => {
+  const body = `client_id=${'x'.repeat(20_000)}`;
+  const response = await fetch(`${door.issuer}${path}`, { method: 'POST', headers: stranger(), body });
+  expect([response.status, response.headers.get('connection')]).toEqual([413, 'close']);
 });

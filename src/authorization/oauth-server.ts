@@ -8,23 +8,17 @@
  * - `mcp-door.ts`: requests to `/mcp` go on to the gateway, as those with a key do.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { DatabaseUnavailable } from '../database/database-errors.js';
 import { clientAddress, type Trusts } from '../keys/clients/client-address.js';
-import { clientNetwork } from '../keys/client-network.js';
-import type { ThrottleWindows } from '../limits/throttle-windows.js';
 import type { AuthorizationRequests } from '../oauth/authorization-requests.js';
 import type { Logger } from '../platform/log.js';
 import type { McpTokenDoor } from './mcp-door.js';
 import { metadataAt, REGISTRATION_PATH, RESOURCE_PATH, ROUTES, type MetadataParts } from './metadata.js';
+import type { NetworkThrottle } from './network-throttle.js';
 import type { ServeOAuth } from './provider.js';
 import type { Registration } from './registration.js';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-/** Of one network, at every endpoint together but `/mcp`. */
-const REQUESTS_PER_MINUTE = 60;
-const REGISTRATIONS_PER_HOUR = 20;
-const FETCHES_PER_MINUTE = 10;
 const LARGEST_BODY_BYTES = 16 * 1_024;
 /** Of an authorization request but its scopes: it is kept until somebody decides. */
 const LONGEST_PARAMETER = 2_048;
@@ -48,11 +42,11 @@ export interface OAuthServerParts {
   readonly serve: ServeOAuth;
   /** Undefined: clients may not register. */
   readonly registration: Registration | undefined;
-  readonly requests: Pick<AuthorizationRequests, 'isFull'>;
+  readonly requests: Pick<AuthorizationRequests, 'isFull' | 'isKnown'>;
   readonly door: McpTokenDoor;
   /** The gateway's way in. */
   readonly toGateway: (message: IncomingMessage, response: ServerResponse) => void;
-  readonly windows: Pick<ThrottleWindows, 'increment'>;
+  readonly throttle: NetworkThrottle;
   readonly trusts: Trusts | undefined;
   readonly log: Logger;
 }
@@ -60,11 +54,6 @@ export interface OAuthServerParts {
 /** OAuthServer serves the requests of its origin. */
 export class OAuthServer {
   constructor(private readonly parts: OAuthServerParts) {}
-
-  /** Whether an address may have a document fetched now; counts it. Never rejects. */
-  static async mayFetch(windows: OAuthServerParts['windows'], address: string): Promise<boolean> {
-    return isAdmitted(windows, 'oauth-documents', address, MINUTE_MS, FETCHES_PER_MINUTE);
-  }
 
   /** Serves a request. Never throws. */
   readonly handle = (message: IncomingMessage, response: ServerResponse): void => {
@@ -86,7 +75,7 @@ export class OAuthServer {
   };
 
   private async serve(message: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const { metadata, serve, registration, requests, windows } = this.parts;
+    const { metadata, serve, registration, requests, throttle } = this.parts;
     const { method } = message;
     const document = metadataAt(path, metadata);
     const isRegistration = path === REGISTRATION_PATH && registration !== undefined;
@@ -102,7 +91,8 @@ export class OAuthServer {
     const isOfLibrary = Object.values(ROUTES).some((route) => path === route || path.startsWith(`${route}/`));
     if (!isOfLibrary && !isRegistration) return send(response, 404, { error: 'not_found' });
     const address = this.addressOf(message);
-    if (!(await isAdmitted(windows, 'oauth', address, MINUTE_MS, REQUESTS_PER_MINUTE))) return tooMany(response);
+    if (path === ROUTES.token && method === 'POST') return this.serveToken(message, response, address);
+    if (!(await throttle.admits('request', address))) return tooMany(response);
     if (path === ROUTES.authorization) {
       const tooLong = tooLongParameter(message.url ?? '');
       if (tooLong !== undefined) {
@@ -117,12 +107,27 @@ export class OAuthServer {
       return;
     }
     if (method !== 'POST') return notAllowed(response, 'POST');
-    if (!(await isAdmitted(windows, 'oauth-registrations', address, HOUR_MS, REGISTRATIONS_PER_HOUR)))
-      return tooMany(response);
+    if (!(await throttle.admits('registration', address))) return tooMany(response);
     const body = await bodyOf(message);
-    if (body === undefined) return send(response, 413, { error: 'invalid_client_metadata' });
+    if (body === undefined) return tooLarge(response, 'invalid_client_metadata');
     const made = await registration?.register(body);
     if (made !== undefined) send(response, made.status, made.body);
+  }
+
+  /**
+   * Counts a request to the token endpoint for its client, where that is known, so that those who come from the same
+   * addresses do not use each other up. Whose it is stands in its body, which the library gets again.
+   */
+  private async serveToken(message: IncomingMessage, response: ServerResponse, address: string): Promise<void> {
+    const { serve, throttle, requests } = this.parts;
+    if (!(await throttle.admits('token', address))) return tooMany(response);
+    const body = await bodyOf(message);
+    if (body === undefined) return tooLarge(response, 'invalid_request');
+    const clientId = new URLSearchParams(body).get('client_id') ?? '';
+    const isOfClient = clientId !== '' && clientId.length <= LONGEST_PARAMETER && (await requests.isKnown(clientId));
+    if (!(await throttle.admits('request', address, isOfClient ? clientId : undefined))) return tooMany(response);
+    this.pin(message, address);
+    serve(again(message, body), response);
   }
 
   /**
@@ -149,31 +154,25 @@ export class OAuthServer {
   }
 }
 
-/** A throttle that cannot be asked lets nobody pass it by: what is behind it costs more than it gives. */
-async function isAdmitted(
-  windows: OAuthServerParts['windows'],
-  name: string,
-  address: string,
-  windowMs: number,
-  limit: number,
-): Promise<boolean> {
-  try {
-    return (await windows.increment(name, clientNetwork(address), windowMs, limit)).admitted;
-  } catch {
-    return false;
-  }
-}
-
 /** Undefined for one that is too large, or never ends. */
 async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of message as AsyncIterable<Buffer>) {
+  // Without that the connection would end with the loop, and nobody be told why.
+  const rest: AsyncIterable<Buffer> = message.iterator({ destroyOnReturn: false });
+  for await (const piece of rest) {
     bytes += piece.length;
     if (bytes > LARGEST_BODY_BYTES) return undefined;
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
+}
+
+/** A request whose body has been read, as if it had not been. */
+function again(message: IncomingMessage, body: string): IncomingMessage {
+  const { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor } = message;
+  const parts = { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor };
+  return Object.assign(Readable.from([Buffer.from(body)]), parts) as unknown as IncomingMessage;
 }
 
 function tooLongParameter(url: string): string | undefined {
@@ -191,6 +190,11 @@ function busy(response: ServerResponse): void {
 function tooMany(response: ServerResponse): void {
   response.setHeader('retry-after', '60');
   send(response, 429, { error: 'temporarily_unavailable', error_description: 'Too many requests from here.' });
+}
+
+function tooLarge(response: ServerResponse, error: string): void {
+  response.setHeader('connection', 'close');
+  send(response, 413, { error, error_description: `A body has at most ${LARGEST_BODY_BYTES} bytes.` });
 }
 
 function notAllowed(response: ServerResponse, allow: string): void {

@@ -92,6 +92,12 @@ export class AuthorizationRequests {
     return (await objects.countUntil(INTERACTION, clock.now() + REQUEST_LIFETIME_MS)) >= mostOpen;
   }
 
+  /** Whether a client has registered, or was asked about or let in by its document. */
+  async isKnown(clientId: string): Promise<boolean> {
+    const kind = clientId.startsWith('https://') ? DOCUMENT : CLIENT;
+    return (await this.parts.objects.find(kind, clientId)) !== undefined;
+  }
+
   /** Keeps a request that the authorization server has received. */
   add(id: string, request: AuthorizationRequest): Promise<void> {
     const { objects, clock } = this.parts;

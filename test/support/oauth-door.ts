@@ -9,6 +9,7 @@ import type { RootOperationNode } from 'kysely';
 import type { ApiKey } from '../../src/accounts/api-key-rows.js';
 import type { ClientDocuments } from '../../src/authorization/client-documents.js';
 import { McpTokenDoor } from '../../src/authorization/mcp-door.js';
+import { NetworkThrottle } from '../../src/authorization/network-throttle.js';
 import { OAuthServer } from '../../src/authorization/oauth-server.js';
 import { openProvider } from '../../src/authorization/provider.js';
 import { Registration } from '../../src/authorization/registration.js';
@@ -32,6 +33,8 @@ import { testDatabase } from './database.js';
 import { DAY_MS, OAuthSteps } from './oauth-steps.js';
 import { OPERATOR, storesOn, TEST_CONFIG, TestClock } from './stores.js';
 
+/** From where many people come. */
+export const TRUSTED_NETWORK = '192.0.2.0/24';
 /** Requests that may be open here. */
 export const MOST_OPEN = 50;
 const SCOPES = ['customers:read', 'customers:write', 'tours:read'];
@@ -48,7 +51,7 @@ export class OAuthDoor extends OAuthSteps {
   failing: (statement: RootOperationNode) => boolean = () => false;
   /** What was logged, by event. */
   readonly logged: string[] = [];
-  private readonly log: Logger;
+  readonly log: Logger;
   readonly clock = new TestClock(Date.now());
   readonly stores: ReturnType<typeof storesOn>;
   readonly objects: OAuthObjects;
@@ -121,17 +124,22 @@ export class OAuthDoor extends OAuthSteps {
 
   /** What the request path says to a token: its key, or a problem. */
   async admit(token: string): Promise<CachedKey | Problem> {
+    return this.newAuthenticator().authenticate(token, '203.0.113.9');
+  }
+
+  /** What the request path asks, with nothing in memory. */
+  newAuthenticator(): Authenticator {
     const { database, bus } = this.stores;
     const lookup = new DatabaseKeyLookup(database.db, database.kind);
     const factory = new CachedKeyFactory(TEST_CONFIG.file.plans, new ScopeSets());
     const cache = new ApiKeyCache(lookup, factory, bus, this.clock);
-    return new Authenticator(cache, new LastUsed(lookup, this.log), this.clock).authenticate(token, '203.0.113.9');
+    return new Authenticator(cache, new LastUsed(lookup, this.log), this.clock);
   }
 
   private async open(documents: ReturnType<DocumentsOf>): Promise<void> {
     const { issuer, objects, keys, requests, clock, log } = this;
     const scopes = (): readonly string[] => SCOPES;
-    const windows = new ProcessThrottleWindows(clock);
+    const throttle = new NetworkThrottle(new ProcessThrottleWindows(clock), trustsOf([TRUSTED_NETWORK]));
     const serve = await openProvider({
       issuer,
       resource: this.mcpUrl,
@@ -143,7 +151,7 @@ export class OAuthDoor extends OAuthSteps {
       documents,
       scopes,
       panelUrl: (id) => `http://panel.test/oauth/${id}`,
-      mayFetch: (address) => OAuthServer.mayFetch(windows, address),
+      mayFetch: (address) => throttle.admits('document', address),
       resumeUrl: (id) => resumeUrlAt(issuer, id),
       log,
     });
@@ -154,7 +162,7 @@ export class OAuthDoor extends OAuthSteps {
       registration: new Registration(objects, clock),
       door: new McpTokenDoor(issuer),
       toGateway: (_message, response) => void response.writeHead(204).end(),
-      windows,
+      throttle,
       trusts: trustsOf(['127.0.0.1', '::1']),
       log,
     });

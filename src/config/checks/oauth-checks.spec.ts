@@ -20,6 +20,7 @@ it.each([
   ],
   ['{ publicUrl: "https://mcp.example.com", port: 8081 }', '', 'mcp.oauth.port', 'mcp.oauth and admin both listen'],
   ['{ publicUrl: "https://mcp.example.com", tokenLifetime: 25h }', '', 'mcp.oauth.tokenLifetime', 'from 1m to 24h'],
+  ['{ publicUrl: "https://mcp.example.com", trustedNetworks: ["claude.ai"] }', '', 'mcp.oauth.trustedNetworks[0]', ''],
   ['{ publicUrl: "https://mcp.example.com", longestAccess: 0 }', '', 'mcp.oauth.longestAccess', ''],
 ])('mcp.oauth: %s is wrong %s, at %s: %s', async (oauth, more, path, words) => {
   const problems = await problemsOf(files(oauth, more));
@@ -35,6 +36,7 @@ it('is off unless it is said, and has what is usual where it is', async () => {
     port: 8082,
     registration: false,
     tokenLifetime: 3_600_000,
+    trustedNetworks: [],
     longestAccess: 90,
   });
 });

@@ -1,6 +1,6 @@
 /** What `gateway.yaml` and OpenAPI documents say of the MCP server and of its tools. */
 import { z } from 'zod';
-import { host, isLoopbackHost, origin } from './address-values.js';
+import { address, host, isLoopbackHost, origin } from './address-values.js';
 import { port, tlsPair } from './listener-schema.js';
 import { untilRestart } from './until-restart.js';
 import { duration, size } from './values.js';
@@ -75,6 +75,10 @@ const oauth = z
       .refine((ms) => ms >= MINUTE_MS && ms <= DAY_MS, 'must be from 1m to 24h')
       .prefault('1h')
       .describe('How long an access token works before its client has to ask for the next.'),
+    trustedNetworks: z
+      .array(address)
+      .default([])
+      .describe('Networks of services that many people use; from each a hundredfold is taken.'),
     longestAccess: z.int().min(1).max(3_650).default(90).describe('How many days a person may let a client in for.'),
   })
   .optional()

@@ -1,0 +1,83 @@
+/** Which refusals where access tokens are taken count as guesses of whoever has the address. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { OPERATOR } from '../../test/support/stores.js';
+import type { AdmissionRequest } from '../admission/admission-request.js';
+import { KeyStep } from '../admission/key-step.js';
+import type { CachedKey } from '../keys/cached-key.js';
+import { createAccessToken } from '../keys/api-key-format.js';
+import { FailedAttempts } from '../keys/failed-attempts.js';
+import type { TokenDoor } from '../keys/clients/token-door.js';
+import { Promised } from '../platform/waiting.js';
+import type { Problem } from '../problems/errors.js';
+import { UsageRecorder } from '../usage/usage-recorder.js';
+import { McpTokenDoor } from './mcp-door.js';
+
+const ADDRESS = '203.0.113.9';
+const ATTEMPTS = 3;
+const HOUR_MS = 3_600_000;
+
+let door: OAuthDoor;
+let accountId: string;
+let failedAttempts: FailedAttempts;
+let step: KeyStep;
+beforeAll(async () => {
+  door = await OAuthDoor.start();
+  accountId = await door.newAccount();
+});
+afterAll(() => door?.stop());
+beforeEach(() => {
+  failedAttempts = new FailedAttempts(ATTEMPTS, door.clock, door.log);
+  const recorder = new UsageRecorder(door.clock);
+  step = new KeyStep({ authenticator: door.newAuthenticator(), failedAttempts, recorder });
+});
+
+/** What each of some requests with a secret is refused with. */
+async function refusals(secret: string, tokenDoor: TokenDoor | undefined): Promise<(string | undefined)[]> {
+  const codes: (string | undefined)[] = [];
+  for (let count = 0; count <= ATTEMPTS; count++) {
+    const authorization = `Bearer ${secret}`;
+    const request = {
+      url: '/mcp',
+      clientAddress: ADDRESS,
+      authorization,
+      rawHeaders: ['Authorization', authorization],
+      tokenDoor,
+      isFromUnknownProxy: false,
+    } as unknown as AdmissionRequest;
+    const waiting = new Promised<CachedKey | Problem>();
+    if (step.ask(request, waiting) === undefined) step.conclude(request, await waiting.promise);
+    codes.push(request.refusal?.code);
+  }
+  return codes;
+}
+const times = (count: number, code: string): string[] => Array.from({ length: count }, () => code);
+
+it('a token that has expired is none: assistants of many people have the address', async () => {
+  const tokenDoor = new McpTokenDoor(door.issuer);
+  const { access_token: token } = await door.letIn(accountId);
+  // The library counts by the machine's clock, which has gone on.
+  door.clock.advance(2 * HOUR_MS);
+  expect(await refusals(token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  expect(await refusals(createAccessToken(), tokenDoor)).toEqual([
+    ...times(ATTEMPTS, 'invalid_api_key'),
+    'too_many_failed_attempts',
+  ]);
+});
+
+it('a key that has expired, where keys are taken, is one as before', async () => {
+  const input = {
+    name: 'Short',
+    scopes: ['customers:read'],
+    environment: 'live' as const,
+    expires_at: new Date(door.clock.now() + HOUR_MS).toISOString(),
+    allowed_ips: [],
+    limits: null,
+  };
+  const { secret } = await door.stores.keys.create(accountId, input, OPERATOR);
+  door.clock.advance(HOUR_MS);
+  expect(await refusals(secret, undefined)).toEqual([
+    ...times(ATTEMPTS, 'expired_api_key'),
+    'too_many_failed_attempts',
+  ]);
+});

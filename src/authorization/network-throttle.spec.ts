@@ -1,0 +1,45 @@
+/** How often one network may ask, its known clients each, and networks of many people. */
+import { beforeEach, expect, it } from '@jest/globals';
+import { TestClock } from '../../test/support/stores.js';
+import { trustsOf } from '../keys/clients/client-address.js';
+import { ProcessThrottleWindows } from '../limits/throttle-windows.js';
+import { NetworkThrottle } from './network-throttle.js';
+
+let throttle: NetworkThrottle;
+beforeEach(() => {
+  throttle = new NetworkThrottle(new ProcessThrottleWindows(new TestClock()), trustsOf(['192.0.2.0/24']));
+});
+
+type Asked = Parameters<NetworkThrottle['admits']>;
+
+/** How many are admitted, of 1,001. */
+async function admitted(...asked: Asked): Promise<number> {
+  let count = 0;
+  while (count <= 1_000 && (await throttle.admits(...asked))) count += 1;
+  return count;
+}
+
+it.each<[Asked[0], number]>([
+  ['request', 60],
+  ['token', 600],
+  ['registration', 20],
+  ['document', 10],
+])('%s: a network has %i, and a hundredfold where many people share it', async (kind, most) => {
+  expect(await admitted(kind, '203.0.113.9')).toBe(most);
+  expect(await throttle.admits(kind, '203.0.113.10')).toBe(true);
+  expect(await admitted(kind, '2001:db8::1')).toBe(most);
+  expect(await throttle.admits(kind, '2001:db8::2')).toBe(false);
+  expect(await admitted(kind, '192.0.2.7')).toBe(Math.min(1_001, 100 * most));
+});
+
+it('each client has its own share of a network, and is another one elsewhere', async () => {
+  expect(await admitted('request', '203.0.113.9', 'https://a.example.com/')).toBe(60);
+  expect(await admitted('request', '203.0.113.9', 'https://b.example.com/')).toBe(60);
+  expect(await admitted('request', '203.0.113.9')).toBe(60);
+  expect(await throttle.admits('request', '203.0.113.10', 'https://a.example.com/')).toBe(true);
+});
+
+it('one that cannot be asked lets nobody pass', async () => {
+  const away = new NetworkThrottle({ increment: () => Promise.reject(new Error('away')) }, undefined);
+  expect(await away.admits('request', '203.0.113.9')).toBe(false);
+});
