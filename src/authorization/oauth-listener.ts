@@ -11,6 +11,7 @@ import { Registration } from './registration.js';
 import { adminUrlOf } from '../config/model/admin-url.js';
 import type { Config } from '../config/model/schema.js';
 import { ListenerCertificate } from '../config/source/listener-certificate.js';
+import { boundNetworks } from '../keys/clients/bound-networks.js';
 import { trustsOf } from '../keys/clients/client-address.js';
 import { resumeUrlAt } from '../oauth/authorization-requests.js';
 import { openOAuth, type OAuthDomain } from '../oauth/open-oauth.js';
@@ -23,6 +24,8 @@ const HEAD_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const MOST_CONNECTIONS = 4_096;
+/** Of one network that is neither a proxy of ours nor many people's. */
+const MOST_OF_NETWORK = 256;
 const LARGEST_HEAD_BYTES = 16 * 1_024;
 const PHASE_MARGIN_MS = 1_000;
 
@@ -31,22 +34,28 @@ export interface ListenerParts extends OAuthDomain {
   readonly quotas: { throttleWindows(): ThrottleWindows };
 }
 
+/** Beside is the gateway whose requests those to `/mcp` are, in the same process. */
+export interface Beside {
+  readonly gateway: Server;
+  /** Whether other processes listen on the same port. */
+  readonly isShared: boolean;
+  /** How long responses that are under way may take at the end. */
+  readonly drainMs: () => number;
+  /**
+   * Holds a listener to so many connections, and to what the system and slow readers leave; returns what ends it.
+   */
+  readonly watch: (server: Server, mostConnections: number) => () => void;
+}
+
 /** Ends is where it says how it ends. */
 export interface Ends {
   add(name: string, end: () => Promise<void>, timeoutMs: () => number): void;
 }
 
-/**
- * Starts the authorization server where the configuration has one. Rejects with `StartError`.
- * @param gateway whose requests those to `/mcp` are.
- * @param isShared other processes listen on the same port.
- * @param drainMs how long responses that are under way may take at the end.
- */
+/** Starts the authorization server where the configuration has one. Rejects with `StartError`. */
 export async function startOAuthServer(
   domain: ListenerParts,
-  gateway: Server,
-  isShared: boolean,
-  drainMs: () => number,
+  { gateway, isShared, drainMs, watch }: Beside,
   clock: Clock,
   log: Log,
   shutdown: Ends,
@@ -57,7 +66,9 @@ export async function startOAuthServer(
   if (settings === undefined) return;
   const { publicUrl: issuer, registration, tls, host, port, tokenLifetime, trustedNetworks } = settings;
   const { objects, keys, requests } = openOAuth(domain, clock);
-  const throttle = new NetworkThrottle(quotas.throttleWindows(), trustsOf(trustedNetworks));
+  const trusts = trustsOf(file.gateway.trustedProxies);
+  const areMany = trustsOf(trustedNetworks);
+  const throttle = new NetworkThrottle(quotas.throttleWindows(), areMany);
   const scopes = (): readonly string[] => scopesOf(config.current);
   const serve = await openProvider({
     issuer,
@@ -83,7 +94,7 @@ export async function startOAuthServer(
     door: new McpTokenDoor(issuer),
     toGateway: (message, response) => void gateway.emit('request', message, response),
     throttle,
-    trusts: trustsOf(file.gateway.trustedProxies),
+    trusts,
     log: log.logger,
   });
   const certificate = tls && new ListenerCertificate('oauth', tls, path, log.logger);
@@ -94,13 +105,15 @@ export async function startOAuthServer(
   };
   const secure = certificate && createTlsServer({ ...bounds, ...(await certificate.read()) }, handle);
   const server = secure ?? createServer(bounds, handle);
-  server.maxConnections = MOST_CONNECTIONS;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  const stopWatching = watch(server, MOST_CONNECTIONS);
+  boundNetworks(server, MOST_OF_NETWORK, (from) => trusts?.(from) === true || areMany?.(from) === true);
   const stopFollowing = secure && certificate.follow(secure);
   const scheme = tls === undefined ? 'http' : 'https';
   const { url } = await listenBare(server, 'oauth', { host, port }, scheme, isShared);
   const end = async (): Promise<void> => {
     stopFollowing?.();
+    stopWatching();
     await closed(server, drainMs());
   };
   shutdown.add('close authorization server', end, () => drainMs() + PHASE_MARGIN_MS);

@@ -5,10 +5,11 @@
 import type { Server } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiDescription } from '../config/api-description.js';
-import type { Config } from '../config/model/schema.js';
+import type { Config, GatewayFile } from '../config/model/schema.js';
+import type { RunningConfig } from '../config/running-config.js';
 import { systemClock } from '../platform/clock.js';
 import { FileDescriptors } from '../platform/resources/file-descriptors.js';
-import { startOAuthServer } from '../authorization/oauth-listener.js';
+import { startOAuthServer, type Beside } from '../authorization/oauth-listener.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
 import { Connections } from '../gateway/listener/connections.js';
 import { Cors } from '../gateway/request/cors.js';
@@ -37,6 +38,8 @@ import { WorkerPool } from '../workers/worker-pool.js';
 const WORKER_STOP_MARGIN_MS = 10_000;
 const PHASE_MARGIN_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
+/** Of the descriptors that clients get, a listener beside the gateway has one in so many. */
+const SHARE_BESIDE = 4;
 /** What is refused or broken off at the end of the drain has so long to reach its client. */
 const LAST_WORDS_MS = 250;
 
@@ -100,6 +103,7 @@ async function startGateway(
     throw new Error('a process without backends cannot be a gateway');
   const { file } = config.current;
   const { routes } = admission;
+  const descriptors = await openDescriptors(config.current, log);
   const cors = new Cors(file.gateway.cors, routes);
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
@@ -117,7 +121,7 @@ async function startGateway(
     forwarder,
     proxyStatus,
     draining: { hasBegun: false },
-    connections: await openConnections(config.current, log),
+    connections: new Connections(file.gateway, file.services, descriptors),
     openDoor: mcp.openDoor,
   };
   config.onChange(({ config: changed, description: described }) => {
@@ -152,12 +156,18 @@ async function startGateway(
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   publicUrl.bind(port);
-  await startOAuthServer(domain, gateway.getHttpServer() as Server, shared, drain, systemClock, log, shutdown);
+  const beside = {
+    gateway: gateway.getHttpServer() as Server,
+    isShared: shared,
+    drainMs: drain,
+    watch: watchBeside(config, descriptors),
+  };
+  await startOAuthServer(domain, beside, systemClock, log, shutdown);
   return url;
 }
 
-/** The bounds of connections; where the system allows fewer, that is said once. */
-async function openConnections({ file }: Config, log: Log): Promise<Connections> {
+/** What the system allows; where that is fewer than the connections that there may be, that is said once. */
+async function openDescriptors({ file }: Config, log: Log): Promise<FileDescriptors> {
   const descriptors = new FileDescriptors();
   await descriptors.look();
   const { connections } = file.gateway.limits;
@@ -169,7 +179,28 @@ async function openConnections({ file }: Config, log: Log): Promise<Connections>
         '-n), or lower the setting',
     );
   }
-  return new Connections(file.gateway, file.services, descriptors);
+  return descriptors;
+}
+
+/**
+ * Holds another listener of this process to the bounds of the gateway's own, out of the same descriptors: where there
+ * are few, most are left to the gateway. Its networks it counts itself.
+ */
+function watchBeside(config: RunningConfig, descriptors: FileDescriptors): Beside['watch'] {
+  return (server, mostConnections) => {
+    const limited = ({ gateway }: GatewayFile): GatewayFile['gateway'] => {
+      const connections = Math.min(mostConnections, Math.floor(descriptors.forClients / SHARE_BESIDE));
+      return { ...gateway, limits: { ...gateway.limits, connections, connectionsPerAddress: 0 } };
+    };
+    const { file } = config.current;
+    const bounds = new Connections(limited(file), file.services, descriptors);
+    config.onChange(
+      ({ config: changed }) =>
+        () =>
+          bounds.use(limited(changed.file), changed.file.services),
+    );
+    return bounds.watch(server);
+  };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { startBackend, json, type Backend } from './backend.js';
 import { DAY_MS, OAuthSteps } from './oauth-steps.js';
 import { freePort } from './processes.js';
-import { startTrailgate, type RunningTrailgate } from './program.js';
+import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
 import type { Json } from './program-config.js';
 
 const tool = (operationId: string, scope: string) => ({
@@ -33,13 +33,14 @@ export class OAuthWorld extends OAuthSteps {
     super();
   }
 
-  static async start(oauth: Json = {}, config: Json = {}): Promise<OAuthWorld> {
+  static async start(oauth: Json = {}, config: Json = {}, more: Partial<TrailgateOptions> = {}): Promise<OAuthWorld> {
     const port = await freePort();
     const issuer = `http://localhost:${port}`;
     const backend = await startBackend(json({ data: [] }));
     const trailgate = await startTrailgate({
       backend: backend.url,
       openapi: OPENAPI,
+      ...more,
       config: {
         admin: { port: await freePort() },
         mcp: { oauth: { publicUrl: issuer, port, registration: true, ...oauth } },
