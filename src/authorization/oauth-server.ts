@@ -132,7 +132,8 @@ export class OAuthServer {
 
   /**
    * Host, scheme and address as we know them, whatever was sent: the library reads them from here. A request that names
-   * no scope asks for every one, and a person chooses.
+   * no scope asks for every one, and a person chooses. One that names a response mode gets `query`, or is refused: of
+   * the library's others none is in our metadata, so they are told as what the library does not know.
    */
   private pin(message: IncomingMessage, address: string): void {
     const { issuer, scopes } = this.parts.metadata;
@@ -143,8 +144,13 @@ export class OAuthServer {
     headers['x-forwarded-for'] = address;
     delete headers['x-forwarded-host'];
     const url = URL.parse(message.url ?? '', issuer);
-    if (url?.pathname !== ROUTES.authorization || (url.searchParams.get('scope') ?? '') !== '') return;
-    url.searchParams.set('scope', scopes().join(' '));
+    if (url?.pathname !== ROUTES.authorization) return;
+    const { searchParams: asked } = url;
+    const isOtherMode = asked.getAll('response_mode').some((mode) => mode !== '' && mode !== 'query');
+    const hasScope = (asked.get('scope') ?? '') !== '';
+    if (hasScope && !isOtherMode) return;
+    if (!hasScope) asked.set('scope', scopes().join(' '));
+    if (isOtherMode) asked.set('response_mode', 'unsupported');
     message.url = `${url.pathname}${url.search}`;
   }
 
