@@ -99,6 +99,8 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       id === SUBJECT ? { accountId: id, claims: async () => ({ sub: id }) } : undefined,
     issueRefreshToken: async () => true,
     rotateRefreshToken: (ctx: Context) => {
+      // Before the refresh token is used up, which the library looks at first.
+      if (asksForOther(ctx, resource)) throw new errors.InvalidTarget();
       if (asksForLess(ctx, resource)) throw new errors.InvalidScope('a token has every scope that was granted');
       return true;
     },
@@ -195,6 +197,12 @@ function asksForLess({ oidc: { params, requestParamScopes, entities } }: Context
   if ((params['scope'] ?? '') === '') return false;
   const granted = entities.Grant.getResourceScopeFiltered(resource, entities.RefreshToken.scopes);
   return granted.split(' ').some((scope) => scope !== '' && !requestParamScopes.has(scope));
+}
+
+/** Whether a refresh names a resource that tokens are not for (RFC 8707 section 2.2). */
+function asksForOther({ oidc: { params } }: Context, resource: string): boolean {
+  const asked: string | readonly string[] = params['resource'] ?? [];
+  return [asked].flat().some((each) => each !== '' && each !== resource);
 }
 
 /** A client takes back what is its own. */
