@@ -20,10 +20,13 @@ export type Form = Readonly<Record<string, string | undefined>>;
 
 let addresses = 0;
 
+/** A connection of its own: whichever process takes it. */
+export const NO_KEEP_ALIVE = { connection: 'close' } as const;
+
 /** Headers of somebody who has not asked before: the throttle of networks is for a test of its own. */
 export const stranger = (): Record<string, string> => {
   addresses += 1;
-  return { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}` };
+  return { 'x-forwarded-for': `198.51.${addresses >> 8}.${addresses & 255}`, ...NO_KEEP_ALIVE };
 };
 
 /** Cookies of one browser. */
@@ -49,19 +52,30 @@ export function newVerifier(): { readonly verifier: string; readonly challenge: 
 
 /** OAuthSteps are those of one authorization server. */
 export abstract class OAuthSteps {
-  /** Its origin. */
+  /** What it is called: its origin. */
   abstract readonly issuer: string;
 
   /** Says yes, as an operator. @returns where the browser goes on. */
   abstract approve(id: string, accountId: string, change?: object): Promise<string>;
 
-  get mcpUrl(): string {
+  /** Where it is asked: of one process among several another than all of them are called. */
+  get origin(): string {
+    return this.issuer;
+  }
+
+  /** What tokens are for. */
+  get resource(): string {
     return `${this.issuer}/mcp`;
+  }
+
+  /** Where they are taken. */
+  get mcpUrl(): string {
+    return `${this.origin}/mcp`;
   }
 
   /** Registers a client. */
   async register(metadata: object = {}): Promise<{ status: number; body: Record<string, unknown> }> {
-    const response = await fetch(`${this.issuer}/register`, {
+    const response = await fetch(`${this.origin}/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...stranger() },
       body: JSON.stringify({ client_name: 'Test assistant', redirect_uris: [REDIRECT], ...metadata }),
@@ -71,7 +85,7 @@ export abstract class OAuthSteps {
 
   /** Where a client sends the browser. What is undefined is left out. */
   authorizeUrl(clientId: string, challenge: string, more: Form = {}): URL {
-    const url = new URL('/authorize', this.issuer);
+    const url = new URL('/authorize', this.origin);
     const form = {
       response_type: 'code',
       client_id: clientId,
@@ -80,7 +94,7 @@ export abstract class OAuthSteps {
       code_challenge_method: 'S256',
       state: 'state',
       scope: 'customers:read',
-      resource: this.mcpUrl,
+      resource: this.resource,
       ...more,
     };
     for (const [name, value] of Object.entries(form)) if (value !== undefined) url.searchParams.set(name, value);
@@ -96,7 +110,8 @@ export abstract class OAuthSteps {
 
   /** From the browser's way back to the client: the code, or what there is instead. */
   async comeBack(browser: Browser, url: string): Promise<URLSearchParams | Response> {
-    const response = await browser.open(url);
+    const { pathname, search } = new URL(url);
+    const response = await browser.open(`${this.origin}${pathname}${search}`);
     const location = response.headers.get('location');
     return location?.startsWith(REDIRECT) === true ? new URL(location).searchParams : response;
   }
@@ -105,7 +120,7 @@ export abstract class OAuthSteps {
   async token(form: Form): Promise<{ status: number; body: Tokens & { error?: string; error_description?: string } }> {
     const body = new URLSearchParams();
     for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
-    const response = await fetch(`${this.issuer}/token`, { method: 'POST', headers: stranger(), body });
+    const response = await fetch(`${this.origin}/token`, { method: 'POST', headers: stranger(), body });
     return { status: response.status, body: (await response.json()) as Tokens };
   }
 
@@ -140,11 +155,11 @@ export abstract class OAuthSteps {
       code,
       code_verifier: verifier,
       redirect_uri: REDIRECT,
-      resource: this.mcpUrl,
+      resource: this.resource,
     };
   }
 
   refresh(clientId: string, refreshToken: string): Form {
-    return { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken, resource: this.mcpUrl };
+    return { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken, resource: this.resource };
   }
 }

@@ -1,9 +1,9 @@
 /** A program with an authorization server, a browser that goes to it, and a person in the panel who decides. */
-import { startBackend, json, type Backend } from './backend.js';
-import { DAY_MS, OAuthSteps } from './oauth-steps.js';
+import { startBackend, json, type Backend, type BackendHandler } from './backend.js';
+import { DAY_MS, NO_KEEP_ALIVE, OAuthSteps } from './oauth-steps.js';
 import { freePort } from './processes.js';
 import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
-import type { Json } from './program-config.js';
+import { mergePatch, type Json } from './program-config.js';
 
 const tool = (operationId: string, scope: string) => ({
   operationId,
@@ -22,42 +22,71 @@ const OPENAPI = {
   },
 };
 
+/** OAuthWorldOptions are what a test may say beside the configuration. */
+export interface OAuthWorldOptions extends Omit<TrailgateOptions, 'backend' | 'config' | 'openapi'> {
+  /** What the backend does; unless said, it has no customers. */
+  readonly handler?: BackendHandler;
+}
+
 /** OAuthWorld is all of it. */
 export class OAuthWorld extends OAuthSteps {
+  private readonly nodes: RunningTrailgate[] = [];
+
   private constructor(
     readonly trailgate: RunningTrailgate,
     readonly backend: Backend,
-    /** The origin of the authorization server. */
     readonly issuer: string,
+    private readonly address: string,
+    private readonly options: TrailgateOptions & { readonly config: Json },
+    /** That which has the panel, too. */
+    private readonly first: RunningTrailgate,
   ) {
     super();
   }
 
-  static async start(oauth: Json = {}, config: Json = {}, more: Partial<TrailgateOptions> = {}): Promise<OAuthWorld> {
+  override get origin(): string {
+    return this.address;
+  }
+
+  static async start(oauth: Json = {}, config: Json = {}, more: OAuthWorldOptions = {}): Promise<OAuthWorld> {
     const port = await freePort();
-    const issuer = `http://localhost:${port}`;
-    const backend = await startBackend(json({ data: [] }));
-    const trailgate = await startTrailgate({
+    const issuer = `${oauth['tls'] === undefined ? 'http' : 'https'}://localhost:${port}`;
+    const { handler = json({ data: [] }), ...rest } = more;
+    const backend = await startBackend(handler);
+    const options = {
       backend: backend.url,
       openapi: OPENAPI,
-      ...more,
       config: {
         admin: { port: await freePort() },
         mcp: { oauth: { publicUrl: issuer, port, registration: true, ...oauth } },
         gateway: { trustedProxies: ['127.0.0.1', '::1'] },
         ...config,
       },
-    });
-    return new OAuthWorld(trailgate, backend, issuer);
+      ...rest,
+    };
+    const trailgate = await startTrailgate(options);
+    return new OAuthWorld(trailgate, backend, issuer, issuer, options, trailgate);
   }
 
+  /** One more process of it, for clients alone: with the same name at another address, on a machine of its own. */
+  async addNode(): Promise<OAuthWorld> {
+    const { options, backend, issuer, first } = this;
+    const port = await freePort();
+    const change = { mcp: { oauth: { port } }, admin: { port: 0, url: first.adminUrl } };
+    const config = mergePatch(options.config, change) as Json;
+    const node = await startTrailgate({ ...options, config, roles: ['gateway'] });
+    this.nodes.push(node);
+    return new OAuthWorld(node, backend, issuer, `http://localhost:${port}`, options, first);
+  }
+
+  /** Stops it, and what was added. */
   async stop(): Promise<void> {
-    await this.trailgate.stop();
+    for (const node of [...this.nodes, this.trailgate]) await node.stop();
     await this.backend.stop();
   }
 
   async newAccount(): Promise<string> {
-    return (await this.trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' })).id;
+    return (await this.first.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' })).id;
   }
 
   /** Says yes, as an operator. @returns where the browser goes on. */
@@ -65,7 +94,7 @@ export class OAuthWorld extends OAuthSteps {
     const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
     const body = { account_id: accountId, scopes: ['customers:read'], expires_at: expiresAt, ...change };
     const path = `/authorization-requests/${id}/approval`;
-    return (await this.trailgate.admin.call<{ redirect_url: string }>('POST', path, body)).redirect_url;
+    return (await this.first.admin.call<{ redirect_url: string }>('POST', path, body)).redirect_url;
   }
 
   /** Lists the tools with a token, as a client of the versions before. */
@@ -81,6 +110,7 @@ export class OAuthWorld extends OAuthSteps {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
         'mcp-protocol-version': '2025-06-18',
+        ...NO_KEEP_ALIVE,
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
