@@ -1,17 +1,21 @@
 /**
  * The official conformance suite against the MCP server, in both of its protocols. What it calls by name comes of `test/mcp-conformance/`,
- * through the same door as all else; a forwarder adds the key, which the suite cannot send. `npm run mcp:conformance` installs and runs it.
+ * through the same door as all else; a forwarder adds the key, which the suite cannot send. And against the authorization server of the
+ * program: there it asks a person for what the test then does. `npm run mcp:conformance` installs and runs it.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
 import { CONFORMANCE_METHODS } from '../mcp-conformance/profile.js';
 import { describeUnless } from '../support/describe-with.js';
 import { installNpmPackages, runForeign } from '../support/foreign-packages.js';
 import { startKeyAdder, type KeyAdder } from '../support/key-adder.js';
 import { startMcpWorld, type McpWorld } from '../support/mcp-world.js';
-import { temporaryFolder } from '../support/processes.js';
+import { Browser } from '../support/oauth-steps.js';
+import { OAuthWorld } from '../support/oauth-world.js';
+import { freePort, spawnOwned, temporaryFolder } from '../support/processes.js';
 
 const FOLDER = 'test/mcp-conformance';
 const PACKAGE = 'node_modules/@modelcontextprotocol/conformance';
@@ -39,15 +43,25 @@ function requiredBy(revision: string): readonly string[] {
   return (parse(text) as { readonly server: readonly string[] }).server;
 }
 
-/** The checks of each scenario that was run. */
-function checksIn(folder: string): Map<string, Check[]> {
+/** The checks of each scenario that was run, of servers or of authorization servers. */
+function checksIn(folder: string, kind: 'server' | 'authorization-server'): Map<string, Check[]> {
   const scenarios = new Map<string, Check[]>();
   for (const name of readdirSync(folder)) {
-    const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
+    const scenario = name.slice(`${kind}-`.length).replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
     scenarios.set(scenario, JSON.parse(readFileSync(join(folder, name, 'checks.json'), 'utf8')) as Check[]);
   }
   return scenarios;
 }
+
+/** What is wrong with a scenario. */
+const faultsOf = (scenario: string, checks: readonly Check[] = []): readonly string[] =>
+  checks.some(({ status }) => status === 'SUCCESS')
+    ? checks
+        .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+        .map(({ id, status, errorMessage = '' }) => `${scenario} ${id} ${status} ${errorMessage}`.trim())
+    : checks.length > 0 && WANTED.includes(`${scenario} ${checks[0]!.id} ${checks[0]!.status}`)
+      ? []
+      : [`${scenario} has found nothing good`];
 
 describeUnless(missing)('the conformance suite', () => {
   let world: McpWorld;
@@ -70,18 +84,8 @@ describeUnless(missing)('the conformance suite', () => {
     const results = temporaryFolder('conformance');
     const all = [SUITE, 'server', '--url', `${forwarder.url}/mcp`, '--timeout', String(SCENARIO_TIMEOUT_MS)];
     const { code, stdout, stderr } = await runForeign(FOLDER, process.execPath, [...all, '-o', results, ...args]);
-    return { code, scenarios: checksIn(results), said: code === 0 ? '' : `${stdout}${stderr}`.slice(-4_000) };
+    return { code, scenarios: checksIn(results, 'server'), said: code === 0 ? '' : `${stdout}${stderr}`.slice(-4_000) };
   }
-
-  /** What is wrong with a scenario. */
-  const faultsOf = (scenario: string, checks: readonly Check[] = []): readonly string[] =>
-    checks.some(({ status }) => status === 'SUCCESS')
-      ? checks
-          .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
-          .map(({ id, status, errorMessage = '' }) => `${scenario} ${id} ${status} ${errorMessage}`.trim())
-      : checks.length > 0 && WANTED.includes(`${scenario} ${checks[0]!.id} ${checks[0]!.status}`)
-        ? []
-        : [`${scenario} has found nothing good`];
 
   it.each([
     ['2026-07-28', 37],
@@ -99,5 +103,63 @@ describeUnless(missing)('the conformance suite', () => {
     const { code, scenarios, said } = await run('--spec-version', '2026-07-28', '--scenario', scenario);
     expect({ code, said }).toEqual({ code: 0, said: '' });
     expect(faultsOf(scenario, scenarios.get(scenario))).toEqual([]);
+  });
+});
+
+/** Those of the suite that examine authorization servers, all of them in every revision. */
+const AUTHORIZATION_SCENARIOS = ['authorization-server-metadata-endpoint', 'authorization-code-grant'];
+
+describeUnless(missing)('the conformance suite, at the authorization server', () => {
+  let world: OAuthWorld;
+  beforeAll(async () => {
+    world = await OAuthWorld.start();
+  });
+  afterAll(() => world?.stop());
+
+  /** Opens the address that the suite prints, says yes, and goes back to the suite as a browser does. */
+  async function letIn(url: URL, accountId: string): Promise<void> {
+    const browser = new Browser();
+    const id = await world.ask(browser, url);
+    if (typeof id !== 'string') throw new Error(`not asked: ${id.status} ${await id.text()}`);
+    const back = await browser.open(await world.approve(id, accountId));
+    await fetch(back.headers.get('location') ?? '');
+  }
+
+  /** Runs the scenarios of one revision, as a public client that has registered. */
+  async function run(revision: string) {
+    const [port, accountId] = [await freePort(), await world.newAccount()];
+    const { body } = await world.register({ redirect_uris: [`http://127.0.0.1:${port}/callback`] });
+    const results = temporaryFolder('conformance');
+    const client = ['--client-id', String(body['client_id']), '--port', String(port), '--resource', world.resource];
+    const args = ['authorization', '--url', world.issuer, ...client, '--spec-version', revision, '-o', results];
+    const suite = spawnOwned(process.execPath, [join(FOLDER, SUITE), ...args]);
+    const said: string[] = [];
+    for (const stream of [suite.child.stdout!, suite.child.stderr!]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        said.push(line);
+        if (!line.startsWith(`${world.issuer}/authorize?`)) return;
+        // It would wait for minutes.
+        letIn(new URL(line), accountId).catch((error: unknown) => {
+          said.push(String(error));
+          suite.child.kill();
+        });
+      });
+    }
+    const { code } = await suite.exited;
+    const scenarios = checksIn(results, 'authorization-server');
+    return { code, scenarios, said: code === 0 ? '' : said.join('\n').slice(-4_000) };
+  }
+
+  it('has no scenario for them but these', async () => {
+    const { code, stdout } = await runForeign(FOLDER, process.execPath, [SUITE, 'list', '--authorization']);
+    expect(code).toBe(0);
+    expect([...stdout.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name)).toEqual(AUTHORIZATION_SCENARIOS);
+  });
+
+  it.each(['2026-07-28', '2025-11-25'])('finds in order all that it asks of them by %s', async (revision) => {
+    const { code, scenarios, said } = await run(revision);
+    expect({ code, said }).toEqual({ code: 0, said: '' });
+    expect([...scenarios.keys()].toSorted()).toEqual(AUTHORIZATION_SCENARIOS.toSorted());
+    expect([...scenarios].flatMap(([scenario, checks]) => faultsOf(scenario, checks))).toEqual([]);
   });
 });
