@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
 import type { Logger } from '../platform/log.js';
+import { RepeatedRun } from '../platform/repeated-run.js';
 import type { RecordTime } from './database-records.js';
 
 const INTERVAL_MS = 60_000;
@@ -16,9 +17,11 @@ const PAUSE_MS = 20;
 
 /** RecordSweep looks after them. */
 export class RecordSweep {
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
-  private isStopped = false;
+  private readonly runs = new RepeatedRun(
+    () => this.run(),
+    INTERVAL_MS,
+    (error) => this.warn(error),
+  );
 
   constructor(
     private readonly db: Kysely<Tables>,
@@ -28,15 +31,12 @@ export class RecordSweep {
 
   /** Sweeps now, and every minute. */
   start(): void {
-    this.timer = setInterval(() => this.runOnce(), INTERVAL_MS).unref();
-    this.runOnce();
+    this.runs.start();
   }
 
   /** Resolves when nothing of it runs any more. Never rejects. */
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    clearInterval(this.timer);
-    await this.running;
+  stop(): Promise<void> {
+    return this.runs.stop();
   }
 
   /** Once. Rejects as the database does. Resolves with how many it has forgotten. */
@@ -44,22 +44,17 @@ export class RecordSweep {
     for (let total = 0; ;) {
       const deleted = await this.deleteSome();
       total += deleted;
-      if (deleted < ROWS_AT_ONCE || this.isStopped) return total;
+      if (deleted < ROWS_AT_ONCE || this.runs.isStopped) return total;
       await sleep(PAUSE_MS);
     }
   }
 
-  private runOnce(): void {
-    this.running ??= this.run()
-      .then(() => undefined)
-      .catch((error: unknown) => {
-        if (this.isStopped) return;
-        this.log.warn(
-          { event: 'idempotency_sweep_failed', err: error },
-          'Old records of idempotency keys were not forgotten; tried again in a minute',
-        );
-      })
-      .finally(() => (this.running = undefined));
+  private warn(error: unknown): void {
+    if (this.runs.isStopped) return;
+    this.log.warn(
+      { event: 'idempotency_sweep_failed', err: error },
+      'Old records of idempotency keys were not forgotten; tried again in a minute',
+    );
   }
 
   private async deleteSome(): Promise<number> {

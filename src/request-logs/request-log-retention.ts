@@ -7,6 +7,7 @@ import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
+import { RepeatedRun } from '../platform/repeated-run.js';
 import { dayAfter, dayOf, keptSinceMs } from './days.js';
 import { dropPartitionsBefore, makePartitions } from './partitions.js';
 
@@ -18,9 +19,11 @@ const ROWS_AT_ONCE = 2_000;
 
 /** RequestLogRetention looks after the days of the log. */
 export class RequestLogRetention {
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
-  private isStopped = false;
+  private readonly runs = new RepeatedRun(
+    () => this.run(),
+    INTERVAL_MS,
+    (error) => this.warn(error),
+  );
 
   /** @param retentionDays as the configuration says now; 0: no log is kept. */
   constructor(
@@ -33,27 +36,12 @@ export class RequestLogRetention {
 
   /** Looks after them now, and every hour. */
   start(): void {
-    this.timer = setInterval(() => this.runOnce(), INTERVAL_MS);
-    this.timer.unref();
-    this.runOnce();
+    this.runs.start();
   }
 
   /** Resolves when nothing of it runs any more. Never rejects. */
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    clearInterval(this.timer);
-    await this.running;
-  }
-
-  private runOnce(): void {
-    this.running ??= this.run()
-      .catch((error: unknown) => {
-        this.log.warn(
-          { event: 'request_log_retention_failed', err: error },
-          'Old request logs were not forgotten; tried again in an hour',
-        );
-      })
-      .finally(() => (this.running = undefined));
+  stop(): Promise<void> {
+    return this.runs.stop();
   }
 
   /** Once. Idempotent; rejects as the database does. */
@@ -72,6 +60,13 @@ export class RequestLogRetention {
     else await this.deleteBefore(before);
   }
 
+  private warn(error: unknown): void {
+    this.log.warn(
+      { event: 'request_log_retention_failed', err: error },
+      'Old request logs were not forgotten; tried again in an hour',
+    );
+  }
+
   /** A clock that has run ahead must not forget everything: of the database's and this process's, the one behind. */
   private async earliestNow(nowMs: number): Promise<number> {
     if (this.kind === 'sqlite') return nowMs;
@@ -82,7 +77,7 @@ export class RequestLogRetention {
   }
 
   private async deleteBefore(day: number): Promise<void> {
-    while (!this.isStopped) {
+    while (!this.runs.isStopped) {
       const { numAffectedRows = 0n } = await sql`
         delete from request_log where rowid in
           (select rowid from request_log where day < ${day} order by day limit ${ROWS_AT_ONCE})

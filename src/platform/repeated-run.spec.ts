@@ -1,0 +1,71 @@
+/** What is done again and again: once at a time, also after a run that failed, and no more when it was stopped. */
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { RepeatedRun } from './repeated-run.js';
+
+const INTERVAL_MS = 60_000;
+const pass = (intervals: number) => jest.advanceTimersByTimeAsync(intervals * INTERVAL_MS);
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+it('runs at once, and at every interval, until it is stopped', async () => {
+  const run = jest.fn(async () => undefined);
+  const repeated = new RepeatedRun(run, INTERVAL_MS, () => undefined);
+  await pass(1);
+  expect(run).not.toHaveBeenCalled();
+  repeated.start();
+  expect(run).toHaveBeenCalledTimes(1);
+  await pass(3);
+  expect(run).toHaveBeenCalledTimes(4);
+  await repeated.stop();
+  await pass(3);
+  expect(run).toHaveBeenCalledTimes(4);
+});
+
+it('begins no run while one is under way, and its end waits for that', async () => {
+  const runs: PromiseWithResolvers<void>[] = [];
+  const run = jest.fn(() => {
+    const next = Promise.withResolvers<void>();
+    runs.push(next);
+    return next.promise;
+  });
+  const repeated = new RepeatedRun(run, INTERVAL_MS, () => undefined);
+  repeated.start();
+  await pass(2);
+  expect(run).toHaveBeenCalledTimes(1);
+  runs[0]?.resolve();
+  await pass(1);
+  expect(run).toHaveBeenCalledTimes(2);
+  let hasEnded = false;
+  const end = repeated.stop().then(() => (hasEnded = true));
+  await pass(1);
+  expect([hasEnded, repeated.isStopped]).toEqual([false, true]);
+  runs[1]?.resolve();
+  await end;
+});
+
+it('says why a run failed, and runs again', async () => {
+  const reasons: unknown[] = [];
+  const run = jest.fn(() => Promise.reject(new Error(`run ${run.mock.calls.length}`)));
+  const repeated = new RepeatedRun(run, INTERVAL_MS, (error) => void reasons.push((error as Error).message));
+  repeated.start();
+  await pass(2);
+  expect(reasons).toEqual(['run 1', 'run 2', 'run 3']);
+  await repeated.stop();
+});
+
+it('says so of one that fails when the end has begun as well: whoever minds asks whether it has', async () => {
+  const reasons: unknown[] = [];
+  const only = Promise.withResolvers<void>();
+  const repeated = new RepeatedRun(
+    () => only.promise,
+    INTERVAL_MS,
+    (error) => void reasons.push(error, repeated.isStopped),
+  );
+  repeated.start();
+  const end = repeated.stop();
+  const reason = new Error('closed');
+  only.reject(reason);
+  await end;
+  expect(reasons).toEqual([reason, true]);
+});
