@@ -2,12 +2,13 @@
  * What the authorization server keeps for a while, in our own database: each by the SHA-256 of what it is presented by,
  * so that whoever reads the table can present nothing.
  */
-import { createHash } from 'node:crypto';
-import { sql, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
+import { forgetPastRows } from '../database/past-rows.js';
 import type { Tables } from '../database/schema.js';
+import { hashSecret } from '../keys/api-key-format.js';
 import type { Clock } from '../platform/clock.js';
 
-const ROWS_AT_ONCE = 1_000;
+const PAST = { table: 'oauth_object', key: 'hash', until: 'expires_at' } as const;
 
 /** StoredPayload is what is kept of an object: JSON. */
 export type StoredPayload = Readonly<Record<string, unknown>>;
@@ -31,7 +32,7 @@ export class OAuthObjects {
     const values = { api_key_id: keyId ?? null, payload: JSON.stringify(payload), expires_at: expiresAtMs };
     await this.db
       .insertInto('oauth_object')
-      .values({ kind, hash: hashOf(id), consumed_at: null, ...values })
+      .values({ kind, hash: hashSecret(id), consumed_at: null, ...values })
       .onConflict((conflict) => conflict.columns(['kind', 'hash']).doUpdateSet(values))
       .execute();
   }
@@ -42,7 +43,7 @@ export class OAuthObjects {
       .selectFrom('oauth_object')
       .select(['payload', 'consumed_at'])
       .where('kind', '=', kind)
-      .where('hash', '=', hashOf(id))
+      .where('hash', '=', hashSecret(id))
       .where('expires_at', '>', this.clock.now())
       .executeTakeFirst();
     return row && { payload: JSON.parse(row.payload) as StoredPayload, consumedAt: row.consumed_at };
@@ -54,7 +55,7 @@ export class OAuthObjects {
       .updateTable('oauth_object')
       .set({ payload: JSON.stringify(payload) })
       .where('kind', '=', kind)
-      .where('hash', '=', hashOf(id))
+      .where('hash', '=', hashSecret(id))
       .where('expires_at', '>', this.clock.now())
       .executeTakeFirst();
     return numUpdatedRows > 0n;
@@ -66,7 +67,7 @@ export class OAuthObjects {
       .updateTable('oauth_object')
       .set({ expires_at: expiresAtMs })
       .where('kind', '=', kind)
-      .where('hash', '=', hashOf(id))
+      .where('hash', '=', hashSecret(id))
       .where('expires_at', '>', this.clock.now())
       .where('expires_at', '<', expiresAtMs)
       .execute();
@@ -79,7 +80,7 @@ export class OAuthObjects {
       .updateTable('oauth_object')
       .set({ consumed_at: now })
       .where('kind', '=', kind)
-      .where('hash', '=', hashOf(id))
+      .where('hash', '=', hashSecret(id))
       .where('consumed_at', 'is', null)
       .where('expires_at', '>', now)
       .executeTakeFirst();
@@ -92,13 +93,13 @@ export class OAuthObjects {
       .updateTable('oauth_object')
       .set({ consumed_at: null })
       .where('kind', '=', kind)
-      .where('hash', '=', hashOf(id))
+      .where('hash', '=', hashSecret(id))
       .execute();
   }
 
   /** Forgets one. */
   async forget(kind: string, id: string): Promise<void> {
-    await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', '=', hashOf(id)).execute();
+    await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', '=', hashSecret(id)).execute();
   }
 
   /** Forgets those of a kind that lead to a key. */
@@ -130,19 +131,8 @@ export class OAuthObjects {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', 'in', first).execute();
   }
 
-  /** Forgets what has expired, a thousand rows at a time; resolves with how many. Run by the worker role. */
-  async forgetExpired(): Promise<number> {
-    const now = this.clock.now();
-    let forgotten = 0;
-    for (let count = ROWS_AT_ONCE; count === ROWS_AT_ONCE; forgotten += count) {
-      const over = sql`select hash from oauth_object where expires_at <= ${now} limit ${sql.lit(ROWS_AT_ONCE)}`;
-      const ended = sql`delete from oauth_object where hash in (${over}) and expires_at <= ${now}`;
-      count = Number((await ended.execute(this.db)).numAffectedRows ?? 0n);
-    }
-    return forgotten;
+  /** Forgets what has expired; resolves with how many. Run by the worker role. */
+  forgetExpired(): Promise<number> {
+    return forgetPastRows(this.db, PAST, this.clock.now());
   }
-}
-
-function hashOf(id: string): string {
-  return createHash('sha256').update(id).digest('hex');
 }
