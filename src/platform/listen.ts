@@ -34,17 +34,25 @@ export async function listen(
 export async function listenQuietly(
   application: NestFastifyApplication,
   role: ListeningRole,
-  { host, port }: Where,
+  where: Where,
   scheme: string,
   shared: boolean,
 ): Promise<{ readonly url: string; readonly port: number }> {
-  try {
+  const { host, port } = where;
+  await orSayWhy(role, where, async () => {
     if (shared) await application.listen({ host, port, reusePort: true } as unknown as number);
     else await application.listen(port, host);
+  });
+  return boundAt(application.getHttpServer() as Server, host, scheme);
+}
+
+/** Rejects with `StartError` where listening does not work. */
+async function orSayWhy(role: ListeningRole, { host, port }: Where, begin: () => Promise<unknown>): Promise<void> {
+  try {
+    await begin();
   } catch (error) {
     throw new StartError(listenError(error, role, host, port));
   }
-  return boundAt(application.getHttpServer() as Server, host, scheme);
 }
 
 function boundAt(server: Server, host: string, scheme: string): { readonly url: string; readonly port: number } {
@@ -57,16 +65,15 @@ function boundAt(server: Server, host: string, scheme: string): { readonly url: 
 export async function listenBare(
   server: Server,
   role: ListeningRole,
-  { host, port }: Where,
+  where: Where,
   scheme: string,
   shared: boolean,
 ): Promise<{ readonly url: string; readonly port: number }> {
-  try {
+  const { host, port } = where;
+  await orSayWhy(role, where, () => {
     server.listen({ host, port, reusePort: shared });
-    await once(server, 'listening');
-  } catch (error) {
-    throw new StartError(listenError(error, role, host, port));
-  }
+    return once(server, 'listening');
+  });
   return boundAt(server, host, scheme);
 }
 
@@ -86,16 +93,13 @@ export function announce(
  * Rejects with `StartError` where somebody has the port: a shared one would be
  * given to a second program without a word.
  */
-export async function refuseTakenPort(role: ListeningRole, { host, port }: Where): Promise<void> {
+export async function refuseTakenPort(role: ListeningRole, where: Where): Promise<void> {
+  const { host, port } = where;
   const server = createServer();
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port, exclusive: true }, resolve);
-    });
-  } catch (error) {
-    throw new StartError(listenError(error, role, host, port));
-  }
+  await orSayWhy(role, where, () => {
+    server.listen({ host, port, exclusive: true });
+    return once(server, 'listening');
+  });
   await new Promise((resolve) => server.close(resolve));
 }
 
