@@ -73,20 +73,30 @@ const REDIRECTS = ['https://app.example.com/callback'];
   });
 
   it.each([
-    ['of another client', () => ({ client_id: 'https://other.example.com/', redirect_uris: REDIRECTS })],
-    ['without an address', (url: string) => ({ client_id: url })],
-    ['with an address of plain HTTP', (url: string) => ({ client_id: url, redirect_uris: ['http://a.example.com/'] })],
+    [
+      'of another client',
+      'is of another client',
+      () => ({ client_id: 'https://other.example.com/', redirect_uris: REDIRECTS }),
+    ],
+    ['without an address', /redirect_uris[^]*expected array/, (url: string) => ({ client_id: url })],
+    [
+      'with an address of plain HTTP',
+      'must be https:',
+      (url: string) => ({ client_id: url, redirect_uris: ['http://a.example.com/'] }),
+    ],
     [
       'of a client that would show who it is otherwise',
+      'in a way that is not taken here',
       (url: string) => ({ client_id: url, redirect_uris: REDIRECTS, token_endpoint_auth_method: 'private_key_jwt' }),
     ],
     [
       'that is larger than any',
+      'is too large',
       (url: string) => ({ client_id: url, redirect_uris: REDIRECTS, more: 'x'.repeat(17_000) }),
     ],
-    ['that is no object', () => ['x']],
-  ])('%s is refused', async (_name, more) => {
-    await expect(fetchOf(more)).rejects.toBeInstanceOf(Error);
+    ['that is no object', 'expected object', () => ['x']],
+  ])('%s is refused', async (_name, why, more) => {
+    await expect(fetchOf(more)).rejects.toThrow(why);
   });
 
   describe('of a client that is let in', () => {
@@ -175,12 +185,14 @@ const REDIRECTS = ['https://app.example.com/callback'];
   it('that never ends is given up', async () => {
     const startedMs = performance.now();
     const url = await serve((_request, response) => void response.writeHead(200).write('{'));
-    await expect(documents.fetch(url)).rejects.toBeInstanceOf(Error);
+    // What had come until then is no document.
+    await expect(documents.fetch(url)).rejects.toThrow('JSON');
     expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
   it('on this machine is never fetched unless a test says so', async () => {
     const url = await serve((_request, response) => response.end('{}'));
-    await expect(new ClientDocuments(door.objects, door.clock).fetch(url)).rejects.toBeInstanceOf(Error);
+    const fetched = new ClientDocuments(door.objects, door.clock).fetch(url);
+    await expect(fetched).rejects.toMatchObject({ reason: 'name_not_public' });
   });
 });
