@@ -1,5 +1,6 @@
 /** Heads of responses: what they mean for the body and the connection, and what is refused. */
 import { describe, expect, it } from '@jest/globals';
+import { cpuMsOf } from '../../../test/support/cpu-time.js';
 import { fieldsOfLines } from '../grammar/fields.js';
 import { Framing, parseResponseHead, type ResponseHead } from './response-head.js';
 
@@ -108,9 +109,10 @@ describe('the head of an answer', () => {
       `${OK}Connection:${' ,'.repeat(32_000)}\n`,
       `${OK}Keep-Alive:${' timeout='.repeat(7_000)}\n`,
     ];
-    const startedMs = performance.now();
-    for (const text of hard) refusal(() => parse(text));
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    const ms = cpuMsOf(() => {
+      for (const text of hard) refusal(() => parse(text));
+    });
+    expect(ms).toBeLessThan(1_000);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Fields in their flat form, and those behind a body. */
 import { describe, expect, it } from '@jest/globals';
+import { cpuMsOf } from '../../../test/support/cpu-time.js';
 import { areFieldLines, fieldsByName, fieldsOfLines, fieldValue, listMembers, listTokens } from './fields.js';
 
 describe('the value of a name', () => {
@@ -44,15 +45,16 @@ describe('lines of fields', () => {
   );
 
   it('take no time that grows faster than they do', () => {
-    const startedMs = performance.now();
-    for (const value of [`${' '.repeat(16_000)}\x01`, `x${' '.repeat(16_000)}x`, ' '.repeat(16_000)]) {
-      try {
-        fieldsOfLines(`A:${value}\r\n`);
-      } catch {
-        // Refused is as good as read.
+    const ms = cpuMsOf(() => {
+      for (const value of [`${' '.repeat(16_000)}\x01`, `x${' '.repeat(16_000)}x`, ' '.repeat(16_000)]) {
+        try {
+          fieldsOfLines(`A:${value}\r\n`);
+        } catch {
+          // Refused is as good as read.
+        }
       }
-    }
-    expect(performance.now() - startedMs).toBeLessThan(500);
+    });
+    expect(ms).toBeLessThan(500);
   });
 });
 

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { readEnvironment } from '../../../src/config/model/environment.js';
 import { loadConfig } from '../../../src/config/load.js';
 import type { ConfigProblem } from '../../../src/config/model/problem.js';
+import { cpuMsSince } from '../cpu-time.js';
 import type { BrokenFiles } from './broken-config.js';
 
 export interface Loaded {
@@ -24,8 +25,7 @@ export function writeBroken(folder: string, files: BrokenFiles): void {
 export async function loadBroken(folder: string, variables: Readonly<Record<string, string>> = {}): Promise<Loaded> {
   const before = process.cpuUsage();
   const result = await loadConfig(join(folder, 'gateway.yaml'), readEnvironment({}), variables);
-  const { user, system } = process.cpuUsage(before);
-  return { problems: 'problems' in result ? result.problems : [], cpuMs: (user + system) / 1_000 };
+  return { problems: 'problems' in result ? result.problems : [], cpuMs: cpuMsSince(before) };
 }
 
 /** `4:15` in `gateway.yaml`, `api.yaml:3:5` in another file. */
