@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { BODY } from './backend.mjs';
 import { callStep, emittingStep } from './steps-call.mjs';
-import { makeKey, redisQuotas } from './steps-parts.mjs';
+import { makeKey, redisQuotas, remember } from './steps-parts.mjs';
 import { refusalSteps } from './steps-refusals.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
@@ -98,7 +98,12 @@ export async function stepsOf(gateway, request, key) {
     },
     { id: 'route', what: 'route: a path without parameters', run: () => passes(steps.route) },
     { id: 'route-parameter', what: 'route: a path with one', run: () => passes(steps.route, withParameter) },
-    { id: 'key', what: 'key: read, checksum, SHA-256, found in memory', run: () => passes(steps.key) },
+    {
+      id: 'key',
+      what: 'key: read, checksum, SHA-256, found in memory',
+      prepare: () => remember(steps.key, exchange),
+      run: () => passes(steps.key),
+    },
     { id: 'scope', what: 'scope', run: () => passes(steps.scope) },
     ...(await decisionSteps(gateway, key.known.subject)),
     ...fieldSteps(exchange, key.known, decision, gateway),

@@ -15,7 +15,7 @@ const median = (values) => values.toSorted((one, other) => one - other)[Math.flo
 
 /**
  * Measures a step.
- * @param step {run, prepare?, atOnce?, inTurns?, share?}: `run()` is one call, `prepare()` comes before all of them. With `atOnce` it is so many, and returns a promise of the last;
+ * @param step {run, prepare?, atOnce?, inTurns?, share?}: `run()` is one call, `prepare()` comes before each round of them, and is not measured. With `atOnce` it is so many, and returns a promise of the last;
  *   `inTurns`: the event loop turns now and then.
  *   `share`: of the calls of other steps, for one that takes much longer
  * @param amount {rounds, calls, milliseconds}: a round has at least so many calls, and lasts so long
@@ -25,6 +25,7 @@ export async function measureStep(step, { rounds, calls, milliseconds }) {
   const { share = 1 } = step;
   await step.prepare?.();
   await runCalls(step, WARM_UP_CALLS * share);
+  await step.prepare?.();
   const startedMs = performance.now();
   await runCalls(step, WARM_UP_CALLS * share);
   // The kernel tells CPU time to a few milliseconds: a quick step needs more calls.
@@ -33,6 +34,7 @@ export async function measureStep(step, { rounds, calls, milliseconds }) {
   const times = [];
   const bytes = [];
   for (let round = 0; round < rounds; round++) {
+    await step.prepare?.();
     const bytesBefore = allocatedBytes();
     const before = process.threadCpuUsage();
     await runCalls(step, callsPerRound);

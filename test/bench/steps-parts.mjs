@@ -26,6 +26,7 @@ const { Recovery } = await dist('limits/recovery.js');
 const { RedisCounters } = await dist('limits/redis/redis-counters.js');
 const { ShadowLimits } = await dist('limits/shadow-limits.js');
 const { Shutdown } = await dist('boot/shutdown.js');
+const { Promised } = await dist('platform/waiting.js');
 
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_benchmark' };
 /** Never reached. */
@@ -67,6 +68,15 @@ export async function makeKey({ accounts, keyStore, keys }) {
   const wanted = { name: 'bench', scopes: ['customers:read'], environment: 'live', expires_at: null, allowed_ips: [] };
   const { secret } = await keyStore.create(id, { ...wanted, limits: null }, CONTEXT);
   return { secret, known: await keys.authenticator.authenticate(secret, '127.0.0.1') };
+}
+
+/**
+ * Has a step ask the database for what it does not have in memory, or not any more: it believes that for a minute or some, and a slow
+ * machine takes longer than that for the steps before.
+ */
+export async function remember(step, exchange) {
+  const promised = new Promised();
+  if (step.ask(exchange, promised) === undefined) await promised.promise;
 }
 
 /** Quotas as with Redis, but for the network: every call is answered at once, all of it admitted. */

@@ -1,6 +1,7 @@
 /** Steps of a request that is refused: from its step to the body that says why. Whoever is refused must not be the dearer caller. */
 import path from 'node:path';
 import { newSecret } from './keys.mjs';
+import { remember } from './steps-parts.mjs';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
@@ -41,18 +42,19 @@ function bodyOf(problem) {
   return problemBytes(problem, REQUEST_ID, PAGES);
 }
 
-/**
- * What a step of the request path refuses, as one of the benchmark. A verdict that comes later, from the database, comes before the others:
- * it is remembered for a minute.
- */
+/** What a step of the request path refuses, as one of the benchmark. */
 function asked(step, exchange, code) {
-  const promised = new Promised();
+  const nobody = new Promised();
   const run = () => {
     exchange.refusal = undefined;
-    if (step.ask(exchange, promised) !== false || exchange.refusal.code !== code) throw new Error(`not ${code}`);
+    const passes = step.ask(exchange, nobody);
+    if (passes !== false || exchange.refusal.code !== code)
+      throw new Error(
+        `not ${code}, but ${exchange.refusal?.code ?? (passes ? 'let in' : 'a question to the database')}`,
+      );
     return bodyOf(exchange.refusal);
   };
-  return { prepare: async () => void (step.ask(exchange, promised) ?? (await promised.promise)), run };
+  return { prepare: () => remember(step, exchange), run };
 }
 
 /** The message with another key. */
