@@ -1,21 +1,12 @@
 /** A request that is made inside ends as one over HTTP: in counters, usage and log, once for a key, and with its client. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { CachedKey } from '../../src/keys/cached-key.js';
-import type { Backend } from '../support/backend.js';
 import { open, send } from '../support/http.js';
-import { fileRequest, startInnerFiles, type InnerFiles } from '../support/inner-files.js';
-import type { InnerRequest, InnerResult, InnerWorld } from '../support/inner-world.js';
+import { fileRequest, filesOfTests } from '../support/inner-files.js';
+import type { InnerRequest, InnerResult } from '../support/inner-world.js';
 import { eventually } from '../support/processes.js';
 
-let files: InnerFiles;
-let world: InnerWorld;
-let backend: Backend;
-let secret: string;
-beforeAll(async () => {
-  files = await startInnerFiles();
-  ({ world, backend, secret } = files);
-});
-afterAll(() => files?.stop());
+const files = filesOfTests();
 
 describe('an Idempotency-Key among its fields', () => {
   const keyed = (name: string, key: string): InnerRequest => ({
@@ -26,14 +17,14 @@ describe('an Idempotency-Key among its fields', () => {
   });
 
   it('lets it be carried out once: what came of it is told again, and costs nothing', async () => {
-    const { secret: few } = await world.newKey('few');
-    const before = backend.requests.length;
+    const { secret: few } = await files.world.newKey('few');
+    const before = files.backend.requests.length;
     const results: InnerResult[] = [];
-    for (let at = 0; at < 5; at++) results.push(await world.inner(few, keyed('echo', 'once')));
+    for (let at = 0; at < 5; at++) results.push(await files.world.inner(few, keyed('echo', 'once')));
     expect(results.map(({ status, body }) => [status, body])).toEqual(
       Array.from({ length: 5 }, () => [200, '{"a":1}']),
     );
-    expect(backend.requests.length - before).toBe(1);
+    expect(files.backend.requests.length - before).toBe(1);
     expect(results.map(({ lines }) => lines.includes('Idempotent-Replayed: true'))).toEqual([
       false,
       true,
@@ -44,38 +35,39 @@ describe('an Idempotency-Key among its fields', () => {
   });
 
   it('is the same one over HTTP', async () => {
-    const before = backend.requests.length;
-    await world.inner(secret, keyed('echo', 'both-ways'));
+    const before = files.backend.requests.length;
+    await files.world.inner(files.secret, keyed('echo', 'both-ways'));
     const headers = {
-      authorization: `Bearer ${secret}`,
+      authorization: `Bearer ${files.secret}`,
       'content-type': 'application/json',
       'idempotency-key': 'both-ways',
     };
-    const asked = await send(`${world.url}/api/v1/files/echo`, { method: 'POST', headers, body: '{"a":1}' });
+    const asked = await send(`${files.world.url}/api/v1/files/echo`, { method: 'POST', headers, body: '{"a":1}' });
     expect([asked.status, asked.headers['idempotent-replayed']]).toEqual([200, 'true']);
-    expect(backend.requests.length - before).toBe(1);
+    expect(files.backend.requests.length - before).toBe(1);
   });
 
   it('tells a refusal of the backend again, too', async () => {
-    const first = await world.inner(secret, keyed('409', 'refused'));
+    const first = await files.world.inner(files.secret, keyed('409', 'refused'));
     expect(first.problem).toMatchObject({ code: 'conflict' });
-    const again = await world.inner(secret, keyed('409', 'refused'));
+    const again = await files.world.inner(files.secret, keyed('409', 'refused'));
     expect([again.status, (JSON.parse(again.body) as { code: string }).code]).toEqual([409, 'conflict']);
   });
 });
 
 describe('a client that leaves', () => {
   it('ends its call: the backend is let go of, and the log says 499', async () => {
-    const request = open(`${world.url}/inner`, {
+    const request = open(`${files.world.url}/inner`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'x-request-id': 'left' },
+      headers: { authorization: `Bearer ${files.secret}`, 'x-request-id': 'left' },
     });
     request.on('error', () => undefined);
     request.end(JSON.stringify(fileRequest('trickle')));
-    const isThere = () => backend.requests.at(-1)?.url === '/files/trickle' && !backend.requests.at(-1)!.aborted;
+    const isThere = () =>
+      files.backend.requests.at(-1)?.url === '/files/trickle' && !files.backend.requests.at(-1)!.aborted;
     await eventually('the backend has it', isThere);
     request.destroy();
-    await eventually('the backend is let go of', () => backend.requests.at(-1)?.aborted === true);
+    await eventually('the backend is let go of', () => files.backend.requests.at(-1)?.aborted === true);
     await eventually('the log says so', () => files.linesOf('left').length === 1);
     expect(files.linesOf('left')[0]).toMatchObject({ status: 499, source: 'mcp', tool: 'a_tool' });
   });
@@ -83,9 +75,9 @@ describe('a client that leaves', () => {
 
 describe('its end', () => {
   it('stands in one line of the log, as the request that it stands for, and in usage and the log of requests', async () => {
-    const { secret: of, keyId, accountId } = await world.newKey('some');
+    const { secret: of, keyId, accountId } = await files.world.newKey('some');
     const headers = { authorization: `Bearer ${of}`, 'x-request-id': 'one-line' };
-    await send(`${world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });
+    await send(`${files.world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });
     await eventually('the log has it', () => files.linesOf('one-line').length > 0);
     expect(files.linesOf('one-line')).toEqual([
       expect.objectContaining({
@@ -100,13 +92,13 @@ describe('its end', () => {
         quota: 'admitted',
       }),
     ]);
-    const known = (await world.domain.keys.authenticator.authenticate(of, '127.0.0.1')) as CachedKey;
-    const { windows } = await world.domain.usage.readWithRows(known.record, undefined);
+    const known = (await files.world.domain.keys.authenticator.authenticate(of, '127.0.0.1')) as CachedKey;
+    const { windows } = await files.world.domain.usage.readWithRows(known.record, undefined);
     expect(windows.map(({ policy, used }) => [policy, used])).toEqual([
       ['key-minute', 1],
       ['account-month', 1],
     ]);
-    const rows = world.written(accountId);
+    const rows = files.world.written(accountId);
     expect(rows).toEqual([
       expect.objectContaining({ requestId: 'one-line', source: 'mcp', tool: 'a_tool', status: 200 }),
     ]);

@@ -1,20 +1,11 @@
 /** A request that is made inside comes to what the same request comes to over HTTP: to its backend, and to its caller. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Backend } from '../support/backend.js';
+import { describe, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
-import { fileRequest, IDLE_MS, LARGE, startInnerFiles, type InnerFiles } from '../support/inner-files.js';
-import type { InnerRequest, InnerWorld } from '../support/inner-world.js';
+import { fileRequest, filesOfTests, IDLE_MS, LARGE } from '../support/inner-files.js';
+import type { InnerRequest } from '../support/inner-world.js';
 import { eventually } from '../support/processes.js';
 
-let files: InnerFiles;
-let world: InnerWorld;
-let backend: Backend;
-let secret: string;
-beforeAll(async () => {
-  files = await startInnerFiles();
-  ({ world, backend, secret } = files);
-});
-afterAll(() => files?.stop());
+const files = filesOfTests();
 
 /** What differs from request to request. */
 function withoutNames(problem: Record<string, unknown> | null): unknown {
@@ -40,9 +31,9 @@ describe('a request that is served', () => {
     ['one of an operation that emits', { match: 'POST /emits/{name}', url: '/api/v1/emits/x' }],
   ] satisfies [string, InnerRequest][])('%s comes to the same', async (_what, request) => {
     const asked = await files.rest(request);
-    const inner = await world.inner(secret, request);
+    const inner = await files.world.inner(files.secret, request);
     expect([inner.status, inner.body, inner.isCut, inner.problem]).toEqual([asked.status, asked.text, false, null]);
-    const [first, second] = backend.requests.slice(-2);
+    const [first, second] = files.backend.requests.slice(-2);
     expect([second?.method, second?.url, second?.body.toString()]).toEqual([
       first?.method,
       first?.url,
@@ -56,40 +47,43 @@ describe('a request that is served', () => {
 
   it('says what is left of the quota, as the response over HTTP does', async () => {
     const asked = await files.rest(fileRequest('small'));
-    const { quotaLines } = await world.inner(secret, fileRequest('small'));
+    const { quotaLines } = await files.world.inner(files.secret, fileRequest('small'));
     const left = (text: string | undefined) => Number(/"key-minute";r=(\d+)/.exec(text ?? '')?.[1]);
     expect(left(quotaLines)).toBe(left(String(asked.headers['ratelimit'])) - 1);
   });
 
   it('has the id of the request that it was made of', async () => {
-    const headers = { authorization: `Bearer ${secret}`, 'x-request-id': 'asked-inside-1' };
-    await send(`${world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });
-    expect(backend.requests.at(-1)?.headers['x-request-id']).toBe('asked-inside-1');
+    const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'asked-inside-1' };
+    await send(`${files.world.url}/inner`, { method: 'POST', headers, body: fileRequest('small') });
+    expect(files.backend.requests.at(-1)?.headers['x-request-id']).toBe('asked-inside-1');
   });
 });
 
 describe('a body that is larger than what is taken', () => {
   it.each(['large', 'endless'])('is cut (%s), and nothing more of it is read', async (name) => {
-    const { status, body, isCut } = await world.inner(secret, fileRequest(name, { mostBytes: 10_000 }));
+    const { status, body, isCut } = await files.world.inner(files.secret, fileRequest(name, { mostBytes: 10_000 }));
     expect([status, body.length, isCut]).toEqual([200, 10_000, true]);
-    await eventually('the backend is let go of', () => backend.requests.at(-1)?.aborted !== false || name === 'large');
+    await eventually(
+      'the backend is let go of',
+      () => files.backend.requests.at(-1)?.aborted !== false || name === 'large',
+    );
   });
 
   it('of a size that comes in one piece is cut as well', async () => {
-    expect(await world.inner(secret, fileRequest('small', { mostBytes: 4 }))).toMatchObject({
+    expect(await files.world.inner(files.secret, fileRequest('small', { mostBytes: 4 }))).toMatchObject({
       body: '{"na',
       isCut: true,
     });
   });
 
   it('of just that size is whole', async () => {
-    const inner = await world.inner(secret, fileRequest('large', { mostBytes: LARGE.length + 2 }));
+    const inner = await files.world.inner(files.secret, fileRequest('large', { mostBytes: LARGE.length + 2 }));
     expect([inner.body.length, inner.isCut]).toEqual([LARGE.length + 2, false]);
   });
 
   it('that is an event as well is one no less', async () => {
     const request = { match: 'POST /emits/{name}', url: '/api/v1/emits/x', mostBytes: 3 };
-    expect(await world.inner(secret, request)).toMatchObject({ status: 200, body: '{"n', isCut: true });
+    expect(await files.world.inner(files.secret, request)).toMatchObject({ status: 200, body: '{"n', isCut: true });
   });
 });
 
@@ -107,58 +101,65 @@ describe('a request that is refused or fails', () => {
     ['a path that can be read in two ways', fileRequest('a%2Fb')],
   ] satisfies [string, InnerRequest][])('by %s comes to the same', async (_what, request) => {
     const asked = await files.rest(request);
-    const inner = await world.inner(secret, request);
+    const inner = await files.world.inner(files.secret, request);
     expect([inner.status, withoutNames(inner.problem)]).toEqual([asked.status, withoutNames(asked.json())]);
   });
 
   it('by a body that breaks off is told so, instead of a response that looks whole', async () => {
-    expect((await world.inner(secret, fileRequest('broken'))).problem).toMatchObject({ code: 'backend_bad_response' });
+    expect((await files.world.inner(files.secret, fileRequest('broken'))).problem).toMatchObject({
+      code: 'backend_bad_response',
+    });
   });
 
   it('by a body that trickles in without end ends when its time is over', async () => {
     const startedMs = performance.now();
-    expect((await world.inner(secret, fileRequest('trickle'))).problem).toMatchObject({ code: 'backend_timeout' });
+    expect((await files.world.inner(files.secret, fileRequest('trickle'))).problem).toMatchObject({
+      code: 'backend_timeout',
+    });
     expect(performance.now() - startedMs).toBeLessThan(10 * IDLE_MS);
   });
 
   it('by its key, its scopes or its limit comes to the same', async () => {
     const unknown = `tg_live_${'a'.repeat(40)}`;
-    const reader = (await world.newKey('some', ['files:read'])).secret;
-    const few = (await world.newKey('few')).secret;
+    const reader = (await files.world.newKey('some', ['files:read'])).secret;
+    const few = (await files.world.newKey('few')).secret;
     const write = { match: 'POST /files/{name}', url: '/api/v1/files/echo', body: 'x' };
     for (const [of, request] of [
       [unknown, fileRequest('small')],
       [reader, write],
     ] as const) {
       const asked = await files.rest(request, of);
-      const inner = await world.inner(of, request);
+      const inner = await files.world.inner(of, request);
       expect([inner.status, withoutNames(inner.problem)]).toEqual([asked.status, withoutNames(asked.json())]);
     }
     const statuses: number[] = [];
     for (let at = 0; at < 3; at++) {
       statuses.push(
         (await files.rest(fileRequest('small'), few)).status,
-        (await world.inner(few, fileRequest('small'))).status,
+        (await files.world.inner(few, fileRequest('small'))).status,
       );
     }
     expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
-    const refused = await world.inner(few, fileRequest('small'));
+    const refused = await files.world.inner(few, fileRequest('small'));
     expect(refused.problem).toMatchObject({ code: 'rate_limited', 'violated-policies': ['key-minute'] });
   });
 
   it('by leading to another operation than the one that is meant reaches nothing', async () => {
-    const before = backend.requests.length;
-    const inner = await world.inner(secret, fileRequest('secret'));
+    const before = files.backend.requests.length;
+    const inner = await files.world.inner(files.secret, fileRequest('secret'));
     expect(inner.problem).toMatchObject({ code: 'route_not_found' });
-    expect(backend.requests.length).toBe(before);
+    expect(files.backend.requests.length).toBe(before);
   });
 });
 
 describe('HEAD', () => {
   it('has no body, and is no fault', async () => {
     const request = { match: 'HEAD /files/{name}', url: '/api/v1/files/small' };
-    expect(await world.inner(secret, request)).toMatchObject({ status: 200, body: '', problem: null });
+    expect(await files.world.inner(files.secret, request)).toMatchObject({ status: 200, body: '', problem: null });
     const missing = { match: 'HEAD /files/{name}', url: '/api/v1/files/404' };
-    expect(await world.inner(secret, missing)).toMatchObject({ status: 404, problem: { code: 'resource_not_found' } });
+    expect(await files.world.inner(files.secret, missing)).toMatchObject({
+      status: 404,
+      problem: { code: 'resource_not_found' },
+    });
   });
 });

@@ -1,34 +1,28 @@
 /** What a tool call comes to: results of many kinds, and refusals in words. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { json } from '../support/backend.js';
-import { GET_CUSTOMER, startMcpWorld, TOOLS, type McpWorld } from '../support/mcp-world.js';
-import { callTool, refusalOf } from '../support/tool-results.js';
+import { GET_CUSTOMER, TOOLS } from '../support/mcp-world.js';
+import { callTool, refusalOf, sceneOfTests } from '../support/tool-results.js';
 
-let world: McpWorld;
-let secret: string;
-beforeAll(async () => {
-  world = await startMcpWorld();
-  ({ secret } = await world.newKey('unlimited'));
-});
-afterAll(() => world?.stop());
+const scene = sceneOfTests();
 
-const call = (name: string, args: object = {}, of = secret) => callTool(world, of, name, args);
-const refusal = (name: string, args: object = {}, of = secret) => refusalOf(world, of, name, args);
+const call = (name: string, args: object = {}, of = scene.secret) => callTool(scene.world, of, name, args);
+const refusal = (name: string, args: object = {}, of = scene.secret) => refusalOf(scene.world, of, name, args);
 
 const says = (status: number, body: string | Buffer, type = 'application/json', more: Record<string, string> = {}) =>
-  world.answerWith((_request, response: ServerResponse) => {
+  scene.world.answerWith((_request, response: ServerResponse) => {
     response.writeHead(status, { 'content-type': type, ...more }).end(body);
   });
 
 describe('a call that succeeds', () => {
   it('is the request that it stands for, and its text the body of the response', async () => {
-    world.answerWith(json({ data: [1, 'ü'] }));
+    scene.world.answerWith(json({ data: [1, 'ü'] }));
     const result = await call('list_customers', { limit: 2, cursor: 'a b' });
     expect(result).toMatchObject({ resultType: 'complete', content: [{ type: 'text', text: '{"data":[1,"ü"]}' }] });
     expect(result).not.toHaveProperty('isError');
     expect(result).not.toHaveProperty('structuredContent');
-    const [received] = world.backend.requests;
+    const [received] = scene.world.backend.requests;
     expect(received).toMatchObject({ method: 'GET', url: '/customers?limit=2&cursor=a%20b' });
     expect(received?.headers).toMatchObject({ accept: 'application/json', 'x-api-scopes': '*' });
     expect(received?.headers['accept-encoding']).toBeUndefined();
@@ -37,17 +31,17 @@ describe('a call that succeeds', () => {
   it('may have a body', async () => {
     says(201, '{"id":"cus_1"}');
     await call('create_customer', { name: 'Ünal "X"' });
-    const [received] = world.backend.requests;
+    const [received] = scene.world.backend.requests;
     expect([received?.method, received?.body.toString()]).toEqual(['POST', '{"name":"Ünal \\"X\\""}']);
     expect(received?.headers).toMatchObject({ 'content-type': 'application/json', 'content-length': '22' });
   });
 
   it('puts what goes into a path there, and nowhere else', async () => {
-    world.answerWith(json({}));
+    scene.world.answerWith(json({}));
     await call('get_customer', { id: 'a/../b?c#d' });
-    expect(world.backend.requests.map(({ url }) => url)).toEqual([]);
+    expect(scene.world.backend.requests.map(({ url }) => url)).toEqual([]);
     await call('get_customer', { id: 'a b?c#d' });
-    expect(world.backend.requests.map(({ url }) => url)).toEqual(['/customers/a%20b%3Fc%23d']);
+    expect(scene.world.backend.requests.map(({ url }) => url)).toEqual(['/customers/a%20b%3Fc%23d']);
   });
 
   it('says what was laid out for people without its spaces', async () => {
@@ -86,7 +80,7 @@ describe('a call that succeeds', () => {
 
   it('has an object beside its text only where the tool says what shape it has', async () => {
     const response = { type: 'object', properties: { id: { type: 'string' } } };
-    await world.useTools([{ ...GET_CUSTOMER, response }]);
+    await scene.world.useTools([{ ...GET_CUSTOMER, response }]);
     says(200, '{"id":"cus_1","inner":true}');
     expect(await call('get_customer', { id: 'cus_1' })).toMatchObject({
       content: [{ type: 'text', text: '{"id":"cus_1","inner":true}' }],
@@ -94,7 +88,7 @@ describe('a call that succeeds', () => {
     });
     says(200, 'not JSON');
     expect((await call('get_customer', { id: 'cus_1' })).isError).toBe(true);
-    await world.useTools(TOOLS);
+    await scene.world.useTools(TOOLS);
   });
 
   it('that is larger than an assistant can use is cut at a character, and says how to get the rest', async () => {
@@ -112,8 +106,8 @@ describe('a call that succeeds', () => {
 
 describe('a call that is refused says', () => {
   it('which scope is missing, and who can give it', async () => {
-    const { secret: reader } = await world.newKey('unlimited', ['customers:read']);
-    world.backend.requests.length = 0;
+    const { secret: reader } = await scene.world.newKey('unlimited', ['customers:read']);
+    scene.world.backend.requests.length = 0;
     expect(await refusal('create_customer', { name: 'x' }, reader)).toEqual({
       error: 'insufficient_scope',
       status: 403,
@@ -122,17 +116,17 @@ describe('a call that is refused says', () => {
       what_to_do: expect.stringContaining('Whoever manages the API keys'),
       request_id: expect.stringMatching(/^req_/),
     });
-    expect(world.backend.requests).toEqual([]);
+    expect(scene.world.backend.requests).toEqual([]);
   });
 
   it('what ran out, and how long to wait', async () => {
-    world.answerWith(json({}));
-    const { secret: few } = await world.newKey('few');
+    scene.world.answerWith(json({}));
+    const { secret: few } = await scene.world.newKey('few');
     for (let at = 0; at < 2; at++) expect((await call('list_customers', {}, few)).isError).toBeUndefined();
     const words = await refusal('list_customers', {}, few);
     expect(words).toMatchObject({ error: 'rate_limited', status: 429, used_up: ['key-minute'] });
     expect(words['retry_after']).toBeGreaterThan(0);
-    expect(world.backend.requests).toHaveLength(2);
+    expect(scene.world.backend.requests).toHaveLength(2);
   });
 
   it('what the backend says, field by field', async () => {
@@ -147,7 +141,7 @@ describe('a call that is refused says', () => {
   });
 
   it('that the fault is not its own where a backend fails', async () => {
-    world.answerWith((_request, response) => void response.destroy());
+    scene.world.answerWith((_request, response) => void response.destroy());
     expect(await refusal('create_customer', { name: 'x' })).toMatchObject({
       error: 'backend_bad_response',
       status: 502,
@@ -156,8 +150,8 @@ describe('a call that is refused says', () => {
   });
 
   it('which arguments are wrong; nothing is sent, and nothing counted', async () => {
-    const { secret: few } = await world.newKey('few');
-    world.answerWith(json({}));
+    const { secret: few } = await scene.world.newKey('few');
+    scene.world.answerWith(json({}));
     for (let at = 0; at < 3; at++) {
       expect(await refusal('get_customer', { nr: 1 }, few)).toEqual({
         error: 'validation_failed',
@@ -170,13 +164,13 @@ describe('a call that is refused says', () => {
         request_id: expect.any(String),
       });
     }
-    expect(world.backend.requests).toEqual([]);
+    expect(scene.world.backend.requests).toEqual([]);
     expect((await call('list_customers', {}, few)).isError).toBeUndefined();
   });
 
   it('that there is no such tool by an error of the protocol', async () => {
     for (const params of [{ name: 'drop_customers' }, { name: '__proto__' }, { name: 'constructor' }]) {
-      const answer = await world.modern(secret, 'tools/call', params);
+      const answer = await scene.world.modern(scene.secret, 'tools/call', params);
       expect([answer.status, answer.json<{ error: { code: number } }>().error.code]).toEqual([200, -32602]);
     }
   });

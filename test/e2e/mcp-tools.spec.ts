@@ -4,30 +4,24 @@ import { json } from '../support/backend.js';
 import { open, send } from '../support/http.js';
 import { manyTools, modernMessage, startMcpWorld, TOOLS, type McpWorld } from '../support/mcp-world.js';
 import { eventually } from '../support/processes.js';
-import { callTool, refusalOf, resultOf } from '../support/tool-results.js';
+import { callTool, refusalOf, resultOf, sceneOfTests } from '../support/tool-results.js';
 
-let world: McpWorld;
-let secret: string;
-beforeAll(async () => {
-  world = await startMcpWorld();
-  ({ secret } = await world.newKey('unlimited'));
-});
-afterAll(() => world?.stop());
+const scene = sceneOfTests();
 
-const call = (name: string, args: object = {}, of = secret) => callTool(world, of, name, args);
-const refusal = (name: string, args: object = {}, of = secret) => refusalOf(world, of, name, args);
+const call = (name: string, args: object = {}, of = scene.secret) => callTool(scene.world, of, name, args);
+const refusal = (name: string, args: object = {}, of = scene.secret) => refusalOf(scene.world, of, name, args);
 
 describe('the list', () => {
   interface Page {
     readonly tools: readonly { readonly name: string }[];
     readonly nextCursor?: string;
   }
-  const page = async (of: string, cursor?: string, at = world) =>
+  const page = async (of: string, cursor?: string, at = scene.world) =>
     resultOf(await at.modern(of, 'tools/list', cursor === undefined ? {} : { cursor })) as unknown as Page;
 
   it('has what the key may call, in the order of the configuration, and get_usage', async () => {
     const names = async (...scopes: string[]) =>
-      (await page((await world.newKey('unlimited', scopes)).secret)).tools.map(({ name }) => name);
+      (await page((await scene.world.newKey('unlimited', scopes)).secret)).tools.map(({ name }) => name);
     expect(await names('*')).toEqual(['get_usage', ...TOOLS.map(({ name }) => name)]);
     expect(await names('customers:read')).toEqual(['get_usage', 'list_customers', 'get_customer']);
     expect(await names('customers:write')).toEqual(['get_usage', 'create_customer', 'delete_customer']);
@@ -116,7 +110,7 @@ describe('past 25 tools', () => {
 
 describe('what is free', () => {
   it('get_usage says what is left, and costs nothing', async () => {
-    const { secret: few, keyId } = await world.newKey('few');
+    const { secret: few, keyId } = await scene.world.newKey('few');
     await call('list_customers', {}, few);
     for (let at = 0; at < 3; at++) {
       const report = JSON.parse((await call('get_usage', {}, few)).content[0]!.text) as Record<string, unknown>;
@@ -128,30 +122,30 @@ describe('what is free', () => {
   });
 
   it('is limited to 120 a minute of a key, and then says so with 429', async () => {
-    const { secret: of } = await world.newKey('unlimited');
+    const { secret: of } = await scene.world.newKey('unlimited');
     const statuses: number[] = [];
-    for (let at = 0; at < 121; at++) statuses.push((await world.modern(of, 'tools/list')).status);
+    for (let at = 0; at < 121; at++) statuses.push((await scene.world.modern(of, 'tools/list')).status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(120);
-    const refused = await world.modern(of, 'tools/list');
+    const refused = await scene.world.modern(of, 'tools/list');
     expect([refused.status, refused.json()['code']]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect((await refusal('get_usage', {}, of))['used_up']).toEqual(['mcp-free-calls']);
     // What costs something goes on.
-    world.answerWith(json({}));
+    scene.world.answerWith(json({}));
     expect((await call('list_customers', {}, of)).isError).toBeUndefined();
   });
 });
 
 describe('what is counted', () => {
   it('a call counts once, as the request that it stands for: in usage, in its fields, in the log', async () => {
-    world.answerWith(json({}));
-    const { secret: of, accountId, keyId } = await world.newKey('hundred');
-    const answer = await world.modern(of, 'tools/call', { name: 'list_customers' });
+    scene.world.answerWith(json({}));
+    const { secret: of, accountId, keyId } = await scene.world.newKey('hundred');
+    const answer = await scene.world.modern(of, 'tools/call', { name: 'list_customers' });
     expect(answer.headers['ratelimit']).toMatch(/^"account-minute";r=99;/);
-    const usage = await send(`${world.url}/api/v1/usage`, { headers: { authorization: `Bearer ${of}` } });
+    const usage = await send(`${scene.world.url}/api/v1/usage`, { headers: { authorization: `Bearer ${of}` } });
     expect(usage.json()).toMatchObject({ windows: [{ policy: 'account-minute', used: 1 }] });
-    await eventually('the log has it', () => world.written(accountId).some(({ tool }) => tool !== ''));
-    expect(world.written(accountId).filter(({ operation }) => operation !== '')).toEqual([
+    await eventually('the log has it', () => scene.world.written(accountId).some(({ tool }) => tool !== ''));
+    expect(scene.world.written(accountId).filter(({ operation }) => operation !== '')).toEqual([
       expect.objectContaining({
         keyId,
         operation: 'list_customers',
@@ -167,16 +161,16 @@ describe('what is counted', () => {
 
 describe('a client that leaves', () => {
   it('ends its call: the backend is let go of', async () => {
-    world.answerWith(() => undefined);
+    scene.world.answerWith(() => undefined);
     const { body, headers } = modernMessage('tools/call', { name: 'list_customers' });
-    const request = open(world.mcpUrl, {
+    const request = open(scene.world.mcpUrl, {
       method: 'POST',
-      headers: { ...headers, authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      headers: { ...headers, authorization: `Bearer ${scene.secret}`, 'content-type': 'application/json' },
     });
     request.on('error', () => undefined);
     request.end(JSON.stringify(body));
-    await eventually('the backend has it', () => world.backend.requests.length === 1);
+    await eventually('the backend has it', () => scene.world.backend.requests.length === 1);
     request.destroy();
-    await eventually('the backend is let go of', () => world.backend.requests[0]?.aborted === true);
+    await eventually('the backend is let go of', () => scene.world.backend.requests[0]?.aborted === true);
   });
 });

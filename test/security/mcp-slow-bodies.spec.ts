@@ -1,23 +1,17 @@
 /** Messages to the MCP server that come slowly, without end, or not at all. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { startMcpWorld, type McpWorld } from '../support/mcp-world.js';
+import { sceneOfTests } from '../support/tool-results.js';
 
-let world: McpWorld;
-let secret: string;
-beforeAll(async () => {
-  world = await startMcpWorld();
-  ({ secret } = await world.newKey('unlimited'));
-});
-afterAll(() => world?.stop());
+const scene = sceneOfTests();
 
 describe('slow and broken bodies', () => {
   const head = (length: string) =>
-    `POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n${length}\r\n`;
+    `POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${scene.secret}\r\nContent-Type: application/json\r\n${length}\r\n`;
 
   it('a body that trickles in is cut off after ten seconds, however it comes', async () => {
-    const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(scene.world.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     let received = '';
     socket.setEncoding('latin1').on('data', (text: string) => (received += text));
@@ -32,7 +26,7 @@ describe('slow and broken bodies', () => {
   });
 
   it('a body without end is cut off when it has become too large', async () => {
-    const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(scene.world.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     let received = '';
     socket.setEncoding('latin1').on('data', (text: string) => (received += text));
@@ -44,11 +38,11 @@ describe('slow and broken bodies', () => {
   });
 
   it('a client that leaves in the middle of its body is let go of', async () => {
-    const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(scene.world.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write(`${head('Content-Length: 1000\r\n')}{`);
     await new Promise((resolve) => setTimeout(resolve, 50));
     socket.destroy();
-    expect((await world.modern(secret, 'server/discover')).status).toBe(200);
+    expect((await scene.world.modern(scene.secret, 'server/discover')).status).toBe(200);
   });
 });

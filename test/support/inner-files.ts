@@ -1,4 +1,5 @@
 /** Files behind a gateway that a test asks for twice: over HTTP, and by requests that are made inside. */
+import { afterAll, beforeAll } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerResponse } from 'node:http';
@@ -32,8 +33,16 @@ export const fileRequest = (name: string, more: Partial<InnerRequest> = {}): Inn
   ...more,
 });
 
+/** The files of the tests of one file: there from before the first until behind the last. */
+export function filesOfTests(): InnerFiles {
+  const files: Partial<InnerFiles> = {};
+  beforeAll(async () => void Object.assign(files, await startInnerFiles()));
+  afterAll(() => files.stop?.());
+  return files as InnerFiles;
+}
+
 /** Starts them; the backend does with `/files/<name>` what the name says. */
-export async function startInnerFiles(): Promise<InnerFiles> {
+async function startInnerFiles(): Promise<InnerFiles> {
   const logFile = join(temporaryFolder('inner-log'), 'log');
   /** Responses that do not end. */
   const endless: ServerResponse[] = [];

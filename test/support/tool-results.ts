@@ -1,7 +1,7 @@
 /** Calls of tools in tests, and what comes of them. */
-import { expect } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import type { Answer } from './http.js';
-import type { McpWorld } from './mcp-world.js';
+import { startMcpWorld, type McpWorld } from './mcp-world.js';
 
 export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text: string }[];
@@ -31,4 +31,22 @@ export async function refusalOf(
   const { isError, content, structuredContent } = await callTool(world, secret, name, args);
   expect([isError, content.length, structuredContent]).toEqual([true, 1, undefined]);
   return JSON.parse(content[0]!.text) as Record<string, unknown>;
+}
+
+/** What the tests of a file call tools in, and with. */
+export interface ToolScene {
+  readonly world: McpWorld;
+  /** Of a key that may do everything, without a limit. */
+  readonly secret: string;
+}
+
+/** The scene of the tests of one file: there from before the first until behind the last. */
+export function sceneOfTests(): ToolScene {
+  const scene: { world?: McpWorld; secret?: string } = {};
+  beforeAll(async () => {
+    scene.world = await startMcpWorld();
+    ({ secret: scene.secret } = await scene.world.newKey('unlimited'));
+  });
+  afterAll(() => scene.world?.stop());
+  return scene as ToolScene;
 }
