@@ -176,13 +176,15 @@ let ownShared: Promise<PostgresServer> | undefined;
 /**
  * A new, empty database on the PostgreSQL that all test files share. `npm test` starts it; where Jest is run by hand,
  * the first call of a file starts one that ends with this process.
+ * @param templateUrl of a database there, which nobody is connected to: the new one is a copy of it.
  */
-export async function freshDatabase(): Promise<FreshDatabase> {
+export async function freshDatabase(templateUrl?: string): Promise<FreshDatabase> {
   const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
   ownShared ??= given === undefined ? startPostgres() : undefined;
   const admin = given ?? (await ownShared)?.url ?? '';
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await run(admin, `create database "${name}"`);
+  const template = templateUrl === undefined ? '' : ` template "${new URL(templateUrl).pathname.slice(1)}"`;
+  await run(admin, `create database "${name}"${template}`);
   const url = new URL(admin);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => run(admin, `drop database if exists "${name}" with (force)`) };
