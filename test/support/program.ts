@@ -16,7 +16,7 @@ export interface TrailgateOptions {
   readonly config?: Json;
   /** Instead of the default service's document. */
   readonly openapi?: Json;
-  /** Beside PATH nothing else of this process's environment reaches the program. */
+  /** Beside PATH nothing of this process's environment reaches the program. */
   readonly env?: Readonly<Record<string, string>>;
   /** All three unless said. */
   readonly roles?: readonly Role[];
@@ -58,6 +58,8 @@ export interface CommandResult extends Exit {
 }
 
 const MAIN = resolve('dist/main.js');
+/** What Node keeps of the program when it was compiled: a start takes a seventh less of a processor. */
+const COMPILED = resolve('node_modules/.cache/compiled');
 const UNUSED_TARGET = 'http://127.0.0.1:9';
 
 function spawnProgram(
@@ -67,7 +69,7 @@ function spawnProgram(
   descriptors?: number,
 ): OwnedProcess {
   if (!existsSync(MAIN)) throw new Error('dist/main.js does not exist: run "npm run build" first');
-  const environment = { PATH: process.env['PATH'] ?? '', ...env };
+  const environment = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILED, ...env };
   const command = [process.execPath, MAIN, ...args];
   // It becomes the program: the same process.
   if (descriptors !== undefined) command.unshift('prlimit', `--nofile=${descriptors}:${descriptors}`);
