@@ -1,5 +1,5 @@
 /** What the admin API promises to operators and scripts, on both databases. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import type { NewEvent } from '../../src/events/model/event-types.js';
 import { addEvents } from '../../src/events/outbox.js';
@@ -33,14 +33,14 @@ describeOnDatabases('the admin API', (kind) => {
 
   beforeAll(async () => {
     database = await testDatabase(kind);
-  });
-  afterAll(() => database.close());
-  beforeEach(async () => {
     running = await startAdmin(database);
+  });
+  afterAll(() => running.close().finally(() => database.close()));
+  beforeEach(async () => {
+    running.stores.clock.advance(60_000); // the limits are per minute
     const account = { name: 'Salzach Rafting', plan: 'starter', time_zone: 'Europe/Vienna' };
     accountId = (await running.admin.createAccount(account)).id;
   });
-  afterEach(() => running.close());
 
   const request = (method: string, path: string, body?: object) => running.admin.request(method, path, body);
   const newKey = (fields: object = {}) => running.admin.createKey(accountId, { scopes: ['customers:read'], ...fields });

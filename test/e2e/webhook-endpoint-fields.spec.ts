@@ -15,18 +15,28 @@ const EVENTS = ['customer.created', 'customer.deleted'];
 
 describeOnDatabases('what a webhook endpoint is given', (kind) => {
   let database: DatabaseHandle;
+  /** Of all tests but those that need another. */
+  let shared: RunningAdmin;
   let running: RunningAdmin;
   let accountId: string;
 
   beforeAll(async () => {
     database = await testDatabase(kind);
+    shared = await startAdmin(database, { events: EVENTS });
   });
-  afterAll(() => database.close());
+  afterAll(async () => {
+    await shared?.close();
+    await database.close();
+  });
   beforeEach(async () => {
-    running = await startAdmin(database, { events: EVENTS });
+    running = shared;
+    // The limits are per minute.
+    running.stores.clock.advance(60_000);
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
   });
-  afterEach(() => running.close());
+  afterEach(async () => {
+    if (running !== shared) await running.close();
+  });
 
   const path = () => `/accounts/${accountId}/webhook-endpoints`;
   const create = (fields: object = {}) => running.admin.call<Endpoint>('POST', path(), { url: URL, ...fields });
@@ -95,14 +105,12 @@ describeOnDatabases('what a webhook endpoint is given', (kind) => {
 
   it('keeps a type that the configuration has no more, and is given no such type anew', async () => {
     const { id } = await create({ event_types: ['customer.created'] });
-    await running.close();
     running = await startAdmin(database, { events: [] });
     expect((await patch(id, { event_types: ['customer.created', 'quota.*'] })).status).toBe(200);
     expectProblem(await patch(id, { event_types: ['customer.created', 'customer.deleted'] }), 'validation_failed');
   });
 
   it('is one of so many, also where several are added at once', async () => {
-    await running.close();
     running = await startAdmin(database, { webhooks: { maxEndpoints: 3 } });
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => running.admin.request('POST', path(), { url: URL })),
