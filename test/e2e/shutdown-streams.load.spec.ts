@@ -217,12 +217,9 @@ describeWithOpenssl('with HTTP/2 and WebSockets', () => {
     await expect(exit).resolves.toEqual({ code: 0, signal: null });
     expect(quietMsSince(startedMs)).toBeLessThan(DELAY_MS + DRAIN_MS + REST_MS);
     const phases = trailgate.logs().filter(({ event }) => event === 'shutdown_phase');
-    expect(phases.slice(1, 5)).toMatchObject([
-      { phase: 'rest webhooks', level: 'info' },
-      { phase: 'readiness off', level: 'info' },
-      { phase: 'end MCP streams', level: 'info' },
-      { phase: 'drain gateway', level: 'error' },
-    ]);
+    const [, ...said] = phases.map(({ phase, level }) => `${String(phase)}: ${String(level)}`);
+    const ended = ['rest webhooks: info', 'readiness off: info', 'end MCP streams: info', 'drain gateway: error'];
+    expect(said.slice(0, 4)).toEqual(ended);
   });
 
   it('ends with its last answer: connections that could be used again are not waited for', async () => {
