@@ -19,6 +19,8 @@ export interface ApiKeyQuery extends PageRequest {
   /** Undefined: all. */
   readonly statuses?: readonly ApiKey['status'][] | undefined;
   readonly environment?: ApiKey['environment'] | undefined;
+  /** True: those by which an OAuth client was let in; false: those that have a secret; undefined: both. */
+  readonly hasOAuthClient?: boolean | undefined;
   readonly sort: ApiKeySort;
   readonly order: 'asc' | 'desc';
 }
@@ -71,7 +73,7 @@ export class ApiKeyList {
   }
 
   private rows(accountId: string, query: ApiKeyQuery, list: string, nowMs: number): Promise<Row[]> {
-    const { limit, cursor, sort, order, q, statuses, environment } = query;
+    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient } = query;
     const by: RawBuilder<string | number> = SORTED_BY[sort];
     const beyond = order === 'asc' ? sql`>` : sql`<`;
     let select = this.deps.database.db
@@ -82,6 +84,7 @@ export class ApiKeyList {
     if (q !== undefined && q !== '') select = select.where(matching(q));
     if (statuses !== undefined) select = select.where(inStatus(statuses, nowMs));
     if (environment !== undefined) select = select.where('environment', '=', environment);
+    if (hasOAuthClient !== undefined) select = select.where('oauth_client_id', hasOAuthClient ? 'is not' : 'is', null);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);
       // By ids alone the index of ids is enough.
@@ -111,8 +114,9 @@ export class ApiKeyList {
 }
 
 /** A cursor of one query says nothing in another; the words that are searched for do not stand in it. */
-function listName(accountId: string, { q = '', statuses, environment, sort, order }: ApiKeyQuery): string {
-  const filters = JSON.stringify([q, statuses?.toSorted() ?? null, environment ?? null]);
+function listName(accountId: string, query: ApiKeyQuery): string {
+  const { q = '', statuses, environment, hasOAuthClient, sort, order } = query;
+  const filters = JSON.stringify([q, statuses?.toSorted() ?? null, environment ?? null, hasOAuthClient ?? null]);
   const hash = createHash('sha256').update(filters).digest('base64url').slice(0, 16);
   return `api-keys:${accountId}:${sort}:${order}:${hash}`;
 }

@@ -1,5 +1,5 @@
 /** API keys as rows, as the control plane shows them, and as the audit log keeps them. */
-import type { Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { newId } from '../database/ids.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
@@ -32,7 +32,7 @@ export interface ApiKey {
   /** Grows with every change that a person makes. */
   readonly version: number;
   /** Whose it is, where a person has let an OAuth client in by it; null: whoever has its secret. */
-  readonly oauthClient: OAuthClientName | null;
+  readonly oauthClient: LetInClient | null;
 }
 
 /** OAuthClientName is what an OAuth client is known by. */
@@ -43,7 +43,7 @@ export interface OAuthClientName {
   readonly name: string;
 }
 
-/** LetInClient is an OAuth client, and who let it in; null: the operators' token. */
+/** LetInClient is an OAuth client, and the id of the member who let it in; null: the operators' token. */
 export interface LetInClient extends OAuthClientName {
   readonly memberId: string | null;
 }
@@ -101,12 +101,32 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     updatedAt: row.updated_at,
     revokedAt: row.revoked_at,
     version: row.version,
-    oauthClient: oauthClientOf(row),
+    oauthClient: letInClientOf(row),
   };
+}
+
+function letInClientOf(row: ApiKeyTable): LetInClient | null {
+  const client = oauthClientOf(row);
+  return client && { ...client, memberId: row.oauth_member_id };
 }
 
 function oauthClientOf({ oauth_client_id: id, oauth_client_name: name }: ApiKeyTable): OAuthClientName | null {
   return id === null ? null : { id, name: name ?? id };
+}
+
+/**
+ * The names of today of the members who let OAuth clients in by these keys, by their ids. Who was forgotten has none.
+ * Asks nothing where no key is a client's.
+ */
+export async function readWhoLetIn(
+  db: Kysely<Tables>,
+  keys: readonly Pick<ApiKey, 'oauthClient'>[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = keys.flatMap(({ oauthClient }) => oauthClient?.memberId ?? []);
+  if (ids.length === 0) return new Map();
+  const members = db.selectFrom('member').select(['id', 'name']).where('name', '<>', '');
+  const rows = await members.where('id', 'in', [...new Set(ids)]).execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /**

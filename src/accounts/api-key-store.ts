@@ -20,6 +20,7 @@ import {
   auditedKey,
   lockApiKey,
   newApiKeyRow,
+  readWhoLetIn,
   timestamp,
   type ApiKey,
   type LetInClient,
@@ -100,6 +101,11 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   /** A page of the keys of an account, with what each has used of its month. */
   list(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
     return this.keyLists.page(account, query);
+  }
+
+  /** The names of the members who let OAuth clients in by these keys, by their ids. */
+  whoLetIn(keys: readonly ApiKey[]): Promise<ReadonlyMap<string, string>> {
+    return readWhoLetIn(this.db, keys);
   }
 
   /** What ending or changing a key would touch. */

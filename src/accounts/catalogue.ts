@@ -39,6 +39,8 @@ export interface ToolCatalogue {
   readonly serverName: string;
   /** Of the server. */
   readonly url: string;
+  /** Where assistants that take no key reach it, by OAuth; null: nowhere. */
+  readonly oauthUrl: string | null;
   /** How many tools there are, whatever a key may do. */
   readonly total: number;
   /** Whether the tools are searched instead of listed. */
@@ -99,6 +101,7 @@ export class Catalogue {
       isEnabled: file.mcp.enabled && all.length > 0,
       serverName: file.mcp.name ?? file.api.title,
       url: `${publicUrl}/mcp`,
+      oauthUrl: file.mcp.oauth === undefined ? null : `${file.mcp.oauth.publicUrl}/mcp`,
       total: all.length,
       isSearched: tools.length > MOST_LISTED,
       tools,

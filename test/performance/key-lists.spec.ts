@@ -29,6 +29,7 @@ const QUERIES = [
   'limit=100&q=nothing+is+called+so&sort=last_used',
   'limit=100&q=key&sort=name&status=active&environment=live',
   'limit=100&status=expired',
+  'limit=100&oauth_client=true&status=active,paused&order=desc',
   'limit=100&status=paused,revoked&sort=name',
 ];
 
@@ -155,9 +156,9 @@ async function insertKeys({ db }: DatabaseHandle, accountId: string): Promise<vo
         revoked_at: null,
         version: 1,
         search: searchText(name),
-        oauth_client_id: null,
-        oauth_client_name: null,
-        oauth_member_id: null,
+        oauth_client_id: index % 500 === 0 ? 'https://claude.ai/oauth/client' : null,
+        oauth_client_name: index % 500 === 0 ? 'Claude' : null,
+        oauth_member_id: index % 500 === 0 ? 'mem_1' : null,
       };
     });
     await db.insertInto('api_key').values(rows).execute();

@@ -17,6 +17,7 @@ import {
   apiKeyResource,
   apiKeyWithSecretSchema,
   listedApiKeyResource,
+  NO_MEMBERS,
   type ListedApiKeyResource,
   type ApiKeyWithSecretResource,
 } from './api-key.resource.js';
@@ -38,12 +39,15 @@ export class AccountApiKeysController {
   async list(
     @Param('id') accountId: string,
     @Query({ schema: apiKeyQuerySchema }) query: ApiKeyQueryFields,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<ListedApiKeyResource>> {
     const account = await this.accounts.get(accountId);
-    const { status: statuses, ...rest } = query;
-    const page = await this.keys.list(account, { ...rest, statuses });
-    return listBody(page, (key) => listedApiKeyResource(key, account.timeZone), query, reply);
+    const { status: statuses, oauth_client: isClients, ...rest } = query;
+    const hasOAuthClient = isClients === undefined ? undefined : isClients === 'true';
+    const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient });
+    const members = caller.kind === 'portal' ? NO_MEMBERS : await this.keys.whoLetIn(page.data);
+    return listBody(page, (key) => listedApiKeyResource(key, account.timeZone, members), query, reply);
   }
 
   @Post()

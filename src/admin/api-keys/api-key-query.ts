@@ -31,6 +31,9 @@ export const apiKeyQuerySchema = pageQuerySchema.extend({
     schema: { type: 'string', maxLength: 100, pattern: `^${ONE_STATUS}(?:,${ONE_STATUS})*$` },
   }),
   environment: z.enum(['live', 'test'], 'must be live or test').optional().meta({ description: 'Only keys of it.' }),
+  oauth_client: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description: '`true`: only keys by which an OAuth client was let in; `false`: only keys that have a secret.',
+  }),
   sort: z
     .enum(API_KEY_SORTS, `must be one of ${API_KEY_SORTS.join(', ')}`)
     .default('created')

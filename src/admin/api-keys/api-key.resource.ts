@@ -1,7 +1,7 @@
 /** An API key as the admin API shows it; with its secret once, when that is made. */
 import { z } from 'zod';
 import type { ListedApiKey } from '../../accounts/api-key-list.js';
-import type { ApiKey } from '../../accounts/api-key-rows.js';
+import type { ApiKey, LetInClient } from '../../accounts/api-key-rows.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
@@ -42,6 +42,20 @@ export const apiKeySchema = z
       .object({
         id: z.string().max(2_048),
         name: z.string().max(200).meta({ description: 'What it says of itself: nobody has checked it.' }),
+        host: z
+          .string()
+          .max(255)
+          .nullable()
+          .meta({ description: 'Where it is at home; null: it has registered, and anybody may take its name.' }),
+        let_in_by: z
+          .string()
+          .max(200)
+          .nullable()
+          .meta({
+            description:
+              "The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal " +
+              'sessions are not told.',
+          }),
       })
       .nullable()
       .meta({
@@ -78,8 +92,18 @@ export type ListedApiKeyResource = z.output<typeof listedApiKeySchema>;
 export type ApiKeyWithSecretResource = z.output<typeof apiKeyWithSecretSchema>;
 export type RotatedApiKeyResource = z.output<typeof rotatedApiKeySchema>;
 
-/** Times have the offset of the account's zone. */
-export function apiKeyResource(key: ApiKey, timeZone: string): ApiKeyResource {
+/** Shows nobody: of a key that is no OAuth client's, or to whom members are not named. */
+export const NO_MEMBERS: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Times have the offset of the account's zone.
+ * @param members the names of those who let OAuth clients in, by their ids.
+ */
+export function apiKeyResource(
+  key: ApiKey,
+  timeZone: string,
+  members: ReadonlyMap<string, string> = NO_MEMBERS,
+): ApiKeyResource {
   const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, timeZone));
   return {
     id: key.id,
@@ -97,11 +121,25 @@ export function apiKeyResource(key: ApiKey, timeZone: string): ApiKeyResource {
     updated_at: formatWithOffset(key.updatedAt, timeZone),
     revoked_at: at(key.revokedAt),
     version: key.version,
-    oauth_client: key.oauthClient,
+    oauth_client: key.oauthClient && clientResource(key.oauthClient, members),
   };
 }
 
 /** As a row of a list. */
-export function listedApiKeyResource(key: ListedApiKey, timeZone: string): ListedApiKeyResource {
-  return { ...apiKeyResource(key, timeZone), month_used: key.monthUsed, month_limit: key.monthLimit };
+export function listedApiKeyResource(
+  key: ListedApiKey,
+  timeZone: string,
+  members: ReadonlyMap<string, string>,
+): ListedApiKeyResource {
+  return { ...apiKeyResource(key, timeZone, members), month_used: key.monthUsed, month_limit: key.monthLimit };
+}
+
+function clientResource(
+  { id, name, memberId }: LetInClient,
+  members: ReadonlyMap<string, string>,
+): NonNullable<ApiKeyResource['oauth_client']> {
+  // The id of one that has a document is where that document is; the others were given theirs when they registered.
+  const url = URL.parse(id);
+  const host = url?.protocol === 'https:' ? url.host : null;
+  return { id, name, host, let_in_by: memberId === null ? null : (members.get(memberId) ?? null) };
 }

@@ -24,6 +24,7 @@ import { apiKeyImpactResource, apiKeyImpactSchema, type ApiKeyImpactResource } f
 import {
   apiKeyResource,
   apiKeySchema,
+  NO_MEMBERS,
   rotatedApiKeySchema,
   type ApiKeyResource,
   type RotatedApiKeyResource,
@@ -47,9 +48,10 @@ export class ApiKeysController {
   })
   async get(
     @Param('id') id: string,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource | undefined> {
-    return unlessKnown(await this.resource(await this.keys.get(id)), reply);
+    return unlessKnown(await this.resource(await this.keys.get(id), caller), reply);
   }
 
   @Get('impact')
@@ -82,7 +84,7 @@ export class ApiKeysController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
     checkMayHandOut(caller, body.scopes ?? []);
-    return tagged(await this.resource(await this.keys.update(id, body, context, expected)), reply);
+    return tagged(await this.resource(await this.keys.update(id, body, context, expected), caller), reply);
   }
 
   @Delete()
@@ -96,10 +98,11 @@ export class ApiKeysController {
   async revoke(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,
+    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.revoke(id, context, expected)), reply);
+    return tagged(await this.resource(await this.keys.revoke(id, context, expected), caller), reply);
   }
 
   @Post('pause')
@@ -114,10 +117,11 @@ export class ApiKeysController {
   async pause(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,
+    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.pause(id, context, expected)), reply);
+    return tagged(await this.resource(await this.keys.pause(id, context, expected), caller), reply);
   }
 
   @Post('resume')
@@ -132,10 +136,11 @@ export class ApiKeysController {
   async resume(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,
+    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    return tagged(await this.resource(await this.keys.resume(id, context, expected)), reply);
+    return tagged(await this.resource(await this.keys.resume(id, context, expected), caller), reply);
   }
 
   @Post('rotate')
@@ -170,8 +175,9 @@ export class ApiKeysController {
     return { ...shown, secret, previous_secret_expires_at: expiresAt };
   }
 
-  private async resource(key: ApiKey): Promise<ApiKeyResource> {
+  private async resource(key: ApiKey, caller: Principal): Promise<ApiKeyResource> {
     const { timeZone } = await this.accounts.get(key.accountId);
-    return apiKeyResource(key, timeZone);
+    const members = caller.kind === 'portal' ? NO_MEMBERS : await this.keys.whoLetIn([key]);
+    return apiKeyResource(key, timeZone, members);
   }
 }

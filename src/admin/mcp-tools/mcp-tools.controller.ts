@@ -28,6 +28,10 @@ const toolsSchema = z
     enabled: z.boolean().meta({ description: 'Whether there is an MCP server: it is on, and an operation is a tool.' }),
     server_name: z.string().max(10_000),
     url: z.string().max(4_096).meta({ description: 'Of the server.', example: 'https://api.example.com/mcp' }),
+    oauth_url: z.string().max(4_096).nullable().meta({
+      description: 'Where assistants that take no key reach it, by OAuth; null: nowhere.',
+      example: 'https://mcp.example.com/mcp',
+    }),
     total: countField.meta({ description: 'How many tools there are, whatever a key may do.' }),
     searched: z.boolean().meta({
       description: 'Whether there are so many that an assistant sees `search_operations` and `call_operation` instead.',
@@ -55,11 +59,12 @@ export class McpToolsController {
     @Query({ schema: mcpToolsQuerySchema }) { scopes }: McpToolsQuery,
   ): Promise<z.output<typeof toolsSchema>> {
     await this.accounts.get(accountId);
-    const { isEnabled, serverName, url, total, isSearched, tools } = this.catalogue.tools(scopes);
+    const { isEnabled, serverName, url, oauthUrl, total, isSearched, tools } = this.catalogue.tools(scopes);
     return {
       enabled: isEnabled,
       server_name: serverName,
       url,
+      oauth_url: oauthUrl,
       total,
       searched: isSearched,
       data: tools.map(({ name, title = null, description, operation, annotations, tokens }) => ({

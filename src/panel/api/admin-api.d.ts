@@ -1428,6 +1428,10 @@ export interface components {
                 id: string;
                 /** @description What it says of itself: nobody has checked it. */
                 name: string;
+                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                host: string | null;
+                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                let_in_by: string | null;
             } | null;
             /**
              * Format: int64
@@ -1481,6 +1485,10 @@ export interface components {
                 id: string;
                 /** @description What it says of itself: nobody has checked it. */
                 name: string;
+                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                host: string | null;
+                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                let_in_by: string | null;
             } | null;
             /** @description The only time that the secret is shown. It is stored as a hash. */
             secret: string;
@@ -1529,6 +1537,10 @@ export interface components {
                 id: string;
                 /** @description What it says of itself: nobody has checked it. */
                 name: string;
+                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                host: string | null;
+                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                let_in_by: string | null;
             } | null;
         };
         ApiKeyImpact: {
@@ -1621,6 +1633,10 @@ export interface components {
                 id: string;
                 /** @description What it says of itself: nobody has checked it. */
                 name: string;
+                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                host: string | null;
+                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                let_in_by: string | null;
             } | null;
             /** @description The only time that the secret is shown. It is stored as a hash. */
             secret: string;
@@ -1962,6 +1978,7 @@ export interface components {
              * @example Customers
              */
             group: string | null;
+            };
         };
         PlanList: {
             data: components["schemas"]["Plan"][];
@@ -2026,6 +2043,11 @@ export interface components {
              * @example https://api.example.com/mcp
              */
             url: string;
+            /**
+             * @description Where assistants that take no key reach it, by OAuth; null: nowhere.
+             * @example https://mcp.example.com/mcp
+             */
+            oauth_url: string | null;
             /**
              * Format: int64
              * @description How many tools there are, whatever a key may do.
@@ -4311,6 +4333,8 @@ export interface operations {
                 status?: string;
                 /** @description Only keys of it. */
                 environment?: "live" | "test";
+                /** @description `true`: only keys by which an OAuth client was let in; `false`: only keys that have a secret. */
+                oauth_client?: "true" | "false";
                 /** @description What they are sorted by. A key that was never used counts as the one used longest ago. */
                 sort?: "created" | "name" | "last_used";
                 /** @description Upwards or downwards. */
