@@ -1,15 +1,13 @@
 /** Makes a key: the form, then its secret, once. What is typed stays when the dialog is closed and opened again. */
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
 import { useAccount } from '../session/accounts.js';
 import { Dialog } from '../layout/dialog.js';
-import { Failure } from '../words/failure.js';
-import { KeyFields } from './key-fields.js';
-import { EMPTY, newKey, valuesOf, type KeyValues } from './key-values.js';
-import { createKey, readAgain } from './keys.js';
-import { useLeaveGuard } from './leave-guard.js';
-import { useSentOnce } from './sent-once.js';
+import { CreateForm } from './create-form.js';
+import { EMPTY, valuesOf, type KeyValues } from './key-values.js';
+import type { MadeKey } from './keys.js';
+import { useLeaveGuard } from '../layout/leave-guard.js';
 import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
@@ -20,11 +18,7 @@ interface CreateDialogProps {
 }
 
 /** The secret that was made, and for whom. Nothing but this dialog holds it. */
-interface Made {
-  readonly name: string;
-  readonly secret: string;
-  readonly scopes: readonly string[];
-}
+type Made = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
 
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {
   const { t } = useLingui();
@@ -57,8 +51,8 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
           values={values}
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
-          onMade={(key) => {
-            setMade(key);
+          onMade={({ name, secret, scopes }) => {
+            setMade({ name, secret, scopes });
             setValues(EMPTY);
             // So that going back later does not lead to an empty form.
             onClose();
@@ -80,51 +74,5 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
         </SecretStep>
       )}
     </Dialog>
-  );
-}
-
-interface CreateFormProps {
-  readonly values: KeyValues;
-  readonly onChange: (change: Partial<KeyValues>) => void;
-  readonly onMade: (made: Made) => void;
-  readonly onCancel: () => void;
-}
-
-function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
-  const { id: accountId, time_zone: timeZone } = useAccount();
-  const { error, isPending, send, changed } = useSentOnce();
-  const create = () =>
-    send(async (requestId) => {
-      const { name, secret, scopes } = await createKey(accountId, newKey(values, timeZone), requestId);
-      onMade({ name, secret, scopes });
-      void readAgain(accountId);
-    });
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
-    >
-      <Stack gap="lg">
-        <KeyFields
-          values={values}
-          error={error}
-          onChange={(change) => {
-            changed();
-            onChange(change);
-          }}
-        />
-        {error !== null && <Failure error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={isPending} disabled={values.scopes.length === 0}>
-            <Trans>Create key</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
   );
 }

@@ -7,13 +7,15 @@ import { queries } from '../api/queries.js';
 export type Key = components['schemas']['ApiKey'];
 export type ListedKey = components['schemas']['ListedApiKey'];
 export type KeyStatus = Key['status'];
+/** A key that was just made, with its secret. */
+export type MadeKey = components['schemas']['ApiKeyWithSecret'];
 export type NewKey = components['schemas']['CreateApiKey'];
 export type KeyChange = components['schemas']['UpdateApiKey'];
 export type Scope = components['schemas']['Scope'];
 type ListQuery = NonNullable<operations['listApiKeys']['parameters']['query']>;
 
 /** What a list is narrowed to, and its order. */
-export type KeyFilter = Pick<ListQuery, 'q' | 'status' | 'environment' | 'sort' | 'order'>;
+export type KeyFilter = Pick<ListQuery, 'q' | 'status' | 'environment' | 'oauth_client' | 'sort' | 'order'>;
 
 /** How long the old secret may go on beside the new one. */
 export type Overlap = components['schemas']['RotateApiKey']['overlap_seconds'];

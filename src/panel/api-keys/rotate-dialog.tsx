@@ -8,8 +8,8 @@ import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
-import { useLeaveGuard } from './leave-guard.js';
-import { useSentOnce } from './sent-once.js';
+import { useLeaveGuard } from '../layout/leave-guard.js';
+import { useSentOnce } from '../api/sent-once.js';
 import { SecretStep } from './secret-step.js';
 
 const DAY: Overlap = 86_400;

@@ -1,16 +1,13 @@
 /** Makes a key for an assistant: one that only reads and ends soon, unless said. Then its secret, where it belongs. */
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
-import { KeyFields } from '../api-keys/key-fields.js';
-import { EMPTY, newKey, type KeyValues } from '../api-keys/key-values.js';
-import { createKey, readAgain, useScopes } from '../api-keys/keys.js';
-import { useLeaveGuard } from '../api-keys/leave-guard.js';
-import { useSentOnce } from '../api-keys/sent-once.js';
+import { CreateForm } from '../api-keys/create-form.js';
+import { EMPTY, type KeyValues } from '../api-keys/key-values.js';
+import { useScopes, type MadeKey } from '../api-keys/keys.js';
+import { useLeaveGuard } from '../layout/leave-guard.js';
 import { Dialog } from '../layout/dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
-import { useAccount } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
 import { asksForKey, type Client, type Connection } from './clients.js';
 import { Connect } from './connect.js';
 
@@ -26,10 +23,7 @@ interface KeyDialogProps {
 }
 
 /** The secret that was made, and for whom. Nothing but this dialog holds it. */
-interface Made {
-  readonly name: string;
-  readonly secret: string;
-}
+type Made = Pick<MadeKey, 'name' | 'secret'>;
 
 export function KeyDialog(props: KeyDialogProps) {
   const { opened, connection, client, onChoose, onClose } = props;
@@ -52,7 +46,16 @@ export function KeyDialog(props: KeyDialogProps) {
       size={640}
     >
       {made === null ? (
-        <KeyForm {...props} onMade={setMade} onKey={props.onMade} />
+        <KeyForm
+          readingScopes={props.readingScopes}
+          onCancel={onClose}
+          onMade={({ id, name, secret }) => {
+            setMade({ name, secret });
+            // So that going back later does not lead to an empty form.
+            onClose();
+            props.onMade(id);
+          }}
+        />
       ) : (
         <SecretFrame lost={lost} isLeaving={isLeaving} onStay={() => setLeaving(false)} onDone={forget}>
           <Text>
@@ -68,62 +71,30 @@ export function KeyDialog(props: KeyDialogProps) {
   );
 }
 
-interface KeyFormProps extends Pick<KeyDialogProps, 'readingScopes' | 'onClose'> {
-  readonly onMade: (made: Made) => void;
-  readonly onKey: (keyId: string) => void;
+interface KeyFormProps extends Pick<KeyDialogProps, 'readingScopes'> {
+  readonly onMade: (made: MadeKey) => void;
+  readonly onCancel: () => void;
 }
 
-function KeyForm({ readingScopes, onMade, onKey, onClose }: KeyFormProps) {
-  const { id: accountId, time_zone: timeZone } = useAccount();
+function KeyForm({ readingScopes, onMade, onCancel }: KeyFormProps) {
   const grantable = useScopes().data?.data.map(({ scope }) => scope) ?? [];
   const [typed, setTyped] = useState<Partial<KeyValues>>({});
-  const { error, isPending, send, changed } = useSentOnce();
   const values: KeyValues = {
     ...EMPTY,
     expiry: '30',
     scopes: readingScopes.filter((scope) => grantable.includes(scope)),
     ...typed,
   };
-  const create = () =>
-    send(async (requestId) => {
-      const { id, name, secret } = await createKey(accountId, newKey(values, timeZone), requestId);
-      onMade({ name, secret });
-      // So that going back later does not lead to an empty form.
-      onClose();
-      onKey(id);
-      void readAgain(accountId);
-    });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
+    <CreateForm
+      values={values}
+      onChange={(change) => setTyped({ ...typed, ...change })}
+      onMade={onMade}
+      onCancel={onCancel}
     >
-      <Stack gap="lg">
-        <Text size="sm" c="dimmed">
-          <Trans>
-            It only reads, and ends after 30 days, unless you choose otherwise. Give each assistant its own.
-          </Trans>
-        </Text>
-        <KeyFields
-          values={values}
-          error={error}
-          onChange={(change) => {
-            changed();
-            setTyped({ ...typed, ...change });
-          }}
-        />
-        {error !== null && <Failure error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={isPending} disabled={values.scopes.length === 0}>
-            <Trans>Create key</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Text size="sm" c="dimmed">
+        <Trans>It only reads, and ends after 30 days, unless you choose otherwise. Give each assistant its own.</Trans>
+      </Text>
+    </CreateForm>
   );
 }

@@ -2,7 +2,7 @@
 import { Alert, Button, Group, NumberInput, Radio, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { useSentOnce } from '../api-keys/sent-once.js';
+import { useSentOnce } from '../api/sent-once.js';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { Failure } from '../words/failure.js';

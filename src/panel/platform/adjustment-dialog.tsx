@@ -3,7 +3,7 @@ import { Alert, Button, Group, NumberInput, Radio, Select, Stack, Text, Textarea
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useKeys } from '../api-keys/keys.js';
-import { useSentOnce } from '../api-keys/sent-once.js';
+import { useSentOnce } from '../api/sent-once.js';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { hasCode } from '../api/problem.js';

@@ -2,8 +2,8 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
-import { useLeaveGuard } from '../api-keys/leave-guard.js';
-import { useSentOnce } from '../api-keys/sent-once.js';
+import { useLeaveGuard } from '../layout/leave-guard.js';
+import { useSentOnce } from '../api/sent-once.js';
 import { Dialog } from '../layout/dialog.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';

@@ -1,6 +1,6 @@
 /** Sends what makes a secret: once, although it is sent again where no response came. */
 import { useRef, useState } from 'react';
-import { Unreachable } from '../api/problem.js';
+import { Unreachable } from './problem.js';
 
 export interface SentOnce {
   /** Why it failed; null while it has not. */
