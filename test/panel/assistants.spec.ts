@@ -100,6 +100,8 @@ describeWithChromium('the page of AI assistants', () => {
     await tools.getByRole('listitem').filter({ hasText: 'list_customers' }).getByText('Reads').waitFor();
     await tools.getByRole('listitem').filter({ hasText: 'Makes a customer' }).getByText('Adds').waitFor();
     await section('Latest calls').getByText('No assistant has called anything yet.').waitFor();
+    // Without an authorization server nobody can be let in.
+    expect(await section('Let in by OAuth').count()).toBe(0);
   });
 
   it('makes a key that only reads and ends after 30 days, and puts its secret where it belongs', async () => {

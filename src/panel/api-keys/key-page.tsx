@@ -1,5 +1,5 @@
 /** One key: what it is, what it may do, and what can be done with it. */
-import { Alert, Anchor, Box, Button, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Badge, Box, Button, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useState, type ReactNode } from 'react';
@@ -12,10 +12,11 @@ import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 import { EditDialog } from './edit-dialog.js';
 import { pauseKey, readAgain, resumeKey, updateKey, useImpact, useKey, type Key } from './keys.js';
+import { WhoIsIt } from './let-in.js';
 import { RevokeDialog } from './revoke-dialog.js';
 import { RotateDialog } from './rotate-dialog.js';
 import { useScopeWords } from './scopes.js';
-import { Status } from './status.js';
+import { State, Status } from './status.js';
 
 export function KeyPage() {
   const account = useAccount();
@@ -65,7 +66,7 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
       about={
         <Group gap="sm" component="span">
           <Status status={shown.status} />
-          <Code>{shown.hint}</Code>
+          {shown.oauth_client === null ? <Code>{shown.hint}</Code> : <Badge variant="outline">OAuth</Badge>}
         </Group>
       }
       actions={<Actions shown={shown} onOpen={setDialog} />}
@@ -101,7 +102,7 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
           <Trans>Change</Trans>
         </Button>
       )}
-      {may('rotateApiKey') && shown.status !== 'expired' && (
+      {may('rotateApiKey') && shown.oauth_client === null && shown.status !== 'expired' && (
         <Button variant="default" leftSection={<Icon name="rotate" size={16} />} onClick={() => onOpen('rotate')}>
           <Trans>New secret</Trans>
         </Button>
@@ -128,29 +129,6 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
       )}
     </>
   );
-}
-
-/** What its state means, where it is not simply in use. */
-function State({ of: { status } }: { readonly of: Key }) {
-  if (status === 'paused')
-    return (
-      <Alert color="orange" variant="light">
-        <Trans>Paused: programs that use it are refused until you let it go on.</Trans>
-      </Alert>
-    );
-  if (status === 'expired')
-    return (
-      <Alert color="gray" variant="light">
-        <Trans>Its time is over: programs that use it are refused. Change it to give it more time.</Trans>
-      </Alert>
-    );
-  if (status === 'revoked')
-    return (
-      <Alert color="red" variant="light">
-        <Trans>Revoked, for good. A program that still needs the API gets a new key.</Trans>
-      </Alert>
-    );
-  return null;
 }
 
 /** The least that a key keeps: one without a scope is none. */
@@ -250,16 +228,40 @@ function Facts({ of: key }: { readonly of: Key }) {
         </Facet>
       </Card>
       <Card>
+        {key.oauth_client !== null && (
+          <Facet label={t`Let in by OAuth`}>
+            <WhoIsIt client={key.oauth_client} />
+          </Facet>
+        )}
         <Facet label={t`Last used`}>
           {key.last_used_at === null ? t`Never` : <Ago at={key.last_used_at} timeZone={timeZone} />}
         </Facet>
         <Facet label={t`Works until`}>{key.expires_at === null ? t`Somebody revokes it` : time(key.expires_at)}</Facet>
-        <Facet label={t`Made`}>{time(key.created_at)}</Facet>
+        <Made of={key} />
         {key.revoked_at !== null && <Facet label={t`Revoked`}>{time(key.revoked_at)}</Facet>}
         <Facet label={t`Requests a minute`}>{limit(key.limits?.minute)}</Facet>
         <Facet label={t`Requests a month`}>{limit(key.limits?.month)}</Facet>
       </Card>
     </SimpleGrid>
+  );
+}
+
+/** When it was made; of a key by which an assistant was let in, also who did that. */
+function Made({ of: key }: { readonly of: Key }) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const at = useFormats(timeZone).time(key.created_at);
+  const member = key.oauth_client?.let_in_by ?? null;
+  return (
+    <Facet label={key.oauth_client === null ? t`Made` : t`Let in`}>
+      {member === null ? (
+        at
+      ) : (
+        <Trans>
+          {at}, by <bdi>{member}</bdi>
+        </Trans>
+      )}
+    </Facet>
   );
 }
 

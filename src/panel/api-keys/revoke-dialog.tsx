@@ -3,6 +3,7 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { Dialog } from '../layout/dialog.js';
+import { placeOf } from './let-in.js';
 import { useFormats } from '../words/times.js';
 import { Failure } from '../words/failure.js';
 import { readAgain, revokeKey, useImpact, type Key } from './keys.js';
@@ -23,13 +24,15 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
     },
   });
   return (
-    <Dialog opened={opened} onClose={onClose} title={t`Revoke this key?`} size={520}>
+    <Dialog
+      opened={opened}
+      onClose={onClose}
+      title={shown.oauth_client === null ? t`Revoke this key?` : t`Take this assistant out?`}
+      size={520}
+    >
       <Stack gap="lg">
         <Text>
-          <Trans>
-            <b className="name">{shown.name}</b> is refused from now on, within a second. This cannot be undone: a
-            program that still needs the API gets a new key.
-          </Trans>
+          <Meaning of={shown} />
         </Text>
         <Impact id={shown.id} />
         {revoke.error !== null && <Failure error={revoke.error} />}
@@ -38,11 +41,29 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
             <Trans>Keep it</Trans>
           </Button>
           <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate()}>
-            <Trans>Revoke key</Trans>
+            {shown.oauth_client === null ? <Trans>Revoke key</Trans> : <Trans>Revoke</Trans>}
           </Button>
         </Group>
       </Stack>
     </Dialog>
+  );
+}
+
+/** What revoking it is, for whoever uses it. */
+function Meaning({ of: { name, oauth_client: client } }: { readonly of: Key }) {
+  if (client === null)
+    return (
+      <Trans>
+        <b className="name">{name}</b> is refused from now on, within a second. This cannot be undone: a program that
+        still needs the API gets a new key.
+      </Trans>
+    );
+  const place = placeOf(client);
+  return (
+    <Trans>
+      <b className="name">{name}</b> was let in by OAuth ({place}). It is out from now on, within a second, and calls
+      nothing in the name of the account any more. To be let in again, it has to be connected once more.
+    </Trans>
   );
 }
 

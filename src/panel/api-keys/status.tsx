@@ -1,7 +1,7 @@
-/** The state of a key, in a word and a colour. */
-import { Badge } from '@mantine/core';
-import { useLingui } from '@lingui/react/macro';
-import type { KeyStatus } from './keys.js';
+/** The state of a key: in a word and a colour, and what it means for whoever uses it. */
+import { Alert, Badge } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import type { Key, KeyStatus } from './keys.js';
 
 const COLORS: Readonly<Record<KeyStatus, string>> = {
   active: 'river',
@@ -22,4 +22,51 @@ export function Status({ status }: { readonly status: KeyStatus }) {
       {useStatusWords()[status]}
     </Badge>
   );
+}
+
+/** What a state means, where a key is not simply in use. */
+export function State({ of: { status, oauth_client: client } }: { readonly of: Key }) {
+  if (client !== null) return <ClientState status={status} />;
+  if (status === 'paused')
+    return (
+      <Alert color="orange" variant="light">
+        <Trans>Paused: programs that use it are refused until you let it go on.</Trans>
+      </Alert>
+    );
+  if (status === 'expired')
+    return (
+      <Alert color="gray" variant="light">
+        <Trans>Its time is over: programs that use it are refused. Change it to give it more time.</Trans>
+      </Alert>
+    );
+  if (status === 'revoked')
+    return (
+      <Alert color="red" variant="light">
+        <Trans>Revoked, for good. A program that still needs the API gets a new key.</Trans>
+      </Alert>
+    );
+  return null;
+}
+
+/** Likewise, of a key by which an assistant was let in. */
+function ClientState({ status }: Pick<Key, 'status'>) {
+  if (status === 'paused')
+    return (
+      <Alert color="orange" variant="light">
+        <Trans>Paused: the assistant is refused. It may have to be connected once more after you let it go on.</Trans>
+      </Alert>
+    );
+  if (status === 'expired')
+    return (
+      <Alert color="gray" variant="light">
+        <Trans>Its time is over: the assistant is out. To let it in again, connect it once more.</Trans>
+      </Alert>
+    );
+  if (status === 'revoked')
+    return (
+      <Alert color="red" variant="light">
+        <Trans>Revoked, for good: the assistant is out. To let it in again, connect it once more.</Trans>
+      </Alert>
+    );
+  return null;
 }

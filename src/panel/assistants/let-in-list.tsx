@@ -1,0 +1,131 @@
+/** Which assistants were let in by OAuth, by whom and until when; each can be taken out. */
+import { Anchor, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useCallback, useState } from 'react';
+import { Link } from 'wouter';
+import { useKeys, type Key } from '../api-keys/keys.js';
+import { RevokeDialog } from '../api-keys/revoke-dialog.js';
+import { useScopeWords } from '../api-keys/scopes.js';
+import { Status } from '../api-keys/status.js';
+import { SecretLine } from '../layout/secret-frame.js';
+import { Section } from '../layout/section.js';
+import { ShowMore } from '../layout/show-more.js';
+import { Since } from '../api-keys/let-in.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { Ago, useFormats } from '../words/times.js';
+
+/** @param url where assistants that take no key reach the server. */
+export function LetInList({ url }: { readonly url: string }) {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const keys = useKeys(id, { oauth_client: 'true', status: 'active,paused', sort: 'created', order: 'desc' });
+  const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Section
+      title={t`Let in by OAuth`}
+      about={
+        <Trans>
+          Assistants that take no key. Give them this address: they send you here, and you say what they may do.
+        </Trans>
+      }
+    >
+      <Stack gap="md">
+        <SecretLine label={t`Address`} text={url} />
+        {keys.data === undefined ? (
+          keys.error === null ? (
+            <Skeleton h={80} />
+          ) : (
+            <Failure error={keys.error} again={() => void keys.refetch()} />
+          )
+        ) : (
+          <Clients keys={rows} />
+        )}
+        <ShowMore list={keys} />
+      </Stack>
+    </Section>
+  );
+}
+
+function Clients({ keys }: { readonly keys: readonly Key[] }) {
+  const [leaving, setLeaving] = useState<Key | null>(null);
+  const [isAsked, setAsked] = useState(false);
+  const close = useCallback(() => setAsked(false), []);
+  return (
+    <>
+      {keys.length === 0 ? (
+        <Text c="dimmed">
+          <Trans>No assistant is let in at the moment.</Trans>
+        </Text>
+      ) : (
+        <Stack gap={0} component="ul" className="plain-list flush">
+          {keys.map((key) => (
+            <Row
+              key={key.id}
+              of={key}
+              onRevoke={() => {
+                setLeaving(key);
+                setAsked(true);
+              }}
+            />
+          ))}
+        </Stack>
+      )}
+      {leaving !== null && <RevokeDialog shown={leaving} opened={isAsked} onClose={close} />}
+    </>
+  );
+}
+
+function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () => void }) {
+  const account = useAccount();
+  const may = useMay();
+  const { t } = useLingui();
+  const words = useScopeWords();
+  const { date } = useFormats(account.time_zone);
+  const { name } = key;
+  const { oauth_client: client } = key;
+  const day = key.expires_at === null ? null : date(key.expires_at);
+  return (
+    <li className="line">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <Stack gap={4} flex="1 1 220px" miw={0}>
+          <Group gap="xs">
+            <Anchor component={Link} href={`/${account.id}/api-keys/${key.id}`} fw={600} className="name">
+              {name}
+            </Anchor>
+            {key.status === 'paused' && <Status status={key.status} />}
+          </Group>
+          {client !== null && (
+            <Text size="sm" c="dimmed" component="div">
+              <div className="name">{client.host ?? <Trans>Anybody can take that name.</Trans>}</div>
+              <Since of={key} client={client} />
+            </Text>
+          )}
+          <Text size="sm" className="name">
+            {key.scopes.map(words.short).join(' · ')}
+          </Text>
+          <Text size="sm" c="dimmed" component="div">
+            {key.last_used_at === null ? (
+              <Trans>Not used yet</Trans>
+            ) : (
+              <>
+                <Trans>Last used:</Trans> <Ago at={key.last_used_at} timeZone={account.time_zone} />
+              </>
+            )}
+            {day !== null && (
+              <>
+                {' · '}
+                <Trans>until {day}</Trans>
+              </>
+            )}
+          </Text>
+        </Stack>
+        {may('revokeApiKey') && account.status === 'active' && (
+          <Button size="xs" variant="light" color="red" aria-label={t`Revoke ${name}`} onClick={onRevoke}>
+            <Trans>Revoke</Trans>
+          </Button>
+        )}
+      </Group>
+    </li>
+  );
+}

@@ -1,0 +1,180 @@
+/** Who was let in by OAuth stands beside the keys, and is taken out in the panel: in a real browser. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Page } from 'playwright-core';
+import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { Browser as ClientsBrowser, newVerifier, OAuthWorld } from '../support/oauth-world.js';
+import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
+import { eventually } from '../support/processes.js';
+
+const DAY_MS = 86_400_000;
+const PHONE = { width: 360, height: 780 };
+const DESK = { width: 1_280, height: 860 };
+
+describeWithChromium('somebody who looks after an account', () => {
+  let world: OAuthWorld;
+  let browser: Browser;
+  let page: Page;
+  let accountId: string;
+  let ana: Person;
+
+  beforeAll(async () => {
+    [world, browser] = await Promise.all([OAuthWorld.start(), startBrowser()]);
+    accountId = await world.newAccount();
+    ana = await newPerson(world.trailgate, accountId, 'owner', 'Ana Gruber');
+    await signInThere(browser.context, ana, panelUrlOf(world.trailgate));
+    page = await browser.newPage();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.stop();
+  });
+
+  const at = (path: string) => `${panelUrlOf(world.trailgate)}/${accountId}/${path}`;
+  const section = (of: Page = page) => of.getByRole('region', { name: 'Let in by OAuth' });
+  const row = (name: string) => section().getByRole('listitem').filter({ hasText: name });
+
+  /** Ana lets it in. @returns its access token. */
+  async function letIn(name: string): Promise<string> {
+    const clientId = String((await world.register({ client_name: name })).body['client_id']);
+    const { verifier, challenge } = newVerifier();
+    const theirs = new ClientsBrowser();
+    const id = String(await world.ask(theirs, world.authorizeUrl(clientId, challenge)));
+    const { redirect_url: back } = await ana.session.call<{ redirect_url: string }>(
+      'POST',
+      `/authorization-requests/${id}/approval`,
+      {
+        account_id: accountId,
+        scopes: ['customers:read'],
+        expires_at: new Date(Date.now() + 30 * DAY_MS).toISOString(),
+      },
+    );
+    const params = await world.comeBack(theirs, back);
+    const code = params instanceof URLSearchParams ? params.get('code') : null;
+    return (await world.token(world.exchange(clientId, code ?? '', verifier))).body.access_token;
+  }
+
+  /** As if it had a document at that address: such a one is fetched from public addresses alone. */
+  function hasDocument(name: string, clientId: string): void {
+    const database = new DatabaseSync(join(world.trailgate.dataDir, 'trailgate.db'), { timeout: 30_000 });
+    const { changes } = database.prepare('update api_key set oauth_client_id = ? where name = ?').run(clientId, name);
+    database.close();
+    expect(changes).toBe(1);
+  }
+
+  it('is told where assistants without a key connect, and that nobody has let one in', async () => {
+    await page.goto(at('assistants'));
+    await section().getByText(world.mcpUrl).waitFor();
+    await section().getByText('No assistant is let in at the moment.').waitFor();
+    expect(await section().getByRole('button', { name: 'Revoke' }).count()).toBe(0);
+  });
+
+  it('sees each assistant that was let in: what it may do, by whom, since when, until when, and its last use', async () => {
+    const token = await letIn('Trip planner');
+    await letIn('Claude');
+    hasDocument('Claude', 'https://claude.ai/oauth/mcp-oauth-client-metadata');
+    await page.goto(at('assistants'));
+    await row('Trip planner').getByText('Anybody can take that name.').waitFor();
+    const claude = row('claude.ai');
+    await claude.getByText('claude.ai', { exact: true }).waitFor();
+    await claude.getByText(/^by Ana Gruber, \d/).waitFor();
+    await claude.getByText('Read customers').waitFor();
+    await claude.getByText(/Not used yet · until \d/).waitFor();
+    expect((await world.send(token, 'tools/call', { name: 'list_customers', arguments: {} })).status).toBe(200);
+    await eventually(
+      'its use is written',
+      async () => {
+        await page.reload();
+        await row('Trip planner').waitFor();
+        return (await row('Trip planner').getByText('Last used:').count()) === 1;
+      },
+      30_000,
+    );
+  });
+
+  it('sees it in the list of keys, and at its own page, where it has no secret to renew', async () => {
+    await page.goto(at('api-keys'));
+    await page.getByText('Let in by OAuth: claude.ai').waitFor();
+    expect(await page.getByText('tg_mcpt_').count()).toBe(0);
+    await page.getByRole('link', { name: 'Claude' }).click();
+    await page.getByText(/, by Ana Gruber$/).waitFor();
+    await page.getByText('claude.ai', { exact: true }).waitFor();
+    await page.getByText('It calls itself Claude.').waitFor();
+    const actions = page.getByRole('main').getByRole('button');
+    await actions.filter({ hasText: 'Pause' }).waitFor();
+    expect(await actions.filter({ hasText: 'New secret' }).count()).toBe(0);
+    await page.goto(at('api-keys'));
+    await page.getByRole('link', { name: 'Trip planner' }).click();
+    await page.getByText('It calls itself so; anybody can take that name.').waitFor();
+  });
+
+  it('is told that revoking its key takes the assistant out', async () => {
+    await page.getByRole('main').getByRole('button', { name: 'Revoke' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Take this assistant out?' });
+    await dialog.getByText(/^Trip planner was let in by OAuth.*It is out from now on, within a second/).waitFor();
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
+  });
+
+  it('can read all of it in both languages, on a phone too', async () => {
+    const keyPage = page.url();
+    for (const [scheme, locale, viewport] of [
+      ['light', 'en', DESK],
+      ['dark', 'es', PHONE],
+    ] as const) {
+      await page.evaluate(
+        `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
+      );
+      await page.setViewportSize(viewport);
+      for (const path of [at('assistants'), at('api-keys'), keyPage]) {
+        await page.goto(path);
+        await page
+          .getByText(locale === 'en' ? /Let in by OAuth/ : /Acceso por OAuth/)
+          .first()
+          .waitFor();
+        await page.waitForLoadState('networkidle');
+        expect({ path, found: await axeFindings(page) }).toEqual({ path, found: [] });
+        const [content, room] = await page.evaluate<[number, number]>(
+          '[document.documentElement.scrollWidth, innerWidth]',
+        );
+        expect({ path, scrollsSideways: content > room }).toEqual({ path, scrollsSideways: false });
+        const english = await page.getByText(/Let in by|Not used yet|calls itself|Anybody can|, by /).count();
+        expect({ path, isEnglish: english > 0 }).toEqual({ path, isEnglish: locale === 'en' });
+      }
+    }
+    await page.evaluate(`Object.assign(localStorage, { 'trailgate-locale': 'en' })`);
+    await page.setViewportSize(DESK);
+  });
+
+  it('takes one out, and it is out within a second; the other stays', async () => {
+    const token = await letIn('Visitor');
+    expect((await world.listTools(token)).status).toBe(200);
+    await page.goto(at('assistants'));
+    await section().getByRole('button', { name: 'Revoke Visitor' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect((await world.listTools(token)).status).toBe(200);
+    await section().getByRole('button', { name: 'Revoke Visitor' }).click();
+    await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await row('Visitor').waitFor({ state: 'detached' });
+    await eventually('it is out', async () => (await world.listTools(token)).status === 401, 5_000);
+    await row('Trip planner').waitFor();
+    expect(browser.faults).toEqual([]);
+  });
+
+  it('who only looks sees the list, and no way to take one out', async () => {
+    const context = await browser.newContext();
+    await signInThere(context, await newPerson(world.trailgate, accountId, 'viewer'), panelUrlOf(world.trailgate));
+    const theirs = await context.newPage();
+    await theirs.goto(at('assistants'));
+    await section(theirs).getByText('claude.ai', { exact: true }).waitFor();
+    expect(
+      await section(theirs)
+        .getByRole('button', { name: /^Revoke/ })
+        .count(),
+    ).toBe(0);
+    await context.close();
+  });
+});
