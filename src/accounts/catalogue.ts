@@ -9,6 +9,8 @@ import { missingScopes } from '../keys/scopes.js';
 /** Safe methods (RFC 9110 section 9.2.1). */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+const NO_WORDS: ScopeWords = { description: null, group: null, translations: {} };
+
 /** A scope that a key may be given, and what it opens. */
 export interface GrantableScope {
   readonly scope: string;
@@ -20,6 +22,8 @@ export interface GrantableScope {
   readonly description: string | null;
   /** What it stands under; of `resource:*` that of the resource's scopes. */
   readonly group: string | null;
+  /** Both in other languages, by the language. */
+  readonly translations: ScopeWords['translations'];
 }
 
 /** An operation as integrators call it. */
@@ -115,10 +119,10 @@ export class Catalogue {
     return [...this.operationsByScope()]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([scope, opened]) => {
-        const { description, group } = words.get(scope) ?? { description: null, group: groups.get(scope) ?? null };
+        const { description, group, translations } = words.get(scope) ?? groups.get(scope) ?? NO_WORDS;
         const operations = [...opened].map(({ id }) => id);
         const isReadOnly = opened.size > 0 && [...opened].every(({ method }) => READING.has(method));
-        return { scope, operations, isReadOnly, description, group };
+        return { scope, operations, isReadOnly, description, group, translations };
       });
   }
 
@@ -155,12 +159,15 @@ function allOfResource(scope: string): string {
   return `${scope.slice(0, scope.indexOf(':'))}:*`;
 }
 
-/** Of each `resource:*`: that of the first of its scopes that has one. */
-function groupsOfResources(words: ReadonlyMap<string, ScopeWords>): Map<string, string> {
-  const groups = new Map<string, string>();
-  for (const [scope, { group }] of words) {
+/** The group of each `resource:*`: that of the first of its scopes that has one. */
+function groupsOfResources(words: ReadonlyMap<string, ScopeWords>): Map<string, ScopeWords> {
+  const groups = new Map<string, ScopeWords>();
+  for (const [scope, { group, translations }] of words) {
     const all = allOfResource(scope);
-    if (group !== null && !groups.has(all)) groups.set(all, group);
+    if (group === null || groups.has(all)) continue;
+    const named = Object.entries(translations).filter(([, translated]) => translated.group !== null);
+    const translated = named.map(([language, each]) => [language, { ...each, description: null }] as const);
+    groups.set(all, { description: null, group, translations: Object.fromEntries(translated) });
   }
   return groups;
 }

@@ -7,7 +7,8 @@ import type { DescribedTool } from './model/described-tool.js';
 import type { Config, Environment, EventType, GatewayFile, Operation, ScopeWords } from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
-const SCOPES_PER_PART = 100;
+/** Each has words in several languages. */
+const SCOPES_PER_PART = 25;
 /** Of the tools' JSON; a tool is sent whole. */
 const TOOL_CHARACTERS_PER_PART = 48 * 1024;
 const BYTES_PER_PART = 48 * 1024;

@@ -205,7 +205,10 @@ function problemMedia(response: JsonObject): JsonObject {
 function usedTags(document: JsonObject, operations: readonly JsonObject[]): JsonObject[] {
   const used = new Set(operations.flatMap((operation) => (Array.isArray(operation['tags']) ? operation['tags'] : [])));
   const tags = Array.isArray(document['tags']) ? document['tags'].filter(isObject) : [];
-  return tags.filter((tag) => used.has(tag['name']));
+  return tags.flatMap((tag) => {
+    const { 'x-trailgate-names': _, ...own } = tag;
+    return used.has(tag['name']) ? [own] : [];
+  });
 }
 
 function sortedComponents(components: Components): JsonObject {

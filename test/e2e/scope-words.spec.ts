@@ -13,10 +13,16 @@ interface Scope {
   readonly description: string | null;
   readonly group: string | null;
   readonly read_only: boolean;
+  readonly translations: Readonly<Record<string, object>>;
 }
 
+const SAID = {
+  'customers:read': 'Look up customers',
+  'customers:write': { en: 'Create a customer', es: 'Crear clientes' },
+};
 const DESCRIBED = mergePatch(testOpenapi, {
-  components: { securitySchemes: { apiKey: { 'x-trailgate-scopes': { 'customers:read': 'Look up customers' } } } },
+  tags: [{ name: 'Customers', 'x-trailgate-names': { es: 'Clientes' } }],
+  components: { securitySchemes: { apiKey: { 'x-trailgate-scopes': SAID } } },
   paths: {
     '/customers': { get: { tags: ['Customers'] }, post: { tags: ['Customers'], summary: 'Create a customer' } },
   },
@@ -52,6 +58,21 @@ it('each scope has its words and its group, a wildcard the group of its resource
     'files:read': { description: null, group: null },
     'files:write': { description: null, group: null },
   });
+});
+
+it('each language that the document has is told, of a wildcard that of its group', async () => {
+  const { data } = await gateway.admin.call<{ data: Scope[] }>('GET', '/scopes');
+  const of = (name: string) => data.find(({ scope }) => scope === name)?.translations;
+  expect(of('customers:write')).toEqual({
+    en: { description: 'Create a customer', group: null },
+    es: { description: 'Crear clientes', group: 'Clientes' },
+  });
+  expect(of('customers:read')).toEqual({ es: { description: null, group: 'Clientes' } });
+  expect(of('customers:*')).toEqual({ es: { description: null, group: 'Clientes' } });
+  expect(of('files:read')).toEqual({});
+  const published = await (await fetch(`${gateway.gatewayUrl}/api/v1/openapi.json`)).text();
+  expect(published).toContain('Create a customer');
+  expect(published).not.toContain('Clientes');
 });
 
 it('a changed document changes the words without a restart', async () => {

@@ -114,6 +114,21 @@ describeWithChromium('every page of the panel', () => {
     }
   });
 
+  it('says what a key may do in the words that the operator has for the reader', async () => {
+    await open('api-keys/new');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Clientes', { exact: true }).waitFor();
+    await dialog.getByRole('checkbox', { name: /^Listar, buscar y consultar clientes/ }).waitFor();
+    await dialog.getByRole('checkbox', { name: /^Crear clientes, modificarlos/ }).waitFor();
+    await open('api-keys');
+    await page.getByText('Leer clientes').first().waitFor();
+    await choose({ 'trailgate-locale': 'en' });
+    await open('api-keys/new');
+    await dialog.getByText('Customers', { exact: true }).waitFor();
+    await dialog.getByRole('checkbox', { name: /^List, search and look up customers/ }).waitFor();
+    await choose({ 'trailgate-locale': 'es' });
+  });
+
   /** Of inputs and tables: what is wider than its place, and cannot be moved there. */
   const CUT_OFF = `[...document.querySelectorAll('main input[readonly], main table')].filter((element) => {
     const place = element.matches('input') ? element : element.parentElement;

@@ -24,6 +24,15 @@ const scopeSchema = z
       .max(100)
       .nullable()
       .meta({ description: 'What it stands under: the tag of the operations that it opens.', example: 'Customers' }),
+    translations: z
+      .record(
+        z.string().max(20),
+        z.object({ description: z.string().max(500).nullable(), group: z.string().max(100).nullable() }),
+      )
+      .meta({
+        description: 'Both in other languages, by the language, as far as the OpenAPI documents say them.',
+        example: { es: { description: 'Buscar clientes', group: 'Clientes' } },
+      }),
   })
   .meta({ id: 'Scope' });
 

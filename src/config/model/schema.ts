@@ -181,6 +181,14 @@ export interface ScopeWords {
   readonly description: string | null;
   /** What it stands under: the tag of what it opens. */
   readonly group: string | null;
+  /** Both in other languages, by the language (`es`), as far as the documents say them. */
+  readonly translations: Readonly<Record<string, TranslatedScope>>;
+}
+
+/** What a scope is called in another language; null where no document says it. */
+export interface TranslatedScope {
+  readonly description: string | null;
+  readonly group: string | null;
 }
 
 /** A type of events that backends may hand in. */

@@ -22,9 +22,9 @@ it('the words of an OAuth scheme come before those of the extension, and both be
     operation(['a:write', 'b:read'], { tags: ['Late'], summary: 'Rent a boat' }),
   ]);
   expect(Object.fromEntries(words)).toEqual({
-    'a:read': { description: 'Read a', group: 'Boats' },
-    'a:write': { description: 'Change a', group: 'Late' },
-    'b:read': { description: 'List boats; Rent a boat', group: 'Boats' },
+    'a:read': { description: 'Read a', group: 'Boats', translations: {} },
+    'a:write': { description: 'Change a', group: 'Late', translations: {} },
+    'b:read': { description: 'List boats; Rent a boat', group: 'Boats', translations: {} },
   });
 });
 
@@ -34,9 +34,50 @@ it.each([[{ tags: 'Boats', summary: 7 }], [{ tags: [], summary: '   ' }], [{ tag
     expect(scopeWords(new Map(), [operation(['a:read'], openapi)]).get('a:read')).toEqual({
       description: null,
       group: null,
+      translations: {},
     });
   },
 );
+
+it('each language has what the documents say in it, and the first is for all others', () => {
+  const said = {
+    'a:read': { de: ' Lesen\n', 'pt-BR': 'Ler', es: 7, '__proto__ ': 'x', EN: 'Read' },
+    'a:write': 'Change',
+  };
+  const document = {
+    tags: [{ name: 'Boats', 'x-trailgate-names': { de: 'Boote', es: 'Barcos' } }, { name: 'Tours' }, 'x', null],
+    components: {
+      securitySchemes: {
+        oauth: { type: 'oauth2', flows: { clientCredentials: { scopes: { 'b:read': 'Look up boats' } } } },
+        bearer: { type: 'http', 'x-trailgate-scopes': { ...said, 'b:read': { es: 'Consultar barcos' } } },
+      },
+    },
+  };
+  const words = scopeWords(new Map([['s', document]]), [
+    operation(['a:read', 'b:read'], { tags: ['Boats'] }),
+    operation(['a:write'], { tags: ['Tours'] }),
+  ]);
+  expect(Object.fromEntries(words)).toEqual({
+    'a:read': {
+      description: 'Lesen',
+      group: 'Boats',
+      translations: {
+        de: { description: 'Lesen', group: 'Boote' },
+        'pt-BR': { description: 'Ler', group: null },
+        es: { description: null, group: 'Barcos' },
+      },
+    },
+    'a:write': { description: 'Change', group: 'Tours', translations: {} },
+    'b:read': {
+      description: 'Look up boats',
+      group: 'Boats',
+      translations: {
+        de: { description: null, group: 'Boote' },
+        es: { description: 'Consultar barcos', group: 'Barcos' },
+      },
+    },
+  });
+});
 
 it('words are of one line and a length that can be shown', () => {
   const words = scopeWords(new Map(), [operation(['a:read'], { tags: ['g'.repeat(999)], summary: 'x\n'.repeat(999) })]);

@@ -10,15 +10,27 @@ const LONGEST_GROUP = 100;
 /** Of a scope without a description, so many of what it opens are named. */
 const MOST_SUMMARIES = 3;
 
+/** `es`, `pt-BR`: a language, and where it is spoken (RFC 5646). */
+const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?$/;
+const MOST_LANGUAGES = 20;
+
 interface Draft {
   readonly summaries: string[];
   group: string | null;
 }
 
+/** A text, and the same in other languages. */
+interface Said {
+  readonly plain: string | null;
+  readonly translated: ReadonlyMap<string, string>;
+}
+
+const NOTHING: Said = { plain: null, translated: new Map() };
+
 /**
  * Words for each scope that an operation asks for. A description is what a security scheme says of the scope (OAuth's
- * `scopes`, or `x-trailgate-scopes` where the scheme has none), else the summaries of what it opens; the group is the
- * first tag of the first of them.
+ * `scopes`, or `x-trailgate-scopes`), else the summaries of what it opens; the group is the first tag of the first of
+ * them. In other languages both are what `x-trailgate-scopes` and a tag's `x-trailgate-names` say.
  */
 export function scopeWords(
   documents: ReadonlyMap<string, JsonObject>,
@@ -34,29 +46,74 @@ export function scopeWords(
       if (summary !== null && draft.summaries.length < MOST_SUMMARIES) draft.summaries.push(summary);
     }
   }
-  const said = saidOfScopes([...documents.values()]);
+  const scopes = saidOfScopes([...documents.values()]);
+  const tags = saidOfTags([...documents.values()]);
   return new Map(
     [...drafts].map(([scope, { summaries, group }]) => {
-      const inSummary = plainWords(summaries.join('; '), LONGEST_DESCRIPTION);
-      return [scope, { description: said.get(scope) ?? inSummary, group }];
+      const said = scopes.get(scope) ?? NOTHING;
+      const description = said.plain ?? plainWords(summaries.join('; '), LONGEST_DESCRIPTION);
+      const groups = (group === null ? undefined : tags.get(group)) ?? NOTHING;
+      return [scope, { description, group, translations: translationsOf(said, groups) }];
     }),
   );
 }
 
-/** What the documents' security schemes say; of two that speak of one scope the first. */
-function saidOfScopes(documents: readonly JsonObject[]): Map<string, string> {
-  const said = new Map<string, string>();
+function translationsOf(description: Said, group: Said): ScopeWords['translations'] {
+  const languages = new Set([...description.translated.keys(), ...group.translated.keys()]);
+  return Object.fromEntries(
+    [...languages].map((language) => [
+      language,
+      {
+        description: description.translated.get(language) ?? null,
+        group: group.translated.get(language) ?? null,
+      },
+    ]),
+  );
+}
+
+/** What the documents' security schemes say; of two that speak of one scope the first, in each language. */
+function saidOfScopes(documents: readonly JsonObject[]): Map<string, Said> {
+  const said = new Map<string, Said>();
   for (const document of documents) {
     for (const scheme of schemesOf(document)) {
       for (const scopes of [...valuesOf(scheme['flows']).map((flow) => flow['scopes']), scheme['x-trailgate-scopes']]) {
-        for (const [scope, description] of Object.entries(isObject(scopes) ? scopes : {})) {
-          const words = plainWords(description, LONGEST_DESCRIPTION);
-          if (words !== null && !said.has(scope)) said.set(scope, words);
+        for (const [scope, words] of Object.entries(isObject(scopes) ? scopes : {})) {
+          said.set(scope, joined(said.get(scope) ?? NOTHING, saidIn(words, LONGEST_DESCRIPTION)));
         }
       }
     }
   }
   return said;
+}
+
+/** What tags are called in other languages. */
+function saidOfTags(documents: readonly JsonObject[]): Map<string, Said> {
+  const said = new Map<string, Said>();
+  for (const { tags } of documents) {
+    for (const tag of Array.isArray(tags) ? tags : []) {
+      const name = isObject(tag) ? plainWords(tag['name'], LONGEST_GROUP) : null;
+      const names = isObject(tag) ? tag['x-trailgate-names'] : undefined;
+      if (name === null || !isObject(names)) continue;
+      said.set(name, joined(said.get(name) ?? NOTHING, saidIn(names, LONGEST_GROUP)));
+    }
+  }
+  return said;
+}
+
+/** A text; or a map of languages to texts, of which the first is shown where a language has none. */
+function saidIn(value: unknown, longest: number): Said {
+  if (!isObject(value)) return { plain: plainWords(value, longest), translated: new Map() };
+  const translated = new Map<string, string>();
+  for (const [language, text] of Object.entries(value).slice(0, MOST_LANGUAGES)) {
+    const words = LANGUAGE.test(language) ? plainWords(text, longest) : null;
+    if (words !== null) translated.set(language, words);
+  }
+  const [plain = null] = translated.values();
+  return { plain, translated };
+}
+
+function joined(first: Said, second: Said): Said {
+  return { plain: first.plain ?? second.plain, translated: new Map([...second.translated, ...first.translated]) };
 }
 
 function schemesOf(document: JsonObject): JsonObject[] {

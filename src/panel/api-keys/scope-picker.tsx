@@ -12,7 +12,7 @@ interface ScopePickerProps {
 }
 
 export function ScopePicker({ value, error, onChange }: ScopePickerProps) {
-  const { t } = useLingui();
+  const { t, i18n } = useLingui();
   const scopes = useScopes();
   const words = useScopeWords();
   if (scopes.data === undefined)
@@ -21,7 +21,7 @@ export function ScopePicker({ value, error, onChange }: ScopePickerProps) {
     ) : (
       <Failure error={scopes.error} again={() => void scopes.refetch()} />
     );
-  const groups = scopeGroups(scopes.data.data);
+  const groups = scopeGroups(scopes.data.data, i18n.locale);
   const choices = groups.flatMap((group) => group.scopes);
   const single = choices.map(({ scope }) => scope);
   const reading = choices.filter(({ read_only: readOnly }) => readOnly).map(({ scope }) => scope);
@@ -29,7 +29,7 @@ export function ScopePicker({ value, error, onChange }: ScopePickerProps) {
   const unlisted = value.filter((scope) => scope !== EVERYTHING && !single.includes(scope));
   const hasAll = value.includes(EVERYTHING);
   return (
-    <Fieldset legend={t`What it may do`} variant="unstyled" classNames={{ legend: 'label' }}>
+    <Fieldset legend={t`What it may do`} variant="unstyled" classNames={{ legend: 'label' }} m={0}>
       <Stack gap="sm" pt={4}>
         <Group gap="xs">
           <Button size="xs" variant="default" disabled={reading.length === 0} onClick={() => onChange(reading)}>

@@ -17,12 +17,12 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 
 const seemsToRead = (scope: string): boolean => /:(?:read|list|get|view)$/.test(scope);
 
-/** Groups of what may be chosen one by one; what covers several is a choice of its own. */
-export function scopeGroups(scopes: readonly Scope[]): readonly ScopeGroup[] {
+/** Groups of what may be chosen one by one; what covers several is a choice of its own. @param locale of the page. */
+export function scopeGroups(scopes: readonly Scope[], locale: string): readonly ScopeGroup[] {
   const groups = new Map<string, Scope[]>();
   for (const scope of scopes) {
     if (isWildcard(scope.scope)) continue;
-    const name = scope.group ?? capital(groupOf(scope.scope));
+    const name = scope.translations[locale]?.group ?? scope.group ?? capital(groupOf(scope.scope));
     groups.set(name, [...(groups.get(name) ?? []), scope]);
   }
   return [...groups].map(([name, each]) => ({
@@ -30,6 +30,19 @@ export function scopeGroups(scopes: readonly Scope[]): readonly ScopeGroup[] {
     // Reading stands first: it is what most keys need.
     scopes: each.toSorted((one, other) => Number(other.read_only) - Number(one.read_only)),
   }));
+}
+
+/** What resources are called in the language of the page, where it has a word of its own for one. */
+function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const { scope, translations } of scopes) {
+    const group = translations[locale]?.group;
+    if (typeof group === 'string')
+      names.set(groupOf(scope), group.charAt(0).toLocaleLowerCase(locale) + group.slice(1));
+  }
+  // What stands above several resources is the name of none.
+  const isOfOne = (name: string): boolean => [...names.values()].filter((each) => each === name).length === 1;
+  return new Map([...names].filter(([, name]) => isOfOne(name)));
 }
 
 /** How a scope is called, and what it allows. */
@@ -40,14 +53,22 @@ export interface ScopeWords {
   long(scope: string): string;
 }
 
-/** The words for scopes. */
+/** The words for scopes, in the language of the page as far as the API's documents have it. */
 export function useScopeWords(): ScopeWords {
-  const { t } = useLingui();
+  const { t, i18n } = useLingui();
   const { data } = useScopes();
-  const described = new Map(data?.data.map(({ scope, description }) => [scope, description?.replace(/\.$/, '')]));
+  const scopes = data?.data ?? [];
+  const { locale } = i18n;
+  const described = new Map(
+    scopes.map(({ scope, description, translations }) => [
+      scope,
+      (translations[locale]?.description ?? description)?.replace(/\.$/, ''),
+    ]),
+  );
+  const resources = resourceNames(scopes, locale);
   const short = (scope: string): string => {
     if (scope === EVERYTHING) return t`Everything`;
-    const resource = groupOf(scope).replaceAll(/[-_]/g, ' ');
+    const resource = resources.get(groupOf(scope)) ?? groupOf(scope).replaceAll(/[-_]/g, ' ');
     const verb = scope.slice(scope.indexOf(':') + 1);
     if (verb === '*') return t`Everything about ${resource}`;
     if (seemsToRead(scope)) return t`Read ${resource}`;

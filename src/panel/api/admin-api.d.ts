@@ -1978,6 +1978,20 @@ export interface components {
              * @example Customers
              */
             group: string | null;
+            /**
+             * @description Both in other languages, by the language, as far as the OpenAPI documents say them.
+             * @example {
+             *       "es": {
+             *         "description": "Buscar clientes",
+             *         "group": "Clientes"
+             *       }
+             *     }
+             */
+            translations: {
+                [key: string]: {
+                    description: string | null;
+                    group: string | null;
+                };
             };
         };
         PlanList: {
