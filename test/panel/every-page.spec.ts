@@ -1,10 +1,12 @@
 /** Every page can be read by everybody: axe finds nothing in any colours and width, and a Spanish page has no English. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { AdminClient } from '../support/admin.js';
 import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
 import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
+import { GOOD_PASSWORD, PanelBrowser } from '../support/signed-in.js';
 import { readFileSync } from 'node:fs';
 
 const PAGES = [
@@ -55,6 +57,12 @@ describeWithChromium('every page of the panel', () => {
     await page.getByRole('button', { name: 'Open the panel' }).click();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     home = page.url().replace('/api-keys', '');
+    // The longest name of a role.
+    const admin = new AdminClient(demo.adminUrl, readFileSync(`${demo.dataDir}/admin-token`, 'utf8').trim());
+    const link = { email: 'benedikt@example.com', role: 'admin' };
+    const invited = await admin.call<{ link: string }>('POST', `/accounts/${home.split('/').at(-1)}/invitations`, link);
+    const taken = { token: new URL(invited.link).hash.slice(1), name: 'Benedikt', password: GOOD_PASSWORD };
+    await new PanelBrowser(demo.adminUrl).call('POST', '/links/take', taken);
   });
   afterAll(async () => {
     await browser?.close();

@@ -1,7 +1,8 @@
 /**
- * `npm run screenshots`: pictures of every page and dialog of the panel, light, dark and as wide as a phone, into
- * `test/panel/screenshots/`; and those of `docs/panel.md`, of which README has one, into `docs/panel/`.
+ * `npm run screenshots`: pictures of every page and dialog of the panel, light, dark, in Spanish and as wide as a phone,
+ * into `test/panel/screenshots/`; and those of `docs/panel.md`, of which README has one, into `docs/panel/`.
  */
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -17,8 +18,10 @@ registerHooks({
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'trailgate-screenshots-'));
 const { startBrowser } = await import('../support/browser.ts');
 const { startDemo } = await import('../support/demo.ts');
+const { freePort } = await import('../support/processes.ts');
 
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCS = fileURLToPath(new URL('../../docs/panel/', import.meta.url));
 const PAGES = [
   'api-keys',
@@ -85,6 +88,8 @@ const DIALOGS = [
   [['api-keys', 'Booking widget'], 'Change'],
   [['api-keys', 'Booking widget'], 'New secret'],
   [['api-keys', 'Booking widget'], 'Revoke'],
+  [['api-keys', 'Trip planner'], 'Revoke'],
+  [['assistants'], 'Revoke Trip planner'],
   [['members'], 'Invite somebody'],
   [['members'], /^Remove Benedikt/],
   [['webhooks', ENDPOINTS[0].url], 'Change'],
@@ -97,27 +102,33 @@ const DIALOGS = [
   [['/platform/accounts'], 'Create an account'],
   [['/platform/adjustments'], 'Adjust a month'],
 ];
+const REDIRECT = 'http://127.0.0.1:4711/callback';
+/** What is let in by OAuth, and what it asks for. */
+const ASSISTANTS = [
+  { name: 'Trip planner', scopes: ['customers:read'], days: 30 },
+  { name: 'Ticket bot', scopes: ['customers:read', 'customers:write'], days: 7 },
+];
+/** How the pages look: colours, language. */
+const LOOKS = { light: ['light', 'en'], dark: ['dark', 'en'], spanish: ['light', 'es'] };
 const WIDTHS = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } };
 
 /** Members, keys, and calls with them, so that there is something to see. */
 async function fill(demo) {
   const token = readFileSync(join(demo.dataDir, 'admin-token'), 'utf8').trim();
-  const post = async (path, body, of = { authorization: `Bearer ${token}` }) => {
+  const send = (path, body, of = { authorization: `Bearer ${token}` }) => {
     const headers = { ...of, 'content-type': 'application/json' };
-    const response = await fetch(`${demo.panelUrl}/admin/v1${path}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
-    return response.json();
+    return fetch(`${demo.panelUrl}/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
   };
+  const post = async (path, body) => (await send(path, body)).json();
   const { data } = await fetch(`${demo.panelUrl}/admin/v1/accounts`, {
     headers: { authorization: `Bearer ${token}` },
   }).then((response) => response.json());
+  let owner;
   for (const { name, ...invited } of MEMBERS) {
     const { link } = await post(`/accounts/${data[0].id}/invitations`, invited);
     const taken = { token: new URL(link).hash.slice(1), name, password: 'seven small otters row upstream' };
-    await post('/links/take', taken, { origin: demo.panelUrl });
+    const response = await send('/links/take', taken, { origin: demo.panelUrl });
+    if (invited.role === 'owner') owner = await sessionOf(response);
   }
   await post(`/accounts/${data[0].id}/invitations`, INVITED);
   for (const [index, key] of KEYS.entries()) {
@@ -128,9 +139,54 @@ async function fill(demo) {
     }
     if (key.name === 'Newsletter') await post(`/api-keys/${id}/pause`);
   }
+  for (const assistant of ASSISTANTS) {
+    const asked = await fetch(await authorizeUrl(assistant), { redirect: 'manual' });
+    const id = asked.headers.get('location').split('/').at(-1);
+    const expiresAt = new Date(Date.now() + assistant.days * 86_400_000).toISOString();
+    const body = { account_id: data[0].id, scopes: assistant.scopes, expires_at: expiresAt };
+    await send(`/authorization-requests/${id}/approval`, body, owner);
+  }
   const endpoints = [];
   for (const endpoint of ENDPOINTS) endpoints.push(await post(`/accounts/${data[0].id}/webhook-endpoints`, endpoint));
   await post(`/webhook-endpoints/${endpoints[0].id}/test`, { type: 'api_key.created' });
+}
+
+/** Where a client that registers under this name sends the browser. */
+async function authorizeUrl({ name, scopes }) {
+  const registered = await fetch(`${issuer}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: name, redirect_uris: [REDIRECT] }),
+  });
+  const asked = {
+    response_type: 'code',
+    client_id: (await registered.json()).client_id,
+    redirect_uri: REDIRECT,
+    code_challenge: createHash('sha256').update(name).digest('base64url'),
+    code_challenge_method: 'S256',
+    scope: scopes.join(' '),
+    resource: `${issuer}/mcp`,
+  };
+  return `${issuer}/authorize?${new URLSearchParams(asked)}`;
+}
+
+/** Headers of what somebody sends who has just signed in. */
+async function sessionOf(response) {
+  const cookie = response.headers.getSetCookie().map((line) => line.split(';')[0]);
+  const { me } = await response.json();
+  return { cookie: cookie.join('; '), 'x-csrf-token': me.csrf_token, 'sec-fetch-site': 'same-origin' };
+}
+
+/** The configuration of `npm start`, with an authorization server. */
+function configWithOAuth() {
+  const text = readFileSync(join(ROOT, 'gateway.yaml'), 'utf8');
+  const path = join(process.env.TMPDIR, 'gateway.yaml');
+  const oauth = { publicUrl: issuer, port: Number(new URL(issuer).port), registration: true };
+  writeFileSync(
+    path,
+    `${text.replace('./customers.openapi.yaml', join(ROOT, 'customers.openapi.yaml'))}\nmcp: ${JSON.stringify({ oauth })}\n`,
+  );
+  return path;
 }
 
 /** As WebP, by the browser itself: a fifth of the bytes. */
@@ -152,13 +208,14 @@ async function writeDocsPictures() {
   await page.close();
 }
 
-const [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+const issuer = `http://localhost:${await freePort()}`;
+const [demo, browser] = await Promise.all([startDemo(undefined, ['--config', configWithOAuth()]), startBrowser()]);
 try {
   await fill(demo);
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER);
   const page = await browser.newPage();
-  const shoot = (name) => page.screenshot({ path: join(FOLDER, `${name}.png`) });
+  const shoot = (name, fullPage = false) => page.screenshot({ path: join(FOLDER, `${name}.png`), fullPage });
   await page.goto(`${demo.panelUrl}/sign-in`);
   await page.getByLabel('Email').waitFor();
   await shoot('sign-in');
@@ -168,20 +225,31 @@ try {
   await page.getByRole('button', { name: 'Open the panel' }).click();
   await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   const home = page.url().replace('/api-keys', '');
-  for (const scheme of ['light', 'dark']) {
-    await page.evaluate(`localStorage.setItem('trailgate-color-scheme', '${scheme}')`);
+  const look = ([scheme, locale]) =>
+    page.evaluate(
+      `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
+    );
+  for (const [scheme, colours] of Object.entries(LOOKS)) {
+    await look(colours);
     for (const [width, viewport] of Object.entries(WIDTHS)) {
       await page.setViewportSize(viewport);
+      await page.goto(await authorizeUrl(ASSISTANTS[1]));
+      await page.getByRole('checkbox').first().waitFor();
+      await page.waitForTimeout(700);
+      await shoot(`consent-${scheme}-${width}`);
       for (const path of PAGES) {
         await page.goto(new URL(path, `${home}/`).href);
         await page.getByRole('heading').first().waitFor();
         await page.waitForTimeout(1_500);
-        await shoot(`${path.replace(/^\//, '').replaceAll('/', '-')}-${scheme}-${width}`);
+        const named = `${path.replace(/^\//, '').replaceAll('/', '-')}-${scheme}-${width}`;
+        await shoot(named);
+        // What is below the edge of the window, too.
+        if (!path.endsWith('/new')) await shoot(`whole-${named}`, true);
       }
     }
   }
   for (const scheme of ['light', 'dark']) {
-    await page.evaluate(`localStorage.setItem('trailgate-color-scheme', '${scheme}')`);
+    await look(LOOKS[scheme]);
     for (const [width, viewport] of Object.entries(WIDTHS)) {
       await page.setViewportSize(viewport);
       for (const [[path, link], name] of DIALOGS) {
@@ -191,13 +259,17 @@ try {
         await page.getByRole('main').getByRole('button', { name, exact }).first().click();
         await page.getByRole('dialog').waitFor();
         await page.waitForTimeout(700);
-        const named = `${path}-${String(name)}`.replaceAll(/[^A-Za-z-]+/g, '-').toLowerCase();
+        const named = [path, link, name]
+          .filter(Boolean)
+          .join('-')
+          .replaceAll(/[^A-Za-z-]+/g, '-')
+          .toLowerCase();
         await shoot(`dialog-${named}-${scheme}-${width}`);
       }
     }
   }
   // Last: times of last use are written some seconds late.
-  await page.evaluate(`localStorage.setItem('trailgate-color-scheme', 'light')`);
+  await look(LOOKS.light);
   await page.setViewportSize({ width: 1_280, height: 760 });
   await page.goto(`${home}/api-keys`);
   await page.waitForTimeout(1_500);

@@ -40,7 +40,7 @@ export function Dialog({
       <Modal.Content radius={isPhone && size > 600 ? 0 : 'lg'}>
         {/* Not Modal.Header, which would be a second banner of the page. */}
         <Group justify="space-between" wrap="nowrap" p="lg" pb="sm">
-          <Modal.Title fz="1.2rem" fw={650}>
+          <Modal.Title fz="1.2rem" fw={650} lh={1.3}>
             {title}
           </Modal.Title>
           <Modal.CloseButton aria-label={t`Close`} />

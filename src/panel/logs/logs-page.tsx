@@ -202,22 +202,22 @@ function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
       <Table highlightOnHover layout="fixed" fz="sm">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th w="17%">
+            <Table.Th w="15%">
               <Trans>Time</Trans>
             </Table.Th>
             <Table.Th>
               <Trans>Request</Trans>
             </Table.Th>
-            <Table.Th w="18%">
+            <Table.Th w="17%">
               <Trans>Response</Trans>
             </Table.Th>
             <Table.Th w="18%">
               <Trans>Key</Trans>
             </Table.Th>
-            <Table.Th w="15%">
+            <Table.Th w="12%">
               <Trans>From</Trans>
             </Table.Th>
-            <Table.Th w="10%" ta="end">
+            <Table.Th w="9%" ta="end">
               <Trans>Took</Trans>
             </Table.Th>
           </Table.Tr>

@@ -106,7 +106,7 @@ function Person({ member }: { readonly member: Member }) {
         {may('updateAccountMember') ? (
           <Group gap="sm">
             <Select
-              w={140}
+              w={170}
               aria-label={t`Role of ${name}`}
               allowDeselect={false}
               data={ROLES.map((value) => ({ value, label: words[value] }))}

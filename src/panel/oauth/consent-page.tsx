@@ -2,7 +2,7 @@
  * Where a person lets an application in, or turns it away: who asks, on which account, what it may do, until when. What
  * an application says of itself is shown as that.
  */
-import { Alert, Button, Checkbox, Group, Radio, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Group, Radio, Select, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -206,11 +206,11 @@ function EndField({ longest, value, onChange }: EndFieldProps) {
   const all = offered.includes(longest as (typeof ENDS_DAYS)[number]) ? offered : [...offered, longest];
   return (
     <Radio.Group label={t`For how long`} value={value} onChange={onChange}>
-      <Group gap="lg" pt={6}>
+      <SimpleGrid cols={2} spacing="sm" verticalSpacing="sm" pt={6}>
         {all.map((days) => (
           <Radio key={days} value={String(days)} label={words[days] ?? t`${days} days`} />
         ))}
-      </Group>
+      </SimpleGrid>
     </Radio.Group>
   );
 }
