@@ -1,5 +1,5 @@
 /** Gateways and the admin API in processes of their own: what the gateways know is known to the operator, with who says it and when. */
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { STATEMENT_TIMES_KEY } from '../../src/redis/keys.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
@@ -22,17 +22,24 @@ interface Row extends Seen {
 
 let backend: Backend;
 let database: FreshDatabase;
-let running: RunningTrailgate[];
-beforeEach(async () => {
-  running = [];
-  [backend, database] = await Promise.all([startBackend(json({})), freshDatabase()]);
-});
-afterEach(async () => {
-  for (const each of running) await each.stop();
-  await Promise.all([backend.stop(), database.drop()]);
-});
+/** Of the tests of one block. */
+let running: RunningTrailgate[] = [];
 
-const start = async (roles: ('gateway' | 'admin' | 'worker')[], env: Record<string, string>, ...args: string[]) => {
+async function open(): Promise<void> {
+  [backend, database] = await Promise.all([startBackend(json({})), freshDatabase()]);
+}
+
+async function close(): Promise<void> {
+  for (const each of running) await each.stop();
+  running = [];
+  await Promise.all([backend.stop(), database.drop()]);
+}
+
+const start = async (
+  roles: ('gateway' | 'admin' | 'worker')[],
+  env: Record<string, string> = {},
+  ...args: string[]
+): Promise<RunningTrailgate> => {
   const program = await startTrailgate({
     backend: backend.url,
     roles,
@@ -60,11 +67,14 @@ async function table({ adminUrl, adminToken }: RunningTrailgate): Promise<string
 }
 
 describeWithPostgres('without Redis', () => {
+  beforeAll(open);
+  afterAll(close);
+
   it('the admin process has the targets as the gateway sees them, from the database', async () => {
-    const admin = await start(['admin', 'worker'], {});
+    const admin = await start(['admin', 'worker']);
     expect(await table(admin)).toBe('none: no gateway has said anything in the last minute\n');
     expect((await checksOf(admin))['gateways']?.status).toBe('warn');
-    const gateway = await start(['gateway'], {});
+    const gateway = await start(['gateway']);
     await eventually('it is heard', async () => (await rows(admin)).length === 1);
     expect(await rows(admin)).toMatchObject([
       { target: backend.url, state: 'healthy', nodes: [{ node: expect.stringMatching(`:${portOf(gateway)}$`) }] },
@@ -83,46 +93,48 @@ describeWithPostgres('without Redis', () => {
 
 describeWithOwnRedisAndPostgres('over Redis', () => {
   let redis: RedisServer;
-  beforeEach(async () => {
+  let env: Record<string, string>;
+  let admin: RunningTrailgate;
+  /** Until it is killed. */
+  let gateway: RunningTrailgate;
+  beforeAll(async () => {
+    await open();
     redis = await startRedis();
+    env = { REDIS_URL: redis.url };
+    admin = await start(['admin', 'worker'], env);
+    gateway = await start(['gateway'], env);
   });
-  afterEach(() => redis.stop());
-
-  it('two gateways, one of them with workers, are told apart, and a target that is out in both is a warning', async () => {
-    const env = { REDIS_URL: redis.url };
-    const admin = await start(['admin', 'worker'], env);
-    const gateways = [await start(['gateway'], env), await start(['gateway'], env, '--workers', '2')];
-    // Every process of a node says what it sees by itself.
-    await eventually('all three processes are heard', async () => (await rows(admin))[0]?.processes['healthy'] === 3);
-    const [row] = (await rows(admin)) as [Row];
-    expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, ejected: 0, unhealthy: 0 } });
-    const seen = new Map(row.nodes.map((node) => [node.node.split(':')[1], node]));
-    expect(gateways.map((gateway) => seen.get(portOf(gateway))?.processes['healthy'])).toEqual([1, 2]);
-    for (const { age_seconds: age } of row.nodes) expect(age).toBeLessThan(60);
-    await backend.stop();
-    await eventually('all say that it is out', async () => (await rows(admin))[0]?.processes['unhealthy'] === 3);
-    expect((await rows(admin))[0]).toMatchObject({ state: 'unhealthy', processes: { unhealthy: 3 } });
-    expect((await checksOf(admin))['backends']).toEqual({
-      status: 'warn',
-      detail: 'no target is in service: backend',
-    });
-    expect(await table(admin)).toMatch(/backend +\S+ +\S+ +unhealthy +\d+s/);
+  afterAll(async () => {
+    await close();
+    await redis.stop();
   });
 
   it('a process that is neither gateway nor admin says nothing of gateways, and is no gateway to others', async () => {
-    const env = { REDIS_URL: redis.url };
-    const [admin, worker] = [await start(['admin'], env), await start(['worker'], env)];
-    await start(['gateway'], env);
+    const worker = await start(['worker'], env);
     await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
     await eventually('it listens', () => worker.logs().some((line) => line['event'] === 'listening'));
     expect(Object.keys(await checksOf(worker))).toEqual(['process', 'database', 'quota_store', 'log']);
     expect((await rows(admin))[0]?.nodes).toHaveLength(1);
   });
 
+  it('the admin process knows of a lost Redis itself, and what was said before grows old', async () => {
+    await eventually('it is heard', async () => (await rows(admin)).length === 1);
+    redis.pause();
+    await eventually('it is known', async () => (await checksOf(admin))['quota_store']?.status === 'warn');
+    const up = seriesOf((await send(`${admin.adminUrl}/metrics`)).text).get('trailgate_quota_store_up{store="redis"}');
+    expect(up).toBe(0);
+    const ageOf = async (): Promise<number> => (await rows(admin))[0]?.nodes[0]?.age_seconds ?? NaN;
+    const before = await ageOf();
+    await eventually('it grows old', async () => (await ageOf()) > before + 2);
+    expect(await rows(admin)).toMatchObject([{ target: backend.url, nodes: [{ state: 'healthy' }] }]);
+    // Nobody waits for it: neither a probe nor whoever asks for the targets.
+    for (const each of [admin, gateway]) expect((await send(`${each.adminUrl}/readyz`)).status).toBe(200);
+    redis.resume();
+    await eventually('it is heard again', async () => (await ageOf()) < 3);
+    await eventually('it is back', async () => (await checksOf(admin))['quota_store']?.status === 'pass');
+  });
+
   it('one that is killed is shown with its age, named in /readyz, and forgotten after a minute', async () => {
-    const env = { REDIS_URL: redis.url };
-    const admin = await start(['admin', 'worker'], env);
-    const gateway = await start(['gateway'], env);
     await eventually('it is heard', async () => (await checksOf(admin))['gateways']?.status === 'pass');
     await gateway.kill9();
     // It is as if it had been silent for so much longer.
@@ -145,23 +157,22 @@ describeWithOwnRedisAndPostgres('over Redis', () => {
     expect(await table(admin)).toBe('none: no gateway has said anything in the last minute\n');
   });
 
-  it('the admin process knows of a lost Redis itself, and what was said before grows old', async () => {
-    const env = { REDIS_URL: redis.url };
-    const admin = await start(['admin', 'worker'], env);
-    const gateway = await start(['gateway'], env);
-    await eventually('it is heard', async () => (await rows(admin)).length === 1);
-    redis.pause();
-    await eventually('it is known', async () => (await checksOf(admin))['quota_store']?.status === 'warn');
-    const up = seriesOf((await send(`${admin.adminUrl}/metrics`)).text).get('trailgate_quota_store_up{store="redis"}');
-    expect(up).toBe(0);
-    const ageOf = async (): Promise<number> => (await rows(admin))[0]?.nodes[0]?.age_seconds ?? NaN;
-    const before = await ageOf();
-    await eventually('it grows old', async () => (await ageOf()) > before + 2);
-    expect(await rows(admin)).toMatchObject([{ target: backend.url, nodes: [{ state: 'healthy' }] }]);
-    // Nobody waits for it: neither a probe nor whoever asks for the targets.
-    for (const each of [admin, gateway]) expect((await send(`${each.adminUrl}/readyz`)).status).toBe(200);
-    redis.resume();
-    await eventually('it is heard again', async () => (await ageOf()) < 3);
-    await eventually('it is back', async () => (await checksOf(admin))['quota_store']?.status === 'pass');
+  it('two gateways, one of them with workers, are told apart, and a target that is out in both is a warning', async () => {
+    const gateways = [await start(['gateway'], env), await start(['gateway'], env, '--workers', '2')];
+    // Every process of a node says what it sees by itself.
+    await eventually('all three processes are heard', async () => (await rows(admin))[0]?.processes['healthy'] === 3);
+    const [row] = (await rows(admin)) as [Row];
+    expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, ejected: 0, unhealthy: 0 } });
+    const seen = new Map(row.nodes.map((node) => [node.node.split(':')[1], node]));
+    expect(gateways.map((gateway) => seen.get(portOf(gateway))?.processes['healthy'])).toEqual([1, 2]);
+    for (const { age_seconds: age } of row.nodes) expect(age).toBeLessThan(60);
+    await backend.stop();
+    await eventually('all say that it is out', async () => (await rows(admin))[0]?.processes['unhealthy'] === 3);
+    expect((await rows(admin))[0]).toMatchObject({ state: 'unhealthy', processes: { unhealthy: 3 } });
+    expect((await checksOf(admin))['backends']).toEqual({
+      status: 'warn',
+      detail: 'no target is in service: backend',
+    });
+    expect(await table(admin)).toMatch(/backend +\S+ +\S+ +unhealthy +\d+s/);
   });
 });
