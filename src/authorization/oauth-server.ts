@@ -164,9 +164,7 @@ export class OAuthServer {
 async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  // Without that the connection would end with the loop, and nobody be told why.
-  const rest: AsyncIterable<Buffer> = message.iterator({ destroyOnReturn: false });
-  for await (const piece of rest) {
+  for await (const piece of message as AsyncIterable<Buffer>) {
     bytes += piece.length;
     if (bytes > LARGEST_BODY_BYTES) return undefined;
     pieces.push(piece);
