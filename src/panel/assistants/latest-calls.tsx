@@ -45,7 +45,7 @@ function Calls({ messages }: { readonly messages: readonly LoggedRequest[] }) {
       </Text>
     );
   return (
-    <Stack gap={0} component="ul" className="plain-list">
+    <Stack gap={0} component="ul" className="plain-list flush">
       {calls.map((call) => (
         <Row key={call.id} of={call} />
       ))}

@@ -115,7 +115,9 @@ function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () =>
             {day !== null && (
               <>
                 {' · '}
-                <Trans>until {day}</Trans>
+                <span style={{ whiteSpace: 'nowrap' }}>
+                  <Trans>until {day}</Trans>
+                </span>
               </>
             )}
           </Text>

@@ -78,7 +78,7 @@ function Tools({ of: { data, total, searched } }: { readonly of: McpTools }) {
           <Trans>about {tokens} tokens in each conversation</Trans>
         )}
       </Text>
-      <Stack gap={0} component="ul" className="plain-list">
+      <Stack gap={0} component="ul" className="plain-list flush">
         {data.map((tool) => (
           <Row key={tool.name} of={tool} />
         ))}

@@ -20,7 +20,7 @@ export function Page({ title, about, actions, above, children }: PageProps) {
       <Box>
         {above}
         <Group justify="space-between" align="flex-start" gap="md">
-          <Box maw={680}>
+          <Box maw={680} flex="1 1 220px">
             <Title order={1} className="name">
               {title}
             </Title>
