@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Page } from 'playwright-core';
 import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { newVerifier } from '../support/oauth-steps.js';
-import { Browser as ClientsBrowser, OAuthWorld } from '../support/oauth-world.js';
+import { Browser as ClientsBrowser, newVerifier } from '../support/oauth-steps.js';
+import { OAuthWorld } from '../support/oauth-world.js';
 import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
 import { eventually } from '../support/processes.js';
 
