@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Account } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
+import { axeFindings, hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
@@ -40,7 +40,7 @@ describeWithChromium('the page of AI assistants', () => {
     [trailgate, browser] = await Promise.all([
       // The page says where the API is: a port that is known before.
       startTrailgate({ backend: backend.url, config: { ...CONFIG, gateway: { port: await freePort() } } }),
-      startBrowser(),
+      startBrowser(STILL),
     ]);
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting' });
     await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
@@ -163,7 +163,7 @@ describeWithChromium('the page of AI assistants', () => {
       for (const path of ['assistants', 'assistants/new']) {
         await page.goto(at(path));
         await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForLoadState('networkidle');
+        await hasRead(page);
         expect({ path, found: await axeFindings(page) }).toEqual({ path, found: [] });
         const [content, room] = await page.evaluate<[number, number]>(
           '[document.documentElement.scrollWidth, innerWidth]',
@@ -189,7 +189,7 @@ describeWithChromium('the page of AI assistants', () => {
 
 describeWithChromium('where no operation is a tool', () => {
   it('the page says so, and offers no key', async () => {
-    const [trailgate, browser] = await Promise.all([startTrailgate({}), startBrowser()]);
+    const [trailgate, browser] = await Promise.all([startTrailgate({}), startBrowser(STILL)]);
     try {
       const { id } = await trailgate.admin.createAccount({ name: 'Isar Rafting' });
       await signInThere(browser.context, await newPerson(trailgate, id, 'owner'), panelUrlOf(trailgate));

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
-import { startBrowser, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere, typePassword, type Person } from '../support/panel-people.js';
 import { eventually } from '../support/processes.js';
@@ -18,7 +18,7 @@ describeWithChromium('while others use the panel', () => {
   const contexts: BrowserContext[] = [];
 
   beforeAll(async () => {
-    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
+    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser(STILL)]);
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' });
     ana = await newPerson(trailgate, account.id, 'owner', 'Ana');
     ben = await newPerson(trailgate, account.id, 'admin', 'Ben');
@@ -75,7 +75,7 @@ describeWithChromium('while others use the panel', () => {
     const person = await newPerson(trailgate, account.id, 'admin');
     const context = await browserOf(person);
     const page = await open(context, 'api-keys');
-    await page.waitForLoadState('networkidle');
+    await hasRead(page);
     await person.session.call('POST', '/sign-out');
     // The page may have noticed already, by a request of its own: the dialog then lies over the link.
     await page.getByRole('link', { name: 'Usage' }).dispatchEvent('click');
@@ -175,7 +175,7 @@ describeWithChromium('while others use the panel', () => {
     for (const path of ['api-keys/new', `api-keys/${key.id}`, 'webhooks/new', 'members', 'account', 'usage']) {
       await page.goto(at(path));
       await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle');
+      await hasRead(page);
       const names = await page.getByRole('main').getByRole('button').allTextContents();
       buttons[path.replace(key.id, 'key')] = names.filter((name) => name !== '');
       expect(await page.getByRole('dialog').count()).toBe(0);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { startBrowser, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
@@ -43,7 +43,7 @@ describeWithChromium('names', () => {
 
   beforeAll(async () => {
     backend = await startBackend(json({ data: [] }));
-    [trailgate, browser] = await Promise.all([startTrailgate({ backend: backend.url }), startBrowser()]);
+    [trailgate, browser] = await Promise.all([startTrailgate({ backend: backend.url }), startBrowser(STILL)]);
     const { admin } = trailgate;
     for (const name of [SCRIPT, LONG, TURNED]) {
       const account = await admin.createAccount({ name, plan: 'starter' });
@@ -68,22 +68,25 @@ describeWithChromium('names', () => {
     await backend?.stop();
   });
 
+  const keyPage = (name: string): string => `api-keys/${keys.get(name)}`;
   const signIn = async (name: string): Promise<void> => {
     await browser.context.clearCookies();
     const accountId = new URL(home.get(name) ?? '').pathname.slice(1);
     await signInThere(browser.context, await newPerson(trailgate, accountId, 'owner', name), panelUrlOf(trailgate));
   };
-  /** Goes to every page of the account, with its dialogs, and says what each is found to be. */
-  const visitPages = async (name: string, paths: readonly string[], look: Look): Promise<void> => {
-    for (const path of paths) {
+  /** Goes to every page of the account, with its dialogs, and says what each is found to be; some as on a phone, too. */
+  const visit = async (name: string, look: Look, onPhones: readonly string[] = []): Promise<void> => {
+    for (const path of [...PAGES, keyPage(name)]) {
       await page.goto(`${home.get(name)}/${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle');
+      await hasRead(page);
       await look(path);
+      if (!onPhones.includes(path)) continue;
+      await page.setViewportSize(PHONE);
+      await hasRead(page);
+      await look(`${path}, on a phone`);
+      await page.setViewportSize(DESK);
     }
-  };
-  const visit = async (name: string, look: Look): Promise<void> => {
-    await visitPages(name, [...PAGES, `api-keys/${keys.get(name)}`], look);
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').waitFor();
     await look('the dialog that revokes');
@@ -115,10 +118,7 @@ describeWithChromium('names', () => {
       );
       expect({ where, room, scrollsSideways: content > room }).toEqual({ where, room, scrollsSideways: false });
     };
-    await visit(LONG, look);
-    await page.setViewportSize(PHONE);
-    await visitPages(LONG, [...PAGES, `api-keys/${keys.get(LONG)}`], look);
-    await page.setViewportSize(DESK);
+    await visit(LONG, look, [...PAGES, keyPage(LONG)]);
   });
 
   it('that run from right to left stand each in an isolate of its own, and turn nothing around', async () => {
@@ -129,10 +129,7 @@ describeWithChromium('names', () => {
       expect({ where, found }).toEqual({ where, found: [] });
       seen += (await page.content()).includes(TURNED) ? 1 : 0;
     };
-    await visit(TURNED, look);
-    await page.setViewportSize(PHONE);
-    await visitPages(TURNED, ON_PHONES, look);
-    await page.setViewportSize(DESK);
+    await visit(TURNED, look, ON_PHONES);
     expect(seen).toBeGreaterThan(12);
   });
 

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { ApiKeyWithSecret } from '../support/admin.js';
-import { startBrowser, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere, typePassword, type Person } from '../support/panel-people.js';
 import { freePort, temporaryFolder } from '../support/processes.js';
@@ -21,7 +21,7 @@ describeWithChromium('a page of the panel', () => {
   beforeAll(async () => {
     const config = { admin: { port: await freePort() } };
     options = { config, dataDir: temporaryFolder('data'), adminToken: `test-admin-${'0'.repeat(40)}` };
-    [trailgate, browser] = await Promise.all([startTrailgate(options), startBrowser()]);
+    [trailgate, browser] = await Promise.all([startTrailgate(options), startBrowser(STILL)]);
     accountId = (await trailgate.admin.createAccount({ plan: 'starter' })).id;
     key = await trailgate.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
   });
@@ -40,7 +40,7 @@ describeWithChromium('a page of the panel', () => {
   const open = async (path: string): Promise<void> => {
     await page.goto(`${panelUrlOf(trailgate)}/${accountId}/${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForLoadState('networkidle');
+    await hasRead(page);
   };
   /** As it ends by itself, or from another device: the page knows nothing of it. */
   const endSession = () => person.session.call('POST', '/sign-out');

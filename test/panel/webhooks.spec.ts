@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
 import type { Account } from '../support/admin.js';
-import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
+import { axeFindings, hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newOperator, newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { pressByKeyboard, tabTo } from '../support/keyboard.js';
@@ -34,7 +34,7 @@ describeWithChromium('the page of webhooks', () => {
         env: { TRAILGATE_SECRETS_KEY: newSecretsKey() },
       }),
       startReceiver(),
-      startBrowser(),
+      startBrowser(STILL),
     ]);
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'pro' });
     await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
@@ -270,7 +270,7 @@ describeWithChromium('the page of webhooks', () => {
       for (const url of [at('webhooks'), endpointUrl, deliveryUrl]) {
         await page.goto(url);
         await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForLoadState('networkidle');
+        await hasRead(page);
         expect({ url, found: await axeFindings(page) }).toEqual({ url, found: [] });
         const [content, room] = await page.evaluate<[number, number]>(
           '[document.documentElement.scrollWidth, innerWidth]',

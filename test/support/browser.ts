@@ -1,8 +1,8 @@
 /** A real Chromium for tests of the panel: a profile of its own, and a list of what went wrong in its pages. */
 import { readFileSync, rmSync } from 'node:fs';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type BrowserContext, type Page, type Request } from 'playwright-core';
 import { findChromium } from './servers.js';
-import { temporaryFolder } from './processes.js';
+import { eventually, sleep, temporaryFolder } from './processes.js';
 
 const FLAGS = [
   '--no-sandbox',
@@ -31,7 +31,39 @@ export interface BrowserOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   /** The zone of its clock; that of the machine where none is said. */
   readonly timezoneId?: string;
+  /** Whether things move; they do, unless said. */
+  readonly reducedMotion?: 'reduce' | 'no-preference';
 }
+
+/** In which nothing moves: whoever presses a button in a dialog need not wait until it stands still. */
+export const STILL: BrowserOptions = { reducedMotion: 'reduce' };
+
+/** The requests of the pages of a context. */
+class Requests {
+  begun = 0;
+  private readonly underWay = new Set<Request>();
+
+  constructor(context: BrowserContext) {
+    context.on('request', (request) => {
+      this.begun += 1;
+      this.underWay.add(request);
+    });
+    context.on('requestfinished', (request) => this.underWay.delete(request));
+    context.on('requestfailed', (request) => this.underWay.delete(request));
+  }
+
+  /** Whether a page waits for one; what a page asked for that is closed is never told the end of. */
+  isAskedBy(page: Page): boolean {
+    return [...this.underWay].some((request) => request.frame().page() === page);
+  }
+}
+
+const requestsOf = new WeakMap<BrowserContext, Requests>();
+/** So many looks in a row at which nothing was under way, and these far apart: what is read may ask for more. */
+const CALM_LOOKS = 3;
+const LOOK_PAUSE_MS = 40;
+/** When the page has done what it had to do. */
+const IDLE = 'new Promise((done) => requestIdleCallback(() => done(), { timeout: 2_000 }))';
 
 export interface Browser {
   readonly context: BrowserContext;
@@ -77,6 +109,7 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<Browse
 
 async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   context.setDefaultTimeout(PATIENT_MS);
+  requestsOf.set(context, new Requests(context));
   await context.addInitScript(WATCH);
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
@@ -84,13 +117,36 @@ async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   });
 }
 
+/** Waits until a page has read what it shows: nothing is asked for, and nothing follows from what was. */
+export async function hasRead(page: Page): Promise<void> {
+  const requests = requestsOf.get(page.context());
+  if (requests === undefined) throw new Error('the page is of another browser');
+  let calm = 0;
+  let { begun } = requests;
+  await eventually(
+    'the page has read all',
+    async () => {
+      await page.evaluate(IDLE);
+      const isCalm = !requests.isAskedBy(page) && requests.begun === begun;
+      ({ begun } = requests);
+      calm = isCalm ? calm + 1 : 0;
+      await sleep(LOOK_PAUSE_MS);
+      return calm >= CALM_LOOKS;
+    },
+    PATIENT_MS,
+  );
+}
+
+/** What fades in has its colours when it is there, where anything does. */
+const FADE_MS = 400;
+const IS_STILL = `matchMedia('(prefers-reduced-motion: reduce)').matches`;
+
 /** What axe finds wrong with the page as it is, in words. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  // What fades in has its colours when it is there.
-  await page.waitForTimeout(400);
+  if (!(await page.evaluate<boolean>(IS_STILL))) await page.waitForTimeout(FADE_MS);
   await page.evaluate(AXE);
   return page.evaluate<string[]>(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) =>
       id + ': ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join(' | ').slice(0, 600)))`,
   );
 }
