@@ -7,6 +7,7 @@ import { searchText } from '../database/search/search-text.js';
 import { Problem } from '../problems/errors.js';
 import type { KeyLimits, MonthGrant } from '../limits/model/effective-limits.js';
 import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
+import { hashSecret } from '../keys/api-key-format.js';
 import type { CreateApiKey } from './api-key-fields.js';
 import type { AuditedFields } from './audit-log.js';
 
@@ -164,6 +165,24 @@ export async function lockApiKey(
     .where('id', '=', id)
     .$if(kind === 'postgres', (select) => select.forUpdate());
   return (await query.executeTakeFirst()) ?? apiKeyNotFound();
+}
+
+/** Adds a secret to a key, by its hash. */
+export async function insertSecret(
+  trx: Transaction<Tables>,
+  keyId: string,
+  secret: string,
+  nowMs: number,
+): Promise<void> {
+  const row = {
+    hash: hashSecret(secret),
+    api_key_id: keyId,
+    created_at: nowMs,
+    expires_at: null,
+    last_used_at: null,
+    last_used_ip: null,
+  };
+  await trx.insertInto('api_key_secret').values(row).execute();
 }
 
 export function apiKeyNotFound(): never {

@@ -12,12 +12,13 @@ import { readImpact, type ApiKeyImpact } from './api-key-impact.js';
 import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
 import { limitsJson } from '../keys/api-key-columns.js';
 import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
-import { ACCESS_TOKEN_HINT, createSecret, hashSecret, hintOf } from '../keys/api-key-format.js';
+import { ACCESS_TOKEN_HINT, createSecret, hintOf } from '../keys/api-key-format.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
 import {
   apiKeyNotFound,
   apiKeyOf,
   auditedKey,
+  insertSecret,
   lockApiKey,
   newApiKeyRow,
   readWhoLetIn,
@@ -281,18 +282,6 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     this.events.committed(row);
     return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
   }
-}
-
-async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: string, nowMs: number): Promise<void> {
-  const row = {
-    hash: hashSecret(secret),
-    api_key_id: keyId,
-    created_at: nowMs,
-    expires_at: null,
-    last_used_at: null,
-    last_used_ip: null,
-  };
-  await trx.insertInto('api_key_secret').values(row).execute();
 }
 
 function milliseconds(rfc3339: string | null): number | null {
