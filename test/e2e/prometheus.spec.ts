@@ -43,6 +43,10 @@ describeWithPrometheus('with Prometheus', () => {
     let one: RunningTrailgate;
     let two: RunningTrailgate;
     let alone: RunningTrailgate;
+    /** They have used nine tenths of their month, half of it, and little. */
+    let near: Account;
+    let half: Account;
+    let far: Account;
 
     beforeAll(async () => {
       [redis, database, backend] = await Promise.all([
@@ -74,6 +78,8 @@ describeWithPrometheus('with Prometheus', () => {
       ]);
       prometheus = await startPrometheus({ one: one.adminUrl, two: two.adminUrl, alone: alone.adminUrl });
       await prometheus.scraped(2);
+      // Read a quarter of a minute later: asked for behind the other questions.
+      [near, half, far] = [await caller('small', 18), await caller('small', 10), await caller('small', 2)];
     });
     afterAll(async () => {
       await prometheus?.stop();
@@ -116,8 +122,70 @@ describeWithPrometheus('with Prometheus', () => {
       for (const line of lines) await expect(prometheus.query(line)).resolves.toBeDefined();
     });
 
+    it('what the gateway itself adds, p50 and p99', async () => {
+      const { key } = await one.admin.newKey();
+      await Promise.all(Array.from({ length: 20 }, () => call(one, key.secret, '/customers')));
+      await prometheus.scraped(2);
+      const [p50 = '', p99 = ''] = asked('what the gateway itself adds');
+      const [median, most] = [
+        (await prometheus.query(p50))[0]?.value ?? NaN,
+        (await prometheus.query(p99))[0]?.value ?? NaN,
+      ];
+      expect(median).toBeGreaterThan(0);
+      expect(most).toBeGreaterThanOrEqual(median);
+      // That of the backend is not in it.
+      const mean = ['sum', 'count'].map(
+        (part) => `http_server_request_duration_seconds_${part}{http_route="/customers"}`,
+      );
+      expect((await prometheus.query(mean.join(' / ')))[0]?.value).toBeGreaterThan(BACKEND_MS / 1_000 - 0.01);
+      expect(median).toBeLessThan(BACKEND_MS / 1_000);
+    });
+
+    it('which target fails, and with which status', async () => {
+      const { key } = await one.admin.newKey();
+      await call(one, key.secret, '/broken', 3);
+      await call(one, key.secret, '/nobody', 2);
+      const [expression = ''] = asked('which target fails');
+      const samples = await answer(expression, (now) => valueOf(now, { service: 'nobody' }) !== undefined);
+      const failed = samples.map(
+        ({ labels: { service, target, outcome, status } }) => `${service} ${target} ${outcome} ${status ?? ''}`,
+      );
+      expect(failed).toEqual(
+        expect.arrayContaining([`backend ${backend.url} answered 500`, `nobody ${NOBODY} unreachable `]),
+      );
+    });
+
+    it('what cost was refunded, and not how many requests', async () => {
+      const { key } = await one.admin.newKey();
+      await call(one, key.secret, '/costly', 3);
+      const [expression = ''] = asked('cost that was refunded');
+      const samples = await answer(expression, (now) => (valueOf(now, { outcome: 'done' }) ?? 0) >= 20);
+      // Prometheus looks a little further than its last sample.
+      expect(valueOf(samples, { outcome: 'done' })).toBeLessThan(3 * 7 * 1.5);
+      expect(valueOf(samples, { outcome: 'failed' })).toBe(0);
+    });
+
+    it('how long the queue to the database is', async () => {
+      const [expression = ''] = asked('length of the queue of usage');
+      const { key } = await alone.admin.newKey();
+      const before = `trailgate_usage_queue_length{instance="alone"}`;
+      await call(alone, key.secret, '/open', 5);
+      await answer(before, ([sample]) => (sample?.value ?? 0) >= 2);
+      // The others have written theirs.
+      await answer('sum(trailgate_usage_queue_length{instance!="alone"})', ([sample]) => sample?.value === 0);
+      const [all] = await prometheus.query(expression);
+      expect(all?.value).toBe((await prometheus.query(before))[0]?.value);
+    });
+
+    it('a first event is an increase: a refused configuration is seen', async () => {
+      const refused = asked('alert: a changed configuration was refused')[0] ?? '';
+      expect(await prometheus.query(refused)).toEqual([]);
+      writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);
+      const [sample] = await answer(refused, ({ length }) => length > 0);
+      expect(sample?.labels).toMatchObject({ instance: 'alone', result: 'refused' });
+    });
+
     it('which accounts are nearest to their month, over two nodes that read the same', async () => {
-      const [near, half, far] = [await caller('small', 18), await caller('small', 10), await caller('small', 2)];
       const [share = '', used = '', limit = ''] = asked('which accounts are nearest to their month');
       const shares = await answer(
         share,
@@ -171,69 +239,6 @@ describeWithPrometheus('with Prometheus', () => {
       ]);
       const others = 'sum(trailgate_quota_top_account_refusals{account_id="other"})';
       await answer(others, ([sample]) => sample?.value === 1);
-    });
-
-    it('what the gateway itself adds, p50 and p99', async () => {
-      const { key } = await one.admin.newKey();
-      await Promise.all(Array.from({ length: 20 }, () => call(one, key.secret, '/customers')));
-      await prometheus.scraped(2);
-      const [p50 = '', p99 = ''] = asked('what the gateway itself adds');
-      const [half, most] = [
-        (await prometheus.query(p50))[0]?.value ?? NaN,
-        (await prometheus.query(p99))[0]?.value ?? NaN,
-      ];
-      expect(half).toBeGreaterThan(0);
-      expect(most).toBeGreaterThanOrEqual(half);
-      // That of the backend is not in it.
-      const mean = ['sum', 'count'].map(
-        (part) => `http_server_request_duration_seconds_${part}{http_route="/customers"}`,
-      );
-      expect((await prometheus.query(mean.join(' / ')))[0]?.value).toBeGreaterThan(BACKEND_MS / 1_000 - 0.01);
-      expect(half).toBeLessThan(BACKEND_MS / 1_000);
-    });
-
-    it('which target fails, and with which status', async () => {
-      const { key } = await one.admin.newKey();
-      await call(one, key.secret, '/broken', 3);
-      await call(one, key.secret, '/nobody', 2);
-      const [expression = ''] = asked('which target fails');
-      const samples = await answer(expression, (now) => valueOf(now, { service: 'nobody' }) !== undefined);
-      const failed = samples.map(
-        ({ labels: { service, target, outcome, status } }) => `${service} ${target} ${outcome} ${status ?? ''}`,
-      );
-      expect(failed).toEqual(
-        expect.arrayContaining([`backend ${backend.url} answered 500`, `nobody ${NOBODY} unreachable `]),
-      );
-    });
-
-    it('what cost was refunded, and not how many requests', async () => {
-      const { key } = await one.admin.newKey();
-      await call(one, key.secret, '/costly', 3);
-      const [expression = ''] = asked('cost that was refunded');
-      const samples = await answer(expression, (now) => (valueOf(now, { outcome: 'done' }) ?? 0) >= 20);
-      // Prometheus looks a little further than its last sample.
-      expect(valueOf(samples, { outcome: 'done' })).toBeLessThan(3 * 7 * 1.5);
-      expect(valueOf(samples, { outcome: 'failed' })).toBe(0);
-    });
-
-    it('how long the queue to the database is', async () => {
-      const [expression = ''] = asked('length of the queue of usage');
-      const { key } = await alone.admin.newKey();
-      const before = `trailgate_usage_queue_length{instance="alone"}`;
-      await call(alone, key.secret, '/open', 5);
-      await answer(before, ([sample]) => (sample?.value ?? 0) >= 2);
-      // The others have written theirs.
-      await answer('sum(trailgate_usage_queue_length{instance!="alone"})', ([sample]) => sample?.value === 0);
-      const [all] = await prometheus.query(expression);
-      expect(all?.value).toBe((await prometheus.query(before))[0]?.value);
-    });
-
-    it('a first event is an increase: a refused configuration is seen', async () => {
-      const refused = asked('alert: a changed configuration was refused')[0] ?? '';
-      expect(await prometheus.query(refused)).toEqual([]);
-      writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);
-      const [sample] = await answer(refused, ({ length }) => length > 0);
-      expect(sample?.labels).toMatchObject({ instance: 'alone', result: 'refused' });
     });
 
     it('no label names an account but where the page says so, and no more of them than it says', async () => {
