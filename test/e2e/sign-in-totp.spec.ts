@@ -142,17 +142,16 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     expect(await withFactor(again, { recovery_code: first })).toEqual([401, 'invalid_credentials']);
     expect(await withFactor(again, { recovery_code: codes[1] })).toEqual([200, 'signed_in']);
     const entries = database.db.selectFrom('audit_entry').select(['action', 'after']).where('target_id', '=', id);
-    const told = (await entries.where('action', 'like', 'sign_in.%').orderBy('id').execute()).map(
-      ({ action, after }) => {
-        const { second_factor: factor } = JSON.parse(after ?? '{}') as { second_factor?: string };
-        return [action, factor];
-      },
-    );
-    expect(told).toEqual([
-      ['sign_in.succeeded', undefined],
-      ['sign_in.succeeded', 'recovery_code'],
-      ['sign_in.refused', 'recovery_code'],
-      ['sign_in.succeeded', 'recovery_code'],
+    const told = (await entries.where('action', 'like', 'sign_in.%').execute()).map(({ action, after }) => {
+      const { second_factor: factor } = JSON.parse(after ?? '{}') as { second_factor?: string };
+      return [action, factor];
+    });
+    // What was refused is written down behind its response: the next one may come before it.
+    expect(told.map(String).toSorted()).toEqual([
+      'sign_in.refused,recovery_code',
+      'sign_in.succeeded,',
+      'sign_in.succeeded,recovery_code',
+      'sign_in.succeeded,recovery_code',
     ]);
     const other = browser();
     await withPassword(other);
