@@ -12,3 +12,20 @@ export function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
 }
+
+/** What the yardstick took on the quiet machine that limits of processor time were set on, in ms. */
+const YARDSTICK_MS = 100;
+const YARDSTICK = JSON.stringify(
+  Array.from({ length: 100_000 }, (_each, index) => ({ id: index, name: `value ${index}` })),
+);
+
+/**
+ * How many times as dear processor time is at this moment as when limits were set, at least 1: two threads that share a core, or its memory,
+ * both take longer for the same work.
+ */
+export function slowness(): number {
+  const took = cpuMsOf(() => {
+    for (let time = 0; time < 3; time++) JSON.stringify(JSON.parse(YARDSTICK));
+  });
+  return Math.max(1, took / YARDSTICK_MS);
+}
