@@ -61,7 +61,8 @@ describeWithChromium('the first key', () => {
     for (const scope of ['customers:read', 'customers:write']) await page.locator(`input[value="${scope}"]`).check();
     await page.getByRole('button', { name: 'Create key' }).click();
     const secret = await shownSecret();
-    expect(await page.textContent('[role=dialog]')).toContain(`curl -H "Authorization: Bearer ${secret}"`);
+    // Its address is asked for once there is a secret.
+    await page.getByRole('dialog').getByText(`curl -H "Authorization: Bearer ${secret}"`).waitFor();
     expect((await call(secret)).status).toBe(200);
     await store();
     await page.getByRole('link', { name: 'Booking widget' }).waitFor();
