@@ -183,9 +183,9 @@ export class HttpCall extends BackendCall implements Call {
     }
     const { held } = this;
     if (!this.isWholeOnly) this.deadlineIn(this.upstream.config.timeouts.idle);
-    if (held?.isLargerThan(this.mostHeldBytes, piece.length) === false || this.isWholeOnly) {
-      held?.add(Buffer.from(piece));
-      if (this.isWholeOnly) this.stream();
+    if (held !== undefined && (this.isWholeOnly || !held.isLargerThan(this.mostHeldBytes, piece.length))) {
+      held.add(Buffer.from(piece));
+      if (held.isLargerThan(this.mostHeldBytes)) this.stream();
       return;
     }
     this.stream();
