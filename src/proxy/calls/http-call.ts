@@ -246,7 +246,9 @@ export class HttpCall extends BackendCall implements Call {
       return;
     }
     noteStream(this.request.client, this.startedMs);
-    this.openStream(held.lines, !held.isChunked);
+    const streamed = this.openStream(held.lines, !held.isChunked);
+    // Node would hold the head back, and lose it where the response breaks off in this turn.
+    if (!streamed.isByHand) streamed.flush();
     for (const piece of held.takePieces()) this.write(piece);
   }
 
@@ -258,10 +260,12 @@ export class HttpCall extends BackendCall implements Call {
     this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
   }
 
-  private openStream(lines: string, isSized: boolean): void {
+  private openStream(lines: string, isSized: boolean): StreamedResponse {
     this.held = undefined;
-    this.streamed = new StreamedResponse(this.request, { status: this.status, lines, isSized }, () => this.onDrain());
+    const head = { status: this.status, lines, isSized };
+    this.streamed = new StreamedResponse(this.request, head, () => this.onDrain());
     this.enter(CallState.Streaming);
+    return this.streamed;
   }
 
   private write(piece: Buffer): void {

@@ -31,6 +31,11 @@ export class StreamedResponse {
     if (this.byHand === undefined) this.nodes.writeHead(status, fieldsOfLines(lines));
   }
 
+  /** Whether its head leaves with its first piece. */
+  get isByHand(): boolean {
+    return this.byHand !== undefined;
+  }
+
   /**
    * Passes on a piece, which is of no use to it when this has returned.
    * False: the client reads more slowly than it is written to; `onDrain` is called when there is room again.
