@@ -32,7 +32,7 @@ export const approveAuthorizationRequestSchema = z
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be a time such as 2027-01-31T23:59:59+01:00' })
       .max(40)
-      .meta({ description: 'When the client is out again (RFC 3339).' }),
+      .meta({ description: 'When the client is out again (RFC 3339).', example: '2027-01-31T23:59:59+01:00' }),
   })
   .meta({ id: 'ApproveAuthorizationRequest' });
 
