@@ -3638,6 +3638,7 @@ export interface components {
             /**
              * Format: date-time
              * @description When the client is out again (RFC 3339).
+             * @example 2027-01-31T23:59:59+01:00
              */
             expires_at: string;
         };
