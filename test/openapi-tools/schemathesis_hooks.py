@@ -63,8 +63,8 @@ def in_body(operation, body):
             body[name] = None
     if str(body.get("expires_at") or "9999") < "2100":
         body["expires_at"] = None
-    # A token has to end, and within a year.
-    if operation.endswith("/tokens"):
+    # A token has to end, and so has what an assistant is let in for; both within a year.
+    if operation.endswith(("/tokens", "/approval")):
         body["expires_at"] = f"{datetime.date.today() + datetime.timedelta(days=30)}T00:00:00Z"
     # A tag that has the form and says something twice.
     if str(body.get("language", "")).count("-") > 2:
