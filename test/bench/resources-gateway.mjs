@@ -9,11 +9,11 @@ import { GATEWAY_CORE, startProgram, stopProgram, temporaryFolder, untilReady } 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const SAMPLE_INTERVAL_MS = 100;
 
-function configuration(backendUrl) {
+function configuration(backendUrl, tls) {
   const service = { targets: [backendUrl], connections: 10_000, accountShare: 1, timeouts: { idle: '60s' } };
   const operation = (name) => ({ match: `GET /${name}`, service: 'streams', scopes: [] });
   return JSON.stringify({
-    gateway: { host: '127.0.0.1', port: 0 },
+    gateway: { host: '127.0.0.1', port: 0, ...(tls && { tls }) },
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Benchmark' },
     services: { streams: service },
@@ -22,12 +22,12 @@ function configuration(backendUrl) {
   }); // JSON is YAML
 }
 
-/** Starts it on embedded stores, with one key. */
-export async function startHolder(name, backendUrl) {
+/** Starts it on embedded stores, with one key. @param {{ cert: string, key: string }} [tls] files of a certificate */
+export async function startHolder(name, backendUrl, tls) {
   const folder = path.join(temporaryFolder(), name);
   mkdirSync(folder);
   const config = path.join(folder, 'gateway.yaml');
-  writeFileSync(config, configuration(backendUrl));
+  writeFileSync(config, configuration(backendUrl, tls));
   const token = randomBytes(24).toString('hex');
   const program = startProgram({
     name,
@@ -68,12 +68,26 @@ export async function startHolder(name, backendUrl) {
   };
 }
 
-/** Node's own server with nothing in it: what a connection costs before anybody does anything with it. */
-export async function startBare() {
+/** What a connection costs before anybody does anything with it: Node's own servers with nothing in them. */
+const BARE = {
+  plain: "require('node:http').createServer(options, (_, response) => response.end('{}'))",
+  tls: "require('node:https').createServer(options, (_, response) => response.end('{}'))",
+  http2: "require('node:http2').createSecureServer(options, (_, response) => response.end('{}'))",
+};
+
+/** @param {keyof BARE} way @param {{ cert: string, key: string }} [tls] files of a certificate */
+export async function startBare(way, tls) {
+  const files = tls === undefined ? '' : `cert: read('${tls.cert}'), key: read('${tls.key}')`;
   const source =
-    "const server = require('node:http').createServer({ keepAliveTimeout: 65000 }, (_, response) => response.end('{}'));" +
+    `const read = require('node:fs').readFileSync; const options = { keepAliveTimeout: 65000, ${files} };` +
+    `const server = ${BARE[way]};` +
     "server.listen(0, '127.0.0.1', () => console.log('port ' + server.address().port));";
-  const program = startProgram({ name: 'bare', command: process.execPath, args: ['-e', source], core: GATEWAY_CORE });
+  const program = startProgram({
+    name: `bare-${way}`,
+    command: process.execPath,
+    args: ['-e', source],
+    core: GATEWAY_CORE,
+  });
   const port = await untilReady(
     program,
     () => Number(/port (\d+)/.exec(readFileSync(program.log, 'utf8'))?.[1]) || false,

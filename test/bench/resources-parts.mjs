@@ -1,7 +1,7 @@
 /** What is measured: idle connections, streams of events, slow readers. Each ends with rows of the table, or with an error. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openPlain, requestText, WAYS } from './resources-ways.mjs';
 
 /** Connections that are opened at the same time. */
 const BATCH = 200;
@@ -15,55 +15,45 @@ const SIP_INTERVAL_MS = 500;
 
 const megabytes = (value) => `${value.toFixed(value < 10 ? 2 : 0)} MB`;
 
-/** Opens connections in batches; `begin` gets each and resolves when it is in place. */
-async function openMany({ port }, count, begin) {
-  const sockets = [];
+/** Opens in batches; `open` makes one, which is in place when it resolves. */
+async function openMany(count, open) {
+  const opened = [];
   for (let made = 0; made < count; made += BATCH) {
-    const some = Array.from({ length: Math.min(BATCH, count - made) }, async () => {
-      const socket = connect(port, '127.0.0.1');
-      sockets.push(socket);
-      await once(socket, 'connect');
-      await begin(socket);
-    });
-    await Promise.all(some);
+    opened.push(...(await Promise.all(Array.from({ length: Math.min(BATCH, count - made) }, open))));
   }
-  return sockets;
-}
-
-const request = ({ secret }, name) =>
-  `GET /api/v1/${name} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
-
-/** Sends a request on a connection and waits for an answer of 200. */
-async function ask(gateway, socket) {
-  socket.write(request(gateway, 'hello'));
-  const [data] = await once(socket, 'data');
-  if (!data.toString('latin1').startsWith('HTTP/1.1 200')) throw new Error(`an answer that is none: ${data}`);
+  return opened;
 }
 
 /** Connections that have had one answer and keep quiet; each tenth is asked once more in the end. */
-export async function measureIdle(gateway, count) {
-  await openMany(gateway, 1, (socket) => ask(gateway, socket));
+async function holdIdle(gateway, way, count) {
+  const open = async () => {
+    const connection = await WAYS[way].open(gateway);
+    await connection.ask();
+    return connection;
+  };
+  await open();
   const begun = gateway.residentMegabytes();
   await sleep(SETTLE_MS);
   const before = gateway.residentMegabytes();
   const startedMs = performance.now();
-  const sockets = await openMany(gateway, count, (socket) => ask(gateway, socket));
+  const connections = await openMany(count, open);
   const seconds = (performance.now() - startedMs) / 1_000;
   const burst = gateway.residentMegabytes();
   await sleep(SETTLE_MS);
   const held = gateway.residentMegabytes();
   const own = gateway.ownMegabytes();
-  for (let index = 0; index < sockets.length; index += 10) await ask(gateway, sockets[index]);
-  for (const socket of sockets) socket.destroy();
-  const each = (((held - before) * 1e6) / count / 1_000).toFixed(1);
+  for (let index = 0; index < connections.length; index += 10) await connections[index].ask();
+  for (const connection of connections) connection.destroy();
+  return { begun, before, burst, held, own, seconds, each: `${(((held - before) * 1e3) / count).toFixed(1)} kB` };
+}
+
+/** What connections hold, and how much that is above the gateway without them. */
+export async function measureIdle(gateway, count) {
+  const { begun, before, burst, held, own, seconds, each } = await holdIdle(gateway, 'plain', count);
   return [
-    {
-      what: `${count.toLocaleString('en')} idle keep-alive connections, each after one request, ${SETTLE_MS / 1_000} s later`,
-      figure: megabytes(held),
-      aim: '< 250 MB',
-    },
+    { what: heldBy('plain', count), figure: megabytes(held), aim: '< 250 MB' },
     { what: 'of that in pages that no other process shares', figure: megabytes(own) },
-    { what: 'of that for each connection', figure: `${each} kB` },
+    { what: 'of that for each connection', figure: each },
     { what: 'at the instant when the last of them was answered', figure: megabytes(burst) },
     { what: 'to open them and answer each once', figure: `${seconds.toFixed(1)} s` },
     {
@@ -73,26 +63,46 @@ export async function measureIdle(gateway, count) {
   ];
 }
 
-/** The same of a server that does nothing. */
-export async function measureBare(bare, count) {
-  const [held, own, each] = await measureIdle(bare, count);
+/** The same over TLS or HTTP/2, in short. */
+export async function measureSecureIdle(gateway, way, count) {
+  const { held, own, each, seconds } = await holdIdle(gateway, way, count);
   return [
     {
-      what: 'for comparison: bare `node:http` with as many idle connections; its own pages; for each',
-      figure: `${held.figure}; ${own.figure}; ${each.figure}`,
+      what: `${heldBy(way, count)}; its own pages; for each; to open and ask them`,
+      figure: [megabytes(held), megabytes(own), each, `${seconds.toFixed(1)} s`].join('; '),
     },
   ];
 }
 
+/** The same of a server that does nothing. */
+export async function measureBareIdle(bare, way, count) {
+  const { held, own, each } = await holdIdle(bare, way, count);
+  return [
+    {
+      what: `for comparison: bare \`${WAYS[way].module}\` with as many idle connections; its own pages; for each`,
+      figure: [megabytes(held), megabytes(own), each].join('; '),
+    },
+  ];
+}
+
+const heldBy = (way, count) =>
+  `${count.toLocaleString('en')} idle ${WAYS[way].what}, each after one request, ${SETTLE_MS / 1_000} s later`;
+
+async function askOnce(gateway) {
+  const connection = await openPlain(gateway);
+  await connection.ask();
+}
+
 /** Streams that get an event a second for ten seconds: none may be missing, and each knows when it was sent. */
 export async function measureEvents(gateway, count) {
-  await openMany(gateway, 1, (socket) => ask(gateway, socket));
+  await askOnce(gateway);
   const before = gateway.residentMegabytes();
   const delays = [];
   const received = new Map();
-  const sockets = await openMany(gateway, count, async (socket) => {
+  const sockets = await openMany(count, async () => {
+    const { socket } = await openPlain(gateway);
     socket.setEncoding('latin1');
-    socket.write(request(gateway, 'events'));
+    socket.write(requestText(gateway, 'events'));
     const [head] = await once(socket, 'data');
     if (!head.startsWith('HTTP/1.1 200')) throw new Error(`a stream that is none: ${head}`);
     received.set(socket, 0);
@@ -102,6 +112,7 @@ export async function measureEvents(gateway, count) {
         received.set(socket, received.get(socket) + 1);
       }
     });
+    return socket;
   });
   delays.length = 0;
   for (const socket of sockets) received.set(socket, 0);
@@ -126,13 +137,15 @@ export async function measureEvents(gateway, count) {
 
 /** Clients that sip at 1 GiB: the growth of many, divided by their number, because that of one is lost in the noise of the heap. */
 export async function measureSlowReaders(gateway, count) {
-  await openMany(gateway, 10, (socket) => ask(gateway, socket));
+  for (let time = 0; time < 10; time++) await askOnce(gateway);
   const before = gateway.residentMegabytes();
   let took = 0;
   const { most, result: sockets } = await gateway.mostWhile(async () => {
-    const opened = await openMany(gateway, count, async (socket) => {
+    const opened = await openMany(count, async () => {
+      const { socket } = await openPlain(gateway);
       socket.pause();
-      socket.write(request(gateway, 'large'));
+      socket.write(requestText(gateway, 'large'));
+      return socket;
     });
     const untilMs = performance.now() + READING_MS;
     while (performance.now() < untilMs) {

@@ -3,19 +3,27 @@
  * body. Measures the built program in a process of its own, over real sockets, and prints one table.
  */
 import { parseArgs } from 'node:util';
+import { makeCertificate } from './certificate.mjs';
 import { buildTrailgate } from './install.mjs';
 import { commit, machineFacts } from './machine.mjs';
 import { cleanUpOnExit, stopAll } from './processes.mjs';
 import { replaceInDocs } from './report.mjs';
 import { startStreamingBackend } from './streaming-backend.mjs';
 import { startBare, startHolder } from './resources-gateway.mjs';
-import { measureBare, measureEvents, measureIdle, measureSlowReaders } from './resources-parts.mjs';
+import {
+  measureBareIdle,
+  measureEvents,
+  measureIdle,
+  measureSecureIdle,
+  measureSlowReaders,
+} from './resources-parts.mjs';
 
 const BEGIN = '<!-- resources: written by `npm run bench:resources -- --write-docs` -->';
 const END = '<!-- end of resources -->';
 
 const HELP = `npm run bench:resources -- [options]
-  --idle N           idle connections (10000)
+  --idle N           idle connections (10000), and as many over TLS
+  --http2 N          idle connections of HTTP/2 (1000)
   --streams N        streams of server-sent events (1000)
   --readers N        slow readers of 1 GiB at once (100)
   --no-build         measure dist/ as it stands
@@ -27,6 +35,7 @@ function readArguments() {
   const { values } = parseArgs({
     options: {
       idle: { type: 'string', default: '10000' },
+      http2: { type: 'string', default: '1000' },
       streams: { type: 'string', default: '1000' },
       readers: { type: 'string', default: '100' },
       'no-build': { type: 'boolean', default: false },
@@ -42,6 +51,7 @@ function readArguments() {
   return {
     ...values,
     idle: number('idle', 20_000),
+    http2: number('http2', 20_000),
     streams: number('streams', 5_000),
     readers: number('readers', 1_000),
   };
@@ -63,19 +73,28 @@ if (options.help) {
   const backend = await startStreamingBackend();
   try {
     const rows = [];
+    const tls = makeCertificate();
+    const secure = { tls: options.idle, http2: options.http2 };
     // Each in a gateway of its own: what one leaves behind in the heap must not count for the next.
-    for (const [measure, count] of [
-      [measureIdle, options.idle],
-      [measureEvents, options.streams],
-      [measureSlowReaders, options.readers],
-    ]) {
-      const gateway = await startHolder(`gateway-${rows.length}`, backend.url);
-      rows.push(...(await measure(gateway, count)));
+    const parts = [
+      { measure: (gateway) => measureIdle(gateway, options.idle) },
+      ...Object.entries(secure).map(([way, count]) => ({
+        tls,
+        measure: (gateway) => measureSecureIdle(gateway, way, count),
+      })),
+      { measure: (gateway) => measureEvents(gateway, options.streams) },
+      { measure: (gateway) => measureSlowReaders(gateway, options.readers) },
+    ];
+    for (const part of parts) {
+      const gateway = await startHolder(`gateway-${rows.length}`, backend.url, part.tls);
+      rows.push(...(await part.measure(gateway)));
       await gateway.stop();
     }
-    const bare = await startBare();
-    rows.push(...(await measureBare(bare, options.idle)));
-    await bare.stop();
+    for (const [way, count] of Object.entries({ plain: options.idle, ...secure })) {
+      const bare = await startBare(way, way === 'plain' ? undefined : tls);
+      rows.push(...(await measureBareIdle(bare, way, count)));
+      await bare.stop();
+    }
     const head = `Commit ${commit()}; ${cpu}, ${cores} cores, ${memoryGigabytes} GB, Linux ${kernel}; Node ${versions.node}.`;
     const text = `${head}\n\n${table(rows)}`;
     console.log(`\n${text}`);

@@ -1,7 +1,6 @@
 /** Runs the constant-rate load and says what came back. A wrong or missing answer is an error. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { BODY } from '../backend.mjs';
 import { LOAD_CORE, startProgram, stopProgram, truncateLog } from '../processes.mjs';
 
 const PROGRAM = path.join(import.meta.dirname, 'open-loop.mjs');
@@ -10,18 +9,18 @@ const WARM_UP_SECONDS = 4;
 const CONNECTIONS = 64;
 
 /**
- * @param {{ url: string, path: string, secretsFile: string, limits: boolean }} target `limits`: answers must have RateLimit fields
+ * @param {{ url: string, path: string, method?: string, bodyFile?: string, secretsFile: string, ca?: string, expected: string, limits: boolean }} target
+ *   `ca`: file of the certificate that is trusted, where `url` is over TLS; `expected` body of every answer, which must have RateLimit
+ *   fields where `limits`
  * @param {{ rate: number, seconds: number }} load `rate`: requests a second
  * @returns {Promise<{ requests: number, told: number, waited: number, latency: object, lateness: object }>} quantiles in ms; `requests` with,
  *   `told` without those of the warm-up; `waited`: found every connection busy at their instant, which counts as their latency
  */
-export async function runFixedRate({ url, path: requestPath, secretsFile, limits }, { rate, seconds }) {
+export async function runFixedRate({ url, expected, ...target }, { rate, seconds }) {
   const settings = {
+    ...target,
     port: Number(new URL(url).port),
-    path: requestPath,
-    secretsFile,
-    limits,
-    body: BODY,
+    body: expected,
     rate,
     seconds,
     warmUpSeconds: WARM_UP_SECONDS,

@@ -1,14 +1,17 @@
 /**
  * Load 1: what the gateway adds to the latency of a request at 10, 50 and 80 % of what it can take, and what nginx + Lua by hand adds at
- * the same rates.
+ * the same rates: plain, over TLS, and with a body to send.
  */
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startBackend } from '../backend.mjs';
-import { makePeerKeys } from '../keys.mjs';
+import { BODY, startBackend } from '../backend.mjs';
+import { makeCertificate } from '../certificate.mjs';
+import { makePeerKeys, SCOPE } from '../keys.mjs';
 import { PLAIN_REQUEST, runLoad } from '../load.mjs';
 import { PEERS } from '../peers.mjs';
 import { goFirst, stopProgram } from '../processes.mjs';
 import { median } from '../report.mjs';
+import { backendOf, received, writeBodies } from './bodies.mjs';
 import { runFixedRate } from './fixed-rate.mjs';
 import { aimLine, fixed, notesOf, tableOf, whole } from './report.mjs';
 import { measureRows } from './rounds.mjs';
@@ -18,6 +21,8 @@ const PEER = 'nginx-lua';
 const SHARES = [0.1, 0.5, 0.8];
 const QUANTILES = ['p50', 'p99', 'p999'];
 const CHECK_RATE = 500;
+const POST_BYTES = 1_024;
+const BASE_PATH = '/api/v1';
 const AIM_SHARE = 0.5;
 const AIM_MS = 1;
 const ATTEMPTS = 5;
@@ -29,42 +34,67 @@ const PEER_WARM_UP_SECONDS = 3;
 
 export const title = 'Added latency at a fixed rate';
 
-export async function measure({ rounds, seconds, check, quick }) {
-  const gateway = await openScene({ name: 'latency' });
+export async function measure({ way: chosen, ...settings }) {
+  const ways = waysOf(writeBodies({ '1k': POST_BYTES }), makeCertificate()).filter(
+    ({ title: name }) => chosen === undefined || name.includes(chosen),
+  );
+  if (ways.length === 0) throw new Error(`--way: no way has ${chosen} in its title`);
+  const measured = [];
+  for (const way of ways) measured.push(await measureWay(way, settings));
+  return { ways: measured };
+}
+
+/** What is sent, and what the backend, the gateway and the peer have in common. */
+function waysOf(folder, tls) {
+  const backend = backendOf(folder);
+  const post = { method: 'POST', bodyFile: path.join(folder, '1k'), ...received(POST_BYTES) };
+  return [
+    { title: '`GET`, plain', id: 'plain', backend, request: PLAIN_REQUEST, expected: BODY },
+    { title: '`GET` over TLS', id: 'tls', backend, tls, request: PLAIN_REQUEST, expected: BODY },
+    {
+      title: '`POST` of 1 KB',
+      id: 'post',
+      backend,
+      request: { path: '/api/v1/bodies', ...post },
+      expected: post.contains,
+    },
+  ];
+}
+
+async function measureWay(way, { rounds, seconds, check, quick }) {
+  const { id, title: name, backend, tls, request } = way;
+  const operations = [{ match: 'POST /bodies', service: 'customers', scopes: [SCOPE] }];
+  const gateway = await openScene({ name: `latency-${id}`, operations, backend, gateway: tls && { tls } });
   const goesFirst = letGoFirst(gateway);
   if (check) {
-    await compare(gateway, { rate: CHECK_RATE, seconds: 1 }, true);
+    await compare(gateway, way, { rate: CHECK_RATE, seconds: 1 }, true);
     await stop(gateway);
-    await compare(await openPeer(), { rate: CHECK_RATE, seconds: 1 }, true);
-    console.error(`latency: every answer was right, and counted once`);
-    return { rows: [] };
+    await compare(await openPeer(way), way, { rate: CHECK_RATE, seconds: 1 }, true);
+    console.error(`latency, ${name}: every answer was right, and counted once`);
+    return { title: name, rows: [] };
   }
-  const [closed] = await measureRows([{ id: 'capacity', title: 'capacity', gateway }], {
-    rounds,
-    seconds,
-    check,
-    quick,
-  });
+  const row = { id: `capacity, ${name}`, title: 'capacity', gateway, request };
+  const [closed] = await measureRows([row], { rounds, seconds, check, quick });
   const capacity = closed.medians.requestsPerSecond;
   const loads = SHARES.map((share) => ({
     share,
     rate: Math.round(share * capacity),
     seconds: quick ? seconds : Math.max(seconds, LEAST_SECONDS),
   }));
-  const own = await measureLoads('Trailgate', gateway, loads, { rounds, quick });
+  const own = await measureLoads('Trailgate', gateway, way, loads, { rounds, quick });
   // Not side by side: a process that is idle tidies up, on the core of the one that is measured.
   await stop(gateway);
-  const peer = await openPeer();
-  const others = await measureLoads('nginx + Lua', peer, loads, { rounds, quick });
-  const rows = own.flatMap((row, index) => [row, others[index]]);
-  return { closed, capacity, rows, goesFirst };
+  const peer = await openPeer(way);
+  const others = await measureLoads('nginx + Lua', peer, way, loads, { rounds, quick });
+  await stop(peer);
+  return { title: name, closed, capacity, rows: own.flatMap((one, index) => [one, others[index]]), goesFirst };
 }
 
-async function measureLoads(name, gateway, loads, { rounds, quick }) {
+async function measureLoads(name, gateway, way, loads, { rounds, quick }) {
   const rows = loads.map((load) => ({ ...load, name, rounds: [] }));
   for (let round = 0; round < rounds; round++) {
     for (const row of rows) {
-      const compared = await compare(gateway, row, quick);
+      const compared = await compare(gateway, way, row, quick);
       row.rounds.push(compared);
       console.error(
         `${name} at ${row.rate}/s: p99 ${fixed(compared.direct.p99, 3)} → ${fixed(compared.gateway.p99, 3)} ms`,
@@ -75,14 +105,15 @@ async function measureLoads(name, gateway, loads, { rounds, quick }) {
 }
 
 /** The peer that does the same job, with a backend and a Redis of its own. */
-async function openPeer() {
+async function openPeer({ id: way, backend: locations, tls, request }) {
   const kind = PEERS.find(({ id }) => id === PEER);
-  const backend = await startBackend(kind.id);
-  const started = await kind.start({ backend, keys: makePeerKeys() });
+  const backend = await startBackend(`${kind.id}-${way}`, locations);
+  const started = await kind.start({ backend, keys: makePeerKeys(), tls });
+  const url = started.tlsUrl ?? started.url;
   // It never goes on without Redis.
-  const peer = { ...kind, ...started, backend, redisIsBack: async () => {}, timesLost: () => 0 };
+  const peer = { ...kind, ...started, url, backend, redisIsBack: async () => {}, timesLost: () => 0 };
   letGoFirst(peer);
-  await runLoad(peer, { seconds: PEER_WARM_UP_SECONDS, connections: 64 });
+  await runLoad(peer, { seconds: PEER_WARM_UP_SECONDS, connections: 64, request });
   return peer;
 }
 
@@ -97,12 +128,14 @@ async function stop({ program, backend, redis }) {
 }
 
 /** The backend by itself, then through the gateway; done again where that went on without Redis meanwhile, unless `keepLost`. */
-async function compare(gateway, load, keepLost) {
+async function compare(gateway, { request, expected, tls }, load, keepLost) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { secretsFile, backend } = gateway;
-    const direct = await counted(gateway, { url: backend.url, path: '/customers', secretsFile, limits: false }, load);
+    const asked = { method: request.method, bodyFile: request.bodyFile, secretsFile, expected };
+    const behind = { ...asked, url: backend.url, path: request.path.slice(BASE_PATH.length), limits: false };
+    const direct = await counted(gateway, behind, load);
     await gateway.redisIsBack();
-    const target = { url: gateway.url, path: PLAIN_REQUEST.path, secretsFile, limits: true };
+    const target = { ...asked, url: gateway.url, path: request.path, ca: tls?.cert, limits: true };
     const lostBefore = gateway.timesLost();
     const through = await counted(gateway, target, load);
     const lostRedis = gateway.timesLost() - lostBefore;
@@ -119,9 +152,19 @@ async function compare(gateway, load, keepLost) {
   throw new Error('latency: Redis was too slow every time; is the machine busy with something else?');
 }
 
+/** What an earlier load cut off at its end may still be on its way. */
+async function untilQuiet(backend) {
+  let [before, now] = [-1, await backend.requests()];
+  while (now !== before) {
+    await sleep(LOG_MS);
+    [before, now] = [now, await backend.requests()];
+  }
+}
+
 /** Nothing is cut off at the end of this load: the backend and the month windows must have counted exactly what was answered. */
 async function counted(gateway, target, load) {
   const read = async () => ({ backend: await gateway.backend.requests(), months: await gateway.monthTotal() });
+  await untilQuiet(gateway.backend);
   const before = await read();
   const lostBefore = gateway.timesLost();
   const result = await runFixedRate(target, load);
@@ -138,7 +181,11 @@ async function counted(gateway, target, load) {
 /** Median over the rounds of what `value` takes from each. */
 const over = (row, value) => median(row.rounds.map(value));
 
-export function table({ capacity, rows, closed, goesFirst }) {
+export function table({ ways }) {
+  return ways.map((way) => `#### ${way.title}\n\n${tableOfWay(way)}`).join('\n\n');
+}
+
+function tableOfWay({ title: name, capacity, rows, closed, goesFirst }) {
   const columns = { gateway: (row) => row.name, 'requests/s': (row) => whole(row.rate) };
   const kinds = {
     backend: (round, name) => round.direct[name],
@@ -176,6 +223,6 @@ export function table({ capacity, rows, closed, goesFirst }) {
     ...(goesFirst
       ? []
       : ['> Backend and Redis had to share their core with the load as equals: that is in all figures.']),
-    ...notesOf([closed, ...rows.map((row) => ({ ...row, id: `${row.name} at ${row.rate} requests/s` }))]),
+    ...notesOf([closed, ...rows.map((row) => ({ ...row, id: `${row.name}, ${name} at ${row.rate} requests/s` }))]),
   ].join('\n\n');
 }

@@ -1,6 +1,7 @@
 /** One keep-alive connection of the constant-rate load: a request at a time, and every answer looked at, to the last byte. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 const READ_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
@@ -15,18 +16,29 @@ export class OpenConnection {
   #closes = false;
 
   /**
-   * @param {number} port
+   * @param {{ port: number, ca: Buffer | undefined }} server `ca`: what is trusted, where it is to be over TLS
    * @param {{ body: Buffer, limits: boolean }} expected what every answer must be: 200 with this body, and RateLimit fields where `limits`
    * @param {{ answered(connection: OpenConnection): void, ready(connection: OpenConnection): void, fail(message: string): void }} told
    *   `answered` when the last byte is there, `ready` when the next request can be sent
    */
-  constructor(port, expected, told) {
-    this.port = port;
+  constructor(server, expected, told) {
+    this.server = server;
     this.expected = expected;
     this.told = told;
   }
 
   async open() {
+    const socket = this.server.ca === undefined ? this.#openPlain() : this.#openSecure();
+    this.#socket = socket;
+    socket.on('error', ({ message }) => this.told.fail(`a connection failed: ${message}`));
+    socket.on('end', () => {
+      if (socket === this.#socket && !this.#closes) this.told.fail('a connection was closed without notice');
+    });
+    await once(socket, this.server.ca === undefined ? 'connect' : 'secureConnect');
+    this.told.ready(this);
+  }
+
+  #openPlain() {
     const onread = {
       buffer: Buffer.allocUnsafe(READ_BYTES),
       callback: (size, buffer) => {
@@ -34,14 +46,13 @@ export class OpenConnection {
         return true;
       },
     };
-    const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true, onread });
-    this.#socket = socket;
-    socket.on('error', ({ message }) => this.told.fail(`a connection failed: ${message}`));
-    socket.on('end', () => {
-      if (socket === this.#socket && !this.#closes) this.told.fail('a connection was closed without notice');
-    });
-    await once(socket, 'connect');
-    this.told.ready(this);
+    return connect({ port: this.server.port, host: '127.0.0.1', noDelay: true, onread });
+  }
+
+  #openSecure() {
+    const { port, ca } = this.server;
+    const socket = connectTls({ port, host: '127.0.0.1', ca, noDelay: true, ALPNProtocols: ['http/1.1'] });
+    return socket.on('data', (data) => this.#read(data, data.length));
   }
 
   /** @param {Buffer} request */

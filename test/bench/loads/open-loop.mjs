@@ -13,15 +13,22 @@ import { OpenConnection } from './open-connection.mjs';
 const LATEST_ANSWER_MS = 10_000;
 
 const settings = JSON.parse(process.argv[2]);
-const { port, path, secretsFile, rate, seconds, warmUpSeconds, connections } = settings;
+const { port, path, method = 'GET', bodyFile, ca, secretsFile, rate, seconds, warmUpSeconds, connections } = settings;
+const requestBody = bodyFile === undefined ? undefined : readFileSync(bodyFile);
+const bodyFields =
+  requestBody === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${requestBody.length}\r\n`;
 const requests = readFileSync(secretsFile, 'utf8')
   .split('\n')
   .map((secret) =>
-    Buffer.from(
-      `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${secret}\r\n` +
-        'Accept: application/json\r\nUser-Agent: trailgate-bench/1\r\n\r\n',
-    ),
+    Buffer.concat([
+      Buffer.from(
+        `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${secret}\r\n` +
+          `Accept: application/json\r\nUser-Agent: trailgate-bench/1\r\n${bodyFields}\r\n`,
+      ),
+      requestBody ?? Buffer.alloc(0),
+    ]),
   );
+const server = { port, ca: ca === undefined ? undefined : readFileSync(ca) };
 const expectation = { body: Buffer.from(settings.body), limits: settings.limits };
 const total = Math.round(rate * (seconds + warmUpSeconds));
 /** Requests of the warm-up are sent and answered, but not told of. */
@@ -92,6 +99,6 @@ function report() {
   process.exit();
 }
 
-for (let opened = 0; opened < connections; opened++) await new OpenConnection(port, expectation, told).open();
+for (let opened = 0; opened < connections; opened++) await new OpenConnection(server, expectation, told).open();
 startMs = performance.now() + intervalMs;
 turn();

@@ -2,14 +2,11 @@
  * Load 9: the ways that users take. The same gateways over plain HTTP, TLS and HTTP/2, with bodies in both directions, each beside the
  * nginx with Lua by hand of `npm run bench` on the same way.
  */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { makePeerKeys, SCOPE } from '../keys.mjs';
 import { startBackend } from '../backend.mjs';
+import { makeCertificate } from '../certificate.mjs';
+import { makePeerKeys, SCOPE } from '../keys.mjs';
 import { startNginxLua } from '../peers.mjs';
-import { temporaryFolder } from '../processes.mjs';
 import { PLAIN_REQUEST } from '../load.mjs';
 import { backendOf, received, writeBodies } from './bodies.mjs';
 import { fixed, medianOf, notesOf, tableOf, whole } from './report.mjs';
@@ -63,28 +60,6 @@ export async function measure(settings) {
   return {
     rows: summaries.map((row, index) => ({ ...row, peer: summaries[index + 1] })).filter((_, i) => i % 2 === 0),
   };
-}
-
-/** As most have today: ECDSA on P-256. This program trusts it from now on. */
-function makeCertificate() {
-  const files = { cert: path.join(temporaryFolder(), 'ways.crt'), key: path.join(temporaryFolder(), 'ways.key') };
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', files.key];
-  const args = [
-    'req',
-    '-x509',
-    ...key,
-    '-out',
-    files.cert,
-    '-days',
-    '2',
-    '-subj',
-    '/CN=127.0.0.1',
-    '-addext',
-    'subjectAltName=IP:127.0.0.1',
-  ];
-  execFileSync('openssl', args, { stdio: 'ignore' });
-  setDefaultCACertificates([...getCACertificates(), readFileSync(files.cert, 'utf8')]);
-  return files;
 }
 
 export function table({ rows }) {
