@@ -5,6 +5,7 @@ import { dateOf } from '../usage/usage-query.js';
 import { MOST_OPERATIONS, usesOfKey, type OperationUse } from '../usage/key-usage.js';
 import type { Account, StoreDependencies } from './accounts.js';
 import type { ApiKey } from './api-key-rows.js';
+import { readGrant, type LetInGrant } from './let-in-keys.js';
 
 /** Scopes are looked at for so many days: what a business does once a month is among it. */
 const SCOPE_DAYS = 30;
@@ -40,11 +41,15 @@ export interface ApiKeyImpact {
   readonly usedScopes: readonly string[];
   /** Scopes of the key that none of these operations needed. */
   readonly unusedScopes: readonly string[];
+  /** The most that it may become where it is an OAuth client's; null: it has a secret. */
+  readonly grant: LetInGrant | null;
 }
 
-/** Reads it: two statements, both bounded. */
+type ImpactDependencies = Pick<StoreDependencies, 'database' | 'clock' | 'catalogue' | 'longestAccessMs'>;
+
+/** Reads it: two statements, of an OAuth client's key three, each bounded. */
 export async function readImpact(
-  { database: { db }, clock, catalogue }: Pick<StoreDependencies, 'database' | 'clock' | 'catalogue'>,
+  { database: { db }, clock, catalogue, longestAccessMs }: ImpactDependencies,
   key: ApiKey,
   account: Account,
 ): Promise<ApiKeyImpact> {
@@ -76,6 +81,7 @@ export async function readImpact(
     oldSecret: lastUses.find(({ expiresAt }) => expiresAt !== null) ?? null,
     since: dateOf(oldest),
     ...scopesOf(key, uses, catalogue.scopesOfOperations()),
+    grant: key.oauthClient === null ? null : await readGrant(db, key, longestAccessMs?.() ?? 0),
   };
 }
 

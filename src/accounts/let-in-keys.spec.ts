@@ -65,6 +65,25 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect((await stores.keys.get(id)).scopes).toEqual(['tours:read', 'customers:read']);
   });
 
+  it('its impact says the most that it may become, and a key with a secret has no such bound', async () => {
+    const account = await stores.accounts.get(accountId);
+    const { id, createdAt } = await letIn();
+    await stores.keys.update(id, { scopes: ['tours:read'], expires_at: after(1) }, OPERATOR);
+    stores.clock.advance(DAY_MS / 2);
+    const { grant } = await stores.keys.impact(await stores.keys.get(id), account);
+    expect(grant).toEqual({
+      scopes: ['tours:read', 'customers:read'],
+      latestExpiresAt: createdAt + 90 * DAY_MS,
+    });
+    const most = {
+      scopes: [...(grant?.scopes ?? [])],
+      expires_at: new Date(grant?.latestExpiresAt ?? 0).toISOString(),
+    };
+    expect(await refusalOf(stores.keys.update(id, most, OPERATOR))).toEqual([]);
+    const { key } = await stores.keys.create(accountId, input(), OPERATOR);
+    expect((await stores.keys.impact(key, account)).grant).toBeNull();
+  });
+
   it('its name, addresses and limits change as those of any key', async () => {
     const { id } = await letIn();
     const change = {

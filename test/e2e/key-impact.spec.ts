@@ -54,6 +54,7 @@ it('the old secret that is still in use is seen, with its address, and what the 
     scopes_since: expect.any(String),
     scopes_used: ['customers:read'],
     scopes_unused_30d: ['files:read'],
+    oauth_grant: null,
   });
   await call(rotated.secret);
 });

@@ -8,7 +8,13 @@ import { describeWithChromium } from '../support/describe-with.js';
 import { Browser as ClientsBrowser, newVerifier } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
+import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
+
+/** A field of a form, as far as it is looked at. */
+interface Labelled {
+  readonly labels: readonly { readonly innerText: string }[];
+}
 
 const DAY_MS = 86_400_000;
 const PHONE = { width: 360, height: 780 };
@@ -37,8 +43,8 @@ describeWithChromium('somebody who looks after an account', () => {
   const section = (of: Page = page) => of.getByRole('region', { name: 'Let in by OAuth' });
   const row = (name: string) => section().getByRole('listitem').filter({ hasText: name });
 
-  /** Ana lets it in. @returns its access token. */
-  async function letIn(name: string): Promise<string> {
+  /** Ana lets it in. */
+  async function letIn(name: string) {
     const clientId = String((await world.register({ client_name: name })).body['client_id']);
     const { verifier, challenge } = newVerifier();
     const theirs = new ClientsBrowser();
@@ -54,7 +60,8 @@ describeWithChromium('somebody who looks after an account', () => {
     );
     const params = await world.comeBack(theirs, back);
     const code = params instanceof URLSearchParams ? params.get('code') : null;
-    return (await world.token(world.exchange(clientId, code ?? '', verifier))).body.access_token;
+    const { body } = await world.token(world.exchange(clientId, code ?? '', verifier));
+    return { ...body, clientId };
   }
 
   /** As if it had a document at that address: such a one is fetched from public addresses alone. */
@@ -73,7 +80,7 @@ describeWithChromium('somebody who looks after an account', () => {
   });
 
   it('sees each assistant that was let in: what it may do, by whom, since when, until when, and its last use', async () => {
-    const token = await letIn('Trip planner');
+    const { access_token: token } = await letIn('Trip planner');
     await letIn('Claude');
     hasDocument('Claude', 'https://claude.ai/oauth/mcp-oauth-client-metadata');
     await page.goto(at('assistants'));
@@ -109,6 +116,38 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.goto(at('api-keys'));
     await page.getByRole('link', { name: 'Trip planner' }).click();
     await page.getByText('It calls itself so; anybody can take that name.').waitFor();
+  });
+
+  it('offers no end and no scope beyond what was said yes to, and the latest that it offers is taken', async () => {
+    await page.getByRole('main').getByRole('button', { name: 'Change' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change this key' });
+    await dialog.getByText(/^At the latest \d.*connect the assistant once more\.$/).waitFor();
+    const labels = (role: 'radio' | 'checkbox') =>
+      dialog
+        .getByRole(role)
+        .evaluateAll((inputs: readonly unknown[]) =>
+          (inputs as readonly Labelled[]).map(({ labels: [label] }) => label?.innerText),
+        );
+    // Let in for 30 days, where 90 are the most: the end of the 90th day from now would be some hours more.
+    expect(await labels('radio')).toEqual([
+      expect.stringMatching(/^\d.*\d$/),
+      '30 days from now',
+      'A day that I choose',
+    ]);
+    expect(await labels('checkbox')).toEqual(['Read customers']);
+    await dialog.getByLabel('A day that I choose').check();
+    const last = (await dialog.getByLabel('Last day').getAttribute('max')) ?? '';
+    const [key] = (await world.trailgate.admin.listKeys(accountId)).data.filter(({ name }) => name === 'Trip planner');
+    const endOf = (day: string) => `${day}T23:59:59Z`;
+    const dayAfter = new Date(Date.parse(`${last}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
+    const path = `/api-keys/${key?.id}`;
+    const later = await world.trailgate.admin.request('PATCH', path, { expires_at: endOf(dayAfter) });
+    expectProblem(later, 'validation_failed');
+    await dialog.getByLabel('Last day').fill(last);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    const { expires_at: end } = await world.trailgate.admin.call<{ expires_at: string }>('GET', path);
+    expect(Date.parse(end)).toBe(Date.parse(endOf(last)));
   });
 
   it('is told that revoking its key takes the assistant out', async () => {
@@ -149,7 +188,7 @@ describeWithChromium('somebody who looks after an account', () => {
   });
 
   it('takes one out, and it is out within a second; the other stays', async () => {
-    const token = await letIn('Visitor');
+    const { access_token: token } = await letIn('Visitor');
     expect((await world.listTools(token)).status).toBe(200);
     await page.goto(at('assistants'));
     await section().getByRole('button', { name: 'Revoke Visitor' }).click();

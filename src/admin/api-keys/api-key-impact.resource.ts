@@ -34,6 +34,15 @@ export const apiKeyImpactSchema = z
     scopes_unused_30d: scopes
       .max(100)
       .meta({ description: 'Scopes of the key that no operation needed which it asked for since.' }),
+    oauth_grant: z
+      .object({
+        scopes: scopes.meta({ description: 'Those that were granted: it may have any of them.' }),
+        latest_expires_at: time.nullable().meta({ description: 'The latest end that it may have; null: any.' }),
+      })
+      .nullable()
+      .meta({
+        description: 'The most that a change can make of the key of an OAuth client; null: the key has a secret.',
+      }),
   })
   .meta({ id: 'ApiKeyImpact' });
 
@@ -42,7 +51,7 @@ export type ApiKeyImpactResource = z.output<typeof apiKeyImpactSchema>;
 /** Times have the offset of the account's zone. */
 export function apiKeyImpactResource(
   keyId: string,
-  { recent, currentSecret, oldSecret, since, usedScopes, unusedScopes }: ApiKeyImpact,
+  { recent, currentSecret, oldSecret, since, usedScopes, unusedScopes, grant }: ApiKeyImpact,
   timeZone: string,
 ): ApiKeyImpactResource {
   const at = (ms: number): string => formatWithOffset(ms, timeZone);
@@ -59,5 +68,9 @@ export function apiKeyImpactResource(
     scopes_since: since,
     scopes_used: [...usedScopes],
     scopes_unused_30d: [...unusedScopes],
+    oauth_grant: grant && {
+      scopes: [...grant.scopes],
+      latest_expires_at: grant.latestExpiresAt === null ? null : at(grant.latestExpiresAt),
+    },
   };
 }

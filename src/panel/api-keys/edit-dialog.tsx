@@ -9,7 +9,7 @@ import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { KeyFields } from './key-fields.js';
 import { changeOf, onTopOf, valuesOfKey, type KeyValues } from './key-values.js';
-import { readAgain, updateKey, type Key } from './keys.js';
+import { readAgain, updateKey, useImpact, type Key, type OAuthGrant } from './keys.js';
 import { Overtaken } from './overtaken.js';
 
 interface EditDialogProps {
@@ -29,10 +29,17 @@ export function EditDialog({ shown, etag, opened, onClose }: EditDialogProps) {
   );
 }
 
+/** Of an OAuth client's key, the most that it may become: as it is, until that was read. Null of another one. */
+function useGrant({ id, oauth_client: client, scopes, expires_at: end }: Key): OAuthGrant | null {
+  const { data } = useImpact(id, client !== null);
+  return client === null ? null : (data?.oauth_grant ?? { scopes, latest_expires_at: end });
+}
+
 function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
   const { time_zone: timeZone } = useAccount();
   // Of when the form was opened: what others change meanwhile is said, not mixed in.
   const [opening, setOpening] = useState({ key: shown, etag });
+  const grant = useGrant(opening.key);
   const before = valuesOfKey(opening.key);
   const [values, setValues] = useState(before);
   const change = changeOf(before, values, timeZone);
@@ -62,6 +69,7 @@ function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
         <KeyFields
           values={values}
           current={opening.key}
+          grant={grant}
           error={save.error}
           onChange={(each) => setValues({ ...values, ...each })}
         />

@@ -6,36 +6,42 @@ import { hasCode } from '../api/problem.js';
 import { useAccount } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { useFormats } from '../words/times.js';
-import type { Key } from './keys.js';
+import type { Key, OAuthGrant } from './keys.js';
 import { beginningOf, dayIn } from '../words/zone.js';
-import { lastDay, type Expiry, type KeyValues } from './key-values.js';
+import { EXPIRIES, lastDay, latestDay, type Expiry, type KeyValues } from './key-values.js';
 import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
   readonly values: KeyValues;
   /** The key that is changed. */
   readonly current?: Key | undefined;
+  /** The most that it may become, where it is an OAuth client's. */
+  readonly grant?: OAuthGrant | null;
   readonly error: unknown;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
 /** What to say at a field that the API did not take. */
-function useFieldErrors(error: unknown): (field: string) => string | undefined {
+function useFieldErrors(error: unknown, isClients: boolean): (field: string) => string | undefined {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
     name: t`Give it a name of at most 200 characters.`,
-    scopes: t`Choose at least one thing that it may do, and only what is listed.`,
+    scopes: isClients
+      ? t`Choose only what the assistant was given when it was let in.`
+      : t`Choose at least one thing that it may do, and only what is listed.`,
     allowed_ips: t`Write addresses like 203.0.113.7, or blocks like 203.0.113.0/24.`,
-    expires_at: t`Choose a day that is yet to come.`,
+    expires_at: isClients
+      ? t`Choose an earlier day: nobody may let an assistant in for so long.`
+      : t`Choose a day that is yet to come.`,
     limits: t`Write a whole number.`,
   };
   const refused = hasCode(error, 'validation_failed') ? error.fields.map(({ field }) => field.split('/')[0] ?? '') : [];
   return (field) => (refused.includes(field) ? words[field] : undefined);
 }
 
-export function KeyFields({ values, current, error, onChange }: KeyFieldsProps) {
+export function KeyFields({ values, current, grant = null, error, onChange }: KeyFieldsProps) {
   const { t } = useLingui();
-  const errorOf = useFieldErrors(error);
+  const errorOf = useFieldErrors(error, grant !== null);
   return (
     <Stack gap="lg">
       <TextInput
@@ -50,8 +56,13 @@ export function KeyFields({ values, current, error, onChange }: KeyFieldsProps) 
         error={errorOf('name')}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
-      <ScopePicker value={values.scopes} error={errorOf('scopes')} onChange={(scopes) => onChange({ scopes })} />
-      <ExpiryField values={values} current={current} error={errorOf('expires_at')} onChange={onChange} />
+      <ScopePicker
+        value={values.scopes}
+        granted={grant?.scopes ?? null}
+        error={errorOf('scopes')}
+        onChange={(scopes) => onChange({ scopes })}
+      />
+      <ExpiryField values={values} current={current} grant={grant} error={errorOf('expires_at')} onChange={onChange} />
       {current === undefined && (
         <Radio.Group
           label={t`For what`}
@@ -72,11 +83,12 @@ export function KeyFields({ values, current, error, onChange }: KeyFieldsProps) 
 interface ExpiryFieldProps {
   readonly values: KeyValues;
   readonly current: Key | undefined;
+  readonly grant: OAuthGrant | null;
   readonly error: string | undefined;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-function ExpiryField({ values, current, error, onChange }: ExpiryFieldProps) {
+function ExpiryField({ values, current, grant, error, onChange }: ExpiryFieldProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
@@ -84,21 +96,34 @@ function ExpiryField({ values, current, error, onChange }: ExpiryFieldProps) {
   const keptDay = kept === null ? '' : date(kept);
   const last = beginningOf(lastDay(values, timeZone), timeZone);
   const lastWords = last === undefined ? '' : date(last);
+  const bound = grant?.latest_expires_at ?? null;
+  const boundDay = bound === null ? '' : date(bound);
+  const latest = latestDay(grant, timeZone);
+  const isOffered = (day: string): boolean => day <= latest;
+  const words: Readonly<Record<(typeof EXPIRIES)[number], string>> = {
+    '30': t`30 days from now`,
+    '90': t`90 days from now`,
+    '365': t`A year from now`,
+  };
   return (
     <Radio.Group
       label={t`Works until`}
-      description={t`A key that ends by itself cannot be forgotten in an old laptop.`}
+      description={
+        bound === null
+          ? t`A key that ends by itself cannot be forgotten in an old laptop.`
+          : t`At the latest ${boundDay}. For longer, or for more than this, connect the assistant once more.`
+      }
       value={values.expiry}
       onChange={(expiry) => onChange({ expiry: expiry as Expiry })}
       error={error}
     >
       <Group gap="lg" pt={8}>
         {kept !== null && <Radio value="kept" label={keptDay} />}
-        <Radio value="30" label={t`30 days from now`} />
-        <Radio value="90" label={t`90 days from now`} />
-        <Radio value="365" label={t`A year from now`} />
-        <Radio value="date" label={t`A day that I choose`} />
-        <Radio value="never" label={t`Somebody revokes it`} />
+        {EXPIRIES.filter((days) => isOffered(dayIn(Number(days), timeZone))).map((days) => (
+          <Radio key={days} value={days} label={words[days]} />
+        ))}
+        {isOffered(dayIn(1, timeZone)) && <Radio value="date" label={t`A day that I choose`} />}
+        {bound === null && <Radio value="never" label={t`Somebody revokes it`} />}
       </Group>
       {values.expiry === 'date' && (
         <TextInput
@@ -108,6 +133,7 @@ function ExpiryField({ values, current, error, onChange }: ExpiryFieldProps) {
           aria-label={t`Last day`}
           required
           min={dayIn(1, timeZone)}
+          max={latest}
           value={values.day}
           onChange={(event) => onChange({ day: event.currentTarget.value })}
         />

@@ -1,6 +1,6 @@
 /** What is typed into the form of a key, and what the API is sent of it. */
-import { dayIn, endOf } from '../words/zone.js';
-import type { Key, KeyChange, NewKey } from './keys.js';
+import { dayBefore, dayIn, dayOf, endOf } from '../words/zone.js';
+import type { Key, KeyChange, NewKey, OAuthGrant } from './keys.js';
 
 /** Choices of how long a key lives, in days. */
 export const EXPIRIES = ['30', '90', '365'] as const;
@@ -71,6 +71,17 @@ export function valuesOfKey(key: Key): KeyValues {
 export function lastDay({ expiry, day }: Pick<KeyValues, 'expiry' | 'day'>, timeZone: string): string {
   if (expiry === 'never' || expiry === 'kept') return '';
   return expiry === 'date' ? day : dayIn(Number(expiry), timeZone);
+}
+
+/** Behind all that somebody chooses. */
+const ANY_DAY = '9999-12-31';
+
+/** The last day that a key can be given, which is that of its end at midnight. @param grant of an OAuth client's key. */
+export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
+  const latest = grant?.latest_expires_at ?? null;
+  if (latest === null) return ANY_DAY;
+  const day = dayOf(new Date(latest), timeZone);
+  return Date.parse(endOf(day, timeZone) ?? '') <= Date.parse(latest) ? day : dayBefore(day);
 }
 
 /** When a key with these values ends; undefined leaves it as it is. */

@@ -9,6 +9,8 @@ export type ListedKey = components['schemas']['ListedApiKey'];
 export type KeyStatus = Key['status'];
 /** A key that was just made, with its secret. */
 export type MadeKey = components['schemas']['ApiKeyWithSecret'];
+/** The most that the key of an OAuth client may become. */
+export type OAuthGrant = NonNullable<components['schemas']['ApiKeyImpact']['oauth_grant']>;
 export type NewKey = components['schemas']['CreateApiKey'];
 export type KeyChange = components['schemas']['UpdateApiKey'];
 export type Scope = components['schemas']['Scope'];

@@ -7,11 +7,13 @@ import { EVERYTHING, scopeGroups, useScopeWords } from './scopes.js';
 
 interface ScopePickerProps {
   readonly value: readonly string[];
+  /** What may be chosen; null: all that there is. */
+  readonly granted: readonly string[] | null;
   readonly error: string | undefined;
   readonly onChange: (scopes: readonly string[]) => void;
 }
 
-export function ScopePicker({ value, error, onChange }: ScopePickerProps) {
+export function ScopePicker({ value, granted, error, onChange }: ScopePickerProps) {
   const { t, i18n } = useLingui();
   const scopes = useScopes();
   const words = useScopeWords();
@@ -21,12 +23,17 @@ export function ScopePicker({ value, error, onChange }: ScopePickerProps) {
     ) : (
       <Failure error={scopes.error} again={() => void scopes.refetch()} />
     );
-  const groups = scopeGroups(scopes.data.data, i18n.locale);
+  const isOffered = (scope: string): boolean => granted === null || granted.includes(scope);
+  const groups = scopeGroups(
+    scopes.data.data.filter(({ scope }) => isOffered(scope)),
+    i18n.locale,
+  );
   const choices = groups.flatMap((group) => group.scopes);
   const single = choices.map(({ scope }) => scope);
   const reading = choices.filter(({ read_only: readOnly }) => readOnly).map(({ scope }) => scope);
   // Of an address, or from before the API has changed: shown, so that it can be taken away.
-  const unlisted = value.filter((scope) => scope !== EVERYTHING && !single.includes(scope));
+  const known = [...new Set([...(granted ?? []), ...value])];
+  const unlisted = known.filter((scope) => scope !== EVERYTHING && !single.includes(scope));
   const hasAll = value.includes(EVERYTHING);
   return (
     <Fieldset legend={t`What it may do`} variant="unstyled" classNames={{ legend: 'label' }} m={0}>
@@ -65,11 +72,13 @@ export function ScopePicker({ value, error, onChange }: ScopePickerProps) {
             {unlisted.map((scope) => (
               <Checkbox key={scope} value={scope} label={words.long(scope)} description={scope} />
             ))}
-            <Checkbox
-              value={EVERYTHING}
-              label={t`Everything, also what the API learns later`}
-              description={t`For your own tools only. Whoever finds this key can do all of it.`}
-            />
+            {isOffered(EVERYTHING) && (
+              <Checkbox
+                value={EVERYTHING}
+                label={t`Everything, also what the API learns later`}
+                description={t`For your own tools only. Whoever finds this key can do all of it.`}
+              />
+            )}
           </Stack>
         </Checkbox.Group>
         {error !== undefined && <Input.Error>{error}</Input.Error>}

@@ -1588,6 +1588,13 @@ export interface components {
             scopes_used: string[];
             /** @description Scopes of the key that no operation needed which it asked for since. */
             scopes_unused_30d: string[];
+            /** @description The most that a change can make of the key of an OAuth client; null: the key has a secret. */
+            oauth_grant: {
+                /** @description Those that were granted: it may have any of them. */
+                scopes: string[];
+                /** @description The latest end that it may have; null: any. */
+                latest_expires_at: string | null;
+            } | null;
         };
         RotatedApiKey: {
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */

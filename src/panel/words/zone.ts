@@ -16,6 +16,9 @@ export function dayOf(moment: Date, timeZone: string): string {
 export const dayIn = (days: number, timeZone: string): string =>
   dayOf(new Date(now().getTime() + days * DAY_MS), timeZone);
 
+/** The day before one. */
+export const dayBefore = (day: string): string => dayOf(new Date(Date.parse(`${day}T12:00:00Z`) - DAY_MS), 'UTC');
+
 /** The first second of a day in a zone, as the API takes it; undefined for what is no day. */
 export const beginningOf = (day: string, timeZone: string): string | undefined => momentIn(`${day}T00:00:00`, timeZone);
 
