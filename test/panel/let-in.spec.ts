@@ -187,6 +187,33 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.setViewportSize(DESK);
   });
 
+  it('pauses it and lets it go on: what it holds is refused, and works again without connecting it anew', async () => {
+    const { access_token: before, refresh_token: refreshToken, clientId } = await letIn('Sleeper');
+    await page.goto(at('api-keys'));
+    await page.getByRole('link', { name: 'Sleeper' }).click();
+    const press = (name: string) => page.getByRole('main').getByRole('button', { name }).click();
+    const words = page.getByText(
+      'Paused: the assistant is refused until you let it go on. It need not be connected once more.',
+    );
+    await press('Pause');
+    await words.waitFor();
+    await eventually('it is refused', async () => (await world.listTools(before)).status === 403, 5_000);
+    // Nobody is at hand who would connect it: its client renews what it holds, as it does by itself.
+    const renewed = await world.token(world.refresh(clientId, refreshToken));
+    expect(renewed.status).toBe(200);
+    expect((await world.listTools(renewed.body.access_token)).status).toBe(403);
+    await press('Let it go on');
+    await words.waitFor({ state: 'hidden' });
+    await eventually(
+      'both go on',
+      async () => {
+        const responses = await Promise.all([before, renewed.body.access_token].map((token) => world.listTools(token)));
+        return responses.every(({ status }) => status === 200);
+      },
+      5_000,
+    );
+  });
+
   it('takes one out, and it is out within a second; the other stays', async () => {
     const { access_token: token } = await letIn('Visitor');
     expect((await world.listTools(token)).status).toBe(200);

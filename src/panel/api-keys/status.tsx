@@ -53,7 +53,7 @@ function ClientState({ status }: Pick<Key, 'status'>) {
   if (status === 'paused')
     return (
       <Alert color="orange" variant="light">
-        <Trans>Paused: the assistant is refused. It may have to be connected once more after you let it go on.</Trans>
+        <Trans>Paused: the assistant is refused until you let it go on. It need not be connected once more.</Trans>
       </Alert>
     );
   if (status === 'expired')
