@@ -1,9 +1,8 @@
 /** The form that makes a key, whoever it is for. It sends it once. */
-import { Button, Group, Stack } from '@mantine/core';
-import { Trans } from '@lingui/react/macro';
+import { useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
+import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
 import { createKey, readAgain, type MadeKey } from './keys.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { KeyFields } from './key-fields.js';
@@ -20,6 +19,7 @@ interface CreateFormProps {
 }
 
 export function CreateForm({ values, onChange, onMade, onCancel, children }: CreateFormProps) {
+  const { t } = useLingui();
   const { id: accountId, time_zone: timeZone } = useAccount();
   const { error, isPending, send, changed } = useSentOnce();
   const create = () =>
@@ -28,32 +28,23 @@ export function CreateForm({ values, onChange, onMade, onCancel, children }: Cre
       void readAgain(accountId);
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
+    <DialogForm
+      does={t`Create key`}
+      error={error}
+      isPending={isPending}
+      isWhole={values.scopes.length > 0}
+      onSubmit={() => void create()}
+      onCancel={onCancel}
     >
-      <Stack gap="lg">
-        {children}
-        <KeyFields
-          values={values}
-          error={error}
-          onChange={(change) => {
-            changed();
-            onChange(change);
-          }}
-        />
-        {error !== null && <Failure error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={isPending} disabled={values.scopes.length === 0}>
-            <Trans>Create key</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      {children}
+      <KeyFields
+        values={values}
+        error={error}
+        onChange={(change) => {
+          changed();
+          onChange(change);
+        }}
+      />
+    </DialogForm>
   );
 }

@@ -1,11 +1,11 @@
 /** Gives a key a new secret: how long the old one goes on, then the new one, once. */
-import { Alert, Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
 import { useAccount } from '../session/accounts.js';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
-import { Failure } from '../words/failure.js';
+import { DialogForm } from '../layout/dialog-form.js';
 import { useFormats } from '../words/times.js';
 import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
 import { useLeaveGuard } from '../layout/leave-guard.js';
@@ -97,57 +97,48 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       void readAgain(shown.account_id, shown.id);
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void rotate();
-      }}
+    <DialogForm
+      does={t`Make a new secret`}
+      color={overlap === 0 ? 'red' : 'river'}
+      error={error}
+      isPending={isPending}
+      onSubmit={() => void rotate()}
+      onCancel={onCancel}
     >
-      <Stack gap="lg">
-        <Text>
-          <Trans>
-            The key keeps its name and what it may do, and gets a new secret. Choose how long the old one goes on, so
-            that you can change it where it is used.
-          </Trans>
-        </Text>
-        {lastUsed !== null && (
-          <Alert variant="light">
-            <Text size="sm">
-              <Trans>
-                The current secret was last used {lastUsed} from {from}.
-              </Trans>
-            </Text>
-          </Alert>
-        )}
-        <Radio.Group
-          label={t`The old secret works`}
-          value={String(overlap)}
-          onChange={(value) => {
-            changed();
-            setOverlap(Number(value) as Overlap);
-          }}
-        >
-          <Stack gap={10} pt={8}>
-            <Radio value="604800" label={t`A week more`} description={t`When others have to change it.`} />
-            <Radio value="86400" label={t`A day more`} data-autofocus />
-            <Radio value="3600" label={t`An hour more`} />
-            <Radio
-              value="0"
-              label={t`Not any more`}
-              description={t`When somebody has it who must not. What uses it fails at once.`}
-            />
-          </Stack>
-        </Radio.Group>
-        {error !== null && <Failure error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={isPending} color={overlap === 0 ? 'red' : 'river'}>
-            <Trans>Make a new secret</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Text>
+        <Trans>
+          The key keeps its name and what it may do, and gets a new secret. Choose how long the old one goes on, so that
+          you can change it where it is used.
+        </Trans>
+      </Text>
+      {lastUsed !== null && (
+        <Alert variant="light">
+          <Text size="sm">
+            <Trans>
+              The current secret was last used {lastUsed} from {from}.
+            </Trans>
+          </Text>
+        </Alert>
+      )}
+      <Radio.Group
+        label={t`The old secret works`}
+        value={String(overlap)}
+        onChange={(value) => {
+          changed();
+          setOverlap(Number(value) as Overlap);
+        }}
+      >
+        <Stack gap={10} pt={8}>
+          <Radio value="604800" label={t`A week more`} description={t`When others have to change it.`} />
+          <Radio value="86400" label={t`A day more`} data-autofocus />
+          <Radio value="3600" label={t`An hour more`} />
+          <Radio
+            value="0"
+            label={t`Not any more`}
+            description={t`When somebody has it who must not. What uses it fails at once.`}
+          />
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
   );
 }

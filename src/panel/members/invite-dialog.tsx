@@ -4,8 +4,8 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import { Dialog } from '../layout/dialog.js';
+import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
 import { ROLES, useRoleWords, type Role } from './roles.js';
 
 interface InviteDialogProps {
@@ -52,40 +52,31 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
   return (
     <Dialog opened={opened} title={t`Invite somebody`} closeOnClickOutside={false} onClose={close}>
       {made === null ? (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void invite();
-          }}
+        <DialogForm
+          does={t`Invite`}
+          error={error}
+          isPending={isPending}
+          gap="md"
+          onSubmit={() => void invite()}
+          onCancel={close}
         >
-          <Stack gap="md">
-            <TextInput
-              label={t`Email`}
-              type="email"
-              required
-              withAsterisk={false}
-              data-autofocus
-              value={email}
-              onChange={(event) => setEmail(event.currentTarget.value)}
-            />
-            <Select
-              label={t`Role`}
-              allowDeselect={false}
-              data={ROLES.map((value) => ({ value, label: words[value] }))}
-              value={role}
-              onChange={(value) => value !== null && setRole(value)}
-            />
-            {error !== null && <Failure error={error} />}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
-                <Trans>Cancel</Trans>
-              </Button>
-              <Button type="submit" loading={isPending}>
-                <Trans>Invite</Trans>
-              </Button>
-            </Group>
-          </Stack>
-        </form>
+          <TextInput
+            label={t`Email`}
+            type="email"
+            required
+            withAsterisk={false}
+            data-autofocus
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <Select
+            label={t`Role`}
+            allowDeselect={false}
+            data={ROLES.map((value) => ({ value, label: words[value] }))}
+            value={role}
+            onChange={(value) => value !== null && setRole(value)}
+          />
+        </DialogForm>
       ) : (
         <Stack gap="md">
           <Text className="name">

@@ -1,10 +1,11 @@
 /** Makes an account, or changes one: what it is called, pays for and whether it is in use. */
-import { Alert, Button, Group, NumberInput, Radio, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Alert, Group, NumberInput, Radio, Select, SimpleGrid, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useSentOnce } from '../api/sent-once.js';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
+import { DialogForm } from '../layout/dialog-form.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { createAccount, readAgain, updateAccount, usePlans, type Account, type AccountChange } from './accounts.js';
@@ -70,74 +71,60 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
   const names = plans.data?.data.map(({ name }) => name) ?? [];
   const isOvertaken = hasCode(error, 'precondition_failed');
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
+    <DialogForm
+      does={opening === undefined ? t`Create account` : t`Save`}
+      error={error}
+      isPending={isPending}
+      isWhole={values.name.trim() !== '' && values.plan !== '' && !isOvertaken && Object.keys(change).length > 0}
+      gap="md"
+      onSubmit={() => void save()}
+      onCancel={onClose}
     >
-      <Stack gap="md">
-        <TextInput
-          label={t`Name`}
-          description={t`The company or team that it belongs to.`}
-          required
-          withAsterisk={false}
-          maxLength={200}
-          data-autofocus
-          autoComplete="off"
-          value={values.name}
-          onChange={(event) => set({ name: event.currentTarget.value })}
-        />
+      <TextInput
+        label={t`Name`}
+        description={t`The company or team that it belongs to.`}
+        required
+        withAsterisk={false}
+        maxLength={200}
+        data-autofocus
+        autoComplete="off"
+        value={values.name}
+        onChange={(event) => set({ name: event.currentTarget.value })}
+      />
+      <Select
+        label={t`Plan`}
+        placeholder={t`Choose one`}
+        allowDeselect={false}
+        data={names.includes(values.plan) || values.plan === '' ? names : [values.plan, ...names]}
+        value={values.plan === '' ? null : values.plan}
+        onChange={(plan) => plan !== null && set({ plan })}
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Select
-          label={t`Plan`}
-          placeholder={t`Choose one`}
+          label={t`Time zone`}
+          searchable
           allowDeselect={false}
-          data={names.includes(values.plan) || values.plan === '' ? names : [values.plan, ...names]}
-          value={values.plan === '' ? null : values.plan}
-          onChange={(plan) => plan !== null && set({ plan })}
+          limit={SHOWN_ZONES}
+          data={ZONES.includes(values.time_zone) ? ZONES : [values.time_zone, ...ZONES]}
+          value={values.time_zone}
+          nothingFoundMessage={t`No zone is called so`}
+          onChange={(zone) => zone !== null && set({ time_zone: zone })}
         />
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <Select
-            label={t`Time zone`}
-            searchable
-            allowDeselect={false}
-            limit={SHOWN_ZONES}
-            data={ZONES.includes(values.time_zone) ? ZONES : [values.time_zone, ...ZONES]}
-            value={values.time_zone}
-            nothingFoundMessage={t`No zone is called so`}
-            onChange={(zone) => zone !== null && set({ time_zone: zone })}
-          />
-          <NumberInput
-            label={t`First day of the month`}
-            min={1}
-            max={31}
-            clampBehavior="strict"
-            allowDecimal={false}
-            value={values.billing_day}
-            onChange={(day) => typeof day === 'number' && set({ billing_day: day })}
-          />
-        </SimpleGrid>
-        {opening !== undefined && (
-          <StatusField value={values.status} before={opening.status} onChange={(status) => set({ status })} />
-        )}
-        {plans.error !== null && <Failure error={plans.error} again={() => void plans.refetch()} />}
-        {error !== null && <Failure error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button
-            type="submit"
-            loading={isPending}
-            disabled={
-              values.name.trim() === '' || values.plan === '' || isOvertaken || Object.keys(change).length === 0
-            }
-          >
-            {opening === undefined ? t`Create account` : t`Save`}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+        <NumberInput
+          label={t`First day of the month`}
+          min={1}
+          max={31}
+          clampBehavior="strict"
+          allowDecimal={false}
+          value={values.billing_day}
+          onChange={(day) => typeof day === 'number' && set({ billing_day: day })}
+        />
+      </SimpleGrid>
+      {opening !== undefined && (
+        <StatusField value={values.status} before={opening.status} onChange={(status) => set({ status })} />
+      )}
+      {plans.error !== null && <Failure error={plans.error} again={() => void plans.refetch()} />}
+    </DialogForm>
   );
 }
 

@@ -1,12 +1,11 @@
 /** Makes an endpoint: the form, then its secret, once. What is typed stays when the dialog is opened again. */
-import { Button, Group, Stack } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
 import { useLeaveGuard } from '../layout/leave-guard.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { Dialog } from '../layout/dialog.js';
+import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
 import { EndpointFields } from './endpoint-fields.js';
 import { EndpointSecret } from './endpoint-secret.js';
 import { EMPTY, isWhole, newEndpoint, type EndpointValues } from './endpoint-values.js';
@@ -69,6 +68,7 @@ interface CreateFormProps {
 }
 
 function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
+  const { t } = useLingui();
   const { id: accountId } = useAccount();
   const { error, isPending, send, changed } = useSentOnce();
   const create = () =>
@@ -78,31 +78,22 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
       void readListAgain(accountId);
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
+    <DialogForm
+      does={t`Add endpoint`}
+      error={error}
+      isPending={isPending}
+      isWhole={isWhole(values)}
+      onSubmit={() => void create()}
+      onCancel={onCancel}
     >
-      <Stack gap="lg">
-        <EndpointFields
-          values={values}
-          error={error}
-          onChange={(change) => {
-            changed();
-            onChange(change);
-          }}
-        />
-        {error !== null && <Failure error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={isPending} disabled={!isWhole(values)}>
-            <Trans>Add endpoint</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <EndpointFields
+        values={values}
+        error={error}
+        onChange={(change) => {
+          changed();
+          onChange(change);
+        }}
+      />
+    </DialogForm>
   );
 }

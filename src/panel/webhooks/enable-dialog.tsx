@@ -1,10 +1,10 @@
 /** Lets an endpoint go on: with all that has waited, none of it, or what there is since a day. */
-import { Button, Group, Radio, Stack, TextInput } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Radio, Stack, TextInput } from '@mantine/core';
+import { useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Dialog } from '../layout/dialog.js';
-import { Failure } from '../words/failure.js';
+import { DialogForm } from '../layout/dialog-form.js';
 import { beginningOf } from '../words/zone.js';
 import { useAccount } from '../session/accounts.js';
 import { readAgain, updateEndpoint, type EndpointDetail } from './webhooks.js';
@@ -41,41 +41,31 @@ function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
     },
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        enable.mutate();
-      }}
+    <DialogForm
+      does={t`Let it go on`}
+      error={enable.error}
+      isPending={enable.isPending}
+      onSubmit={() => enable.mutate()}
+      onCancel={onClose}
     >
-      <Stack gap="lg">
-        <Radio.Group label={t`Which of the events that have waited go out now?`} value={which} onChange={setWhich}>
-          <Stack gap={10} pt={8}>
-            <Radio value="all" label={t`All of them`} data-autofocus />
-            <Radio value="since" label={t`Those since a day`} />
-            <Radio value="none" label={t`None`} description={t`They stay in the list, and can be sent again.`} />
-          </Stack>
-        </Radio.Group>
-        {which === 'since' && (
-          <TextInput
-            type="date"
-            w={200}
-            label={t`Since`}
-            required
-            withAsterisk={false}
-            value={day}
-            onChange={(event) => setDay(event.currentTarget.value)}
-          />
-        )}
-        {enable.error !== null && <Failure error={enable.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={enable.isPending}>
-            <Trans>Let it go on</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Radio.Group label={t`Which of the events that have waited go out now?`} value={which} onChange={setWhich}>
+        <Stack gap={10} pt={8}>
+          <Radio value="all" label={t`All of them`} data-autofocus />
+          <Radio value="since" label={t`Those since a day`} />
+          <Radio value="none" label={t`None`} description={t`They stay in the list, and can be sent again.`} />
+        </Stack>
+      </Radio.Group>
+      {which === 'since' && (
+        <TextInput
+          type="date"
+          w={200}
+          label={t`Since`}
+          required
+          withAsterisk={false}
+          value={day}
+          onChange={(event) => setDay(event.currentTarget.value)}
+        />
+      )}
+    </DialogForm>
   );
 }

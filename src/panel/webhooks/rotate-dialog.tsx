@@ -1,12 +1,12 @@
 /** Gives an endpoint a new secret: how long the old one signs beside it, then the new one, once. */
-import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
 import { hasCode } from '../api/problem.js';
 import { useLeaveGuard } from '../layout/leave-guard.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { Dialog } from '../layout/dialog.js';
-import { Failure } from '../words/failure.js';
+import { DialogForm } from '../layout/dialog-form.js';
 import { EndpointSecret } from './endpoint-secret.js';
 import { readAgain, rotateSecret, type Endpoint } from './webhooks.js';
 
@@ -75,44 +75,34 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       void readAgain(shown);
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void rotate();
-      }}
+    <DialogForm
+      does={t`Make a new secret`}
+      color={overlap === '0' ? 'red' : 'river'}
+      error={error}
+      isPending={isPending}
+      onSubmit={() => void rotate()}
+      onCancel={onCancel}
     >
-      <Stack gap="lg">
-        <Text>
-          <Trans>
-            For a while every event is signed with both secrets, so that the receiver can change over without missing
-            one.
-          </Trans>
-        </Text>
-        <Radio.Group
-          label={t`The old secret signs, too`}
-          value={overlap}
-          onChange={(value) => {
-            changed();
-            setOverlap(value);
-          }}
-        >
-          <Stack gap={10} pt={8}>
-            <Radio value="604800" label={t`A week more`} />
-            <Radio value={DAY_SECONDS} label={t`A day more`} data-autofocus />
-            <Radio value="3600" label={t`An hour more`} />
-            <Radio value="0" label={t`Not any more`} description={t`When somebody has it who must not.`} />
-          </Stack>
-        </Radio.Group>
-        {error !== null && <Failure error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={isPending} color={overlap === '0' ? 'red' : 'river'}>
-            <Trans>Make a new secret</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Text>
+        <Trans>
+          For a while every event is signed with both secrets, so that the receiver can change over without missing one.
+        </Trans>
+      </Text>
+      <Radio.Group
+        label={t`The old secret signs, too`}
+        value={overlap}
+        onChange={(value) => {
+          changed();
+          setOverlap(value);
+        }}
+      >
+        <Stack gap={10} pt={8}>
+          <Radio value="604800" label={t`A week more`} />
+          <Radio value={DAY_SECONDS} label={t`A day more`} data-autofocus />
+          <Radio value="3600" label={t`An hour more`} />
+          <Radio value="0" label={t`Not any more`} description={t`When somebody has it who must not.`} />
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
   );
 }
