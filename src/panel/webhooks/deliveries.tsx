@@ -84,7 +84,7 @@ function List({ of: endpoint, status }: { readonly of: Endpoint; readonly status
           {status === null ? <Trans>Nothing was sent yet.</Trans> : <Trans>There is none in this state.</Trans>}
         </Text>
       ) : (
-        <Stack gap={0} component="ul" className="plain-list">
+        <Stack gap={0} component="ul" className="plain-list flush">
           {rows.map((delivery) => (
             <Row key={delivery.id} of={delivery} />
           ))}
