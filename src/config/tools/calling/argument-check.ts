@@ -17,15 +17,19 @@ const MOST_STEPS = 100_000;
 const DEEPEST = 64;
 /** Of a list that is longer it is not asked whether it holds something twice. */
 const MOST_UNIQUE = 10_000;
+const NO_FAULTS: readonly ArgumentFault[] = [];
+const NOTHING: JsonObject = {};
+const NO_MEMBERS: readonly (readonly [string, unknown])[] = [];
+const EMPTY: readonly unknown[] = [];
 
 /** What is wrong with arguments: nothing, or up to ten faults. Never throws. */
 export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly ArgumentFault[] {
   const impossible = impossibleIn(args, DEEPEST);
   if (impossible !== undefined) return [{ field: '', detail: impossible }];
-  const check = new Check(inputSchema['$defs'], Object.keys(objectOf(inputSchema['properties'])));
+  const check = new Check(inputSchema);
   const faults: Fault[] = [];
   check.check(args, inputSchema, undefined, faults);
-  if (check.isSpent) return [];
+  if (check.isSpent || faults.length === 0) return NO_FAULTS;
   const told = new Map<string, ArgumentFault>();
   for (const { place, detail } of faults) {
     const field = fieldOf(place);
@@ -50,10 +54,7 @@ function impossibleIn(value: unknown, depthLeft: number): string | undefined {
 class Check {
   private stepsLeft = MOST_STEPS;
 
-  constructor(
-    private readonly definitions: unknown,
-    private readonly names: readonly string[],
-  ) {}
+  constructor(private readonly inputSchema: JsonSchema) {}
 
   /** Whether it took so long that nothing is known. */
   get isSpent(): boolean {
@@ -80,7 +81,8 @@ class Check {
 
   private definition(reference: string): unknown {
     const name = reference.slice('#/$defs/'.length);
-    return isObject(this.definitions) && Object.hasOwn(this.definitions, name) ? this.definitions[name] : true;
+    const definitions = objectOf(this.inputSchema['$defs']);
+    return Object.hasOwn(definitions, name) ? definitions[name] : true;
   }
 
   private faultsOf(value: unknown, schema: unknown, place: Place | undefined): Fault[] {
@@ -93,22 +95,24 @@ class Check {
   private checkTogether(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
     const { allOf, anyOf, oneOf, not } = schema;
     for (const each of listOf(allOf)) this.check(value, each, place, faults);
-    for (const alternatives of [anyOf, oneOf]) {
-      if (alternatives === undefined) continue;
-      // That more than one of `oneOf` holds is hardly ever what a document means to forbid.
-      const tried: Fault[][] = [];
-      for (const each of listOf(alternatives)) {
-        tried.push(this.faultsOf(value, each, place));
-        if (tried.at(-1)?.length === 0) break;
-      }
-      if (tried.at(-1)?.length !== 0) faults.push(...alternativeFaults(tried, place));
-    }
+    if (anyOf !== undefined) this.checkAlternatives(value, anyOf, place, faults);
+    // That more than one of these holds is hardly ever what a document means to forbid.
+    if (oneOf !== undefined) this.checkAlternatives(value, oneOf, place, faults);
     if (not !== undefined && this.faultsOf(value, not, place).length === 0) {
       faults.push({ place, kind: 'other', detail: 'must not be as it is' });
     }
     if (schema['if'] === undefined) return;
     const next = this.faultsOf(value, schema['if'], place).length === 0 ? schema['then'] : schema['else'];
     this.check(value, next, place, faults);
+  }
+
+  private checkAlternatives(value: unknown, alternatives: unknown, place: Place | undefined, faults: Fault[]): void {
+    const tried: Fault[][] = [];
+    for (const each of listOf(alternatives)) {
+      tried.push(this.faultsOf(value, each, place));
+      if (tried.at(-1)?.length === 0) return;
+    }
+    faults.push(...alternativeFaults(tried, place));
   }
 
   private checkList(list: readonly unknown[], schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
@@ -146,13 +150,13 @@ class Check {
     if (typeof maxProperties === 'number' && names.length > maxProperties) {
       report(`must have at most ${maxProperties} field${maxProperties === 1 ? '' : 's'}`);
     }
-    for (const [name, needed] of Object.entries(objectOf(dependentRequired))) {
+    for (const [name, needed] of membersOf(dependentRequired)) {
       const missing = Object.hasOwn(object, name)
         ? listOf(needed).filter((each) => !Object.hasOwn(object, each as string))
         : [];
       for (const each of missing) report(`is required beside \`${name}\``, { within: place, key: each as string });
     }
-    for (const [name, each] of Object.entries(objectOf(dependentSchemas))) {
+    for (const [name, each] of membersOf(dependentSchemas)) {
       if (Object.hasOwn(object, name)) this.check(object, each, place, faults);
     }
     this.checkMembers(object, names, schema, place, faults);
@@ -166,7 +170,7 @@ class Check {
     faults: Fault[],
   ): void {
     const known = objectOf(properties);
-    const patterns = Object.entries(objectOf(patternProperties));
+    const patterns = membersOf(patternProperties);
     for (const name of names) {
       if (this.isDone(faults)) return;
       const at: Place = { within: place, key: name };
@@ -187,15 +191,19 @@ class Check {
 
   private unknown(name: string, place: Place | undefined): string {
     if (place !== undefined) return 'is not known';
-    const meant = didYouMean(name, this.names);
+    const meant = didYouMean(name, Object.keys(objectOf(this.inputSchema['properties'])));
     return `is no argument of this tool${meant === undefined ? '' : `: ${meant}`}`;
   }
 }
 
 function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
+  return isObject(value) ? value : NOTHING;
+}
+
+function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return isObject(value) ? Object.entries(value) : NO_MEMBERS;
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
+  return Array.isArray(value) ? (value as unknown[]) : EMPTY;
 }

@@ -26,7 +26,7 @@ export function bindArguments(binding: ToolBinding, args: Arguments): BoundReque
   const faults: ArgumentFault[] = [];
   const report = (field: string, detail: string): void => void faults.push({ field, detail });
   const path = writePath(binding, args, report);
-  const query = binding.query.flatMap((each) => queryPairs(valueOf(each, args), each)).join('&');
+  const query = writeQuery(binding, args);
   const body = binding.body === undefined ? undefined : writeBody(binding.body, args);
   const type = body === undefined || binding.body === undefined ? '' : `content-type: ${binding.body.mediaType}\r\n`;
   const lines = `accept: ${binding.accept}\r\n${type}${writeHeaders(binding.headers, args, report)}`;
@@ -47,6 +47,7 @@ function valueOf(
 type Report = (field: string, detail: string) => void;
 
 function writePath({ template, path }: ToolBinding, args: Arguments, report: Report): string {
+  if (path.length === 0) return template;
   let next = 0;
   return template.replaceAll(/\{[^}]*\}/g, () => {
     const parameter = path[next++] as PathBinding;
@@ -70,18 +71,24 @@ function segmentFault(text: string, reserved: readonly string[]): string | undef
   return other === undefined ? undefined : `must not be \`${other}\`: that leads to another operation`;
 }
 
+function writeQuery({ query }: ToolBinding, args: Arguments): string {
+  let text = '';
+  for (const each of query) {
+    for (const pair of queryPairs(valueOf(each, args), each)) text += text === '' ? pair : `&${pair}`;
+  }
+  return text;
+}
+
 function writeHeaders(headers: readonly HeaderBinding[], args: Arguments, report: Report): string {
-  return headers
-    .map((header) => {
-      const value = valueOf(header, args);
-      if (value === undefined || value === null) return '';
-      const text = simpleText(value, header, (part) => part).trim();
-      if (FIELD_VALUE.test(text)) return `${header.name.toLowerCase()}: ${text}\r\n`;
-      const argument = nameOf(header);
-      report(argument, 'must be one line, with no characters beyond Latin-1');
-      return '';
-    })
-    .join('');
+  let lines = '';
+  for (const header of headers) {
+    const value = valueOf(header, args);
+    if (value === undefined || value === null) continue;
+    const text = simpleText(value, header, (part) => part).trim();
+    if (FIELD_VALUE.test(text)) lines += `${header.name.toLowerCase()}: ${text}\r\n`;
+    else report(nameOf(header), 'must be one line, with no characters beyond Latin-1');
+  }
+  return lines;
 }
 
 function nameOf({ argument, name }: ParameterBinding): string {
@@ -93,10 +100,11 @@ function writeBody(body: BodyBinding, args: Arguments): Buffer | undefined {
   const whole = body.fixed === undefined ? valueOf(body, args) : body.fixed.value;
   if (body.kind === 'text') return whole === undefined ? undefined : Buffer.from(String(whole));
   if (whole !== undefined) return body.kind === 'json' ? json(whole) : form(Object.entries(whole as object), body);
-  const given = body.fields.flatMap((field): [string, unknown][] => {
+  const given: [string, unknown][] = [];
+  for (const field of body.fields) {
     const value = valueOf(field, args);
-    return value === undefined ? [] : [[field.name, value]];
-  });
+    if (value !== undefined) given.push([field.name, value]);
+  }
   const isLeftOut = given.length === 0 && (!body.isRequired || body.argument !== undefined);
   if (isLeftOut) return undefined;
   return body.kind === 'json' ? json(Object.fromEntries(given)) : form(given, body);

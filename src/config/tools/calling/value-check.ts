@@ -35,7 +35,7 @@ const FORMATS = {
 
 /** Whether a value is of a type that its schema allows; says so where it is not. */
 export function isOfType(value: unknown, { type }: JsonObject, place: Place | undefined, faults: Fault[]): boolean {
-  if (type === undefined) return true;
+  if (type === undefined || (typeof type === 'string' && isOfOneType(value, type))) return true;
   const types = Array.isArray(type) ? (type as string[]) : [type as string];
   if (types.some((one) => isOfOneType(value, one))) return true;
   const words = types.map((one) => TYPES[one] ?? one).join(' or ');

@@ -3,6 +3,8 @@ import type { ParameterBinding, QueryStyle } from '../../model/described-tool.js
 
 /** The separators of lists that are one value, percent-encoded where a URL cannot have them. */
 const SEPARATORS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C', deepObject: ',' } as const;
+/** What stands for itself (RFC 3986 section 2.3), as nearly every name and number does. */
+const UNRESERVED = /^[\w.~-]*$/;
 /** How deep objects are written in brackets. */
 const DEEPEST_BRACKETS = 8;
 
@@ -61,7 +63,7 @@ function textOf(value: unknown): string {
 
 /** Percent-encoded (RFC 3986 section 2.1); half of a surrogate pair becomes U+FFFD. */
 export function encode(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
+  return UNRESERVED.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }
 
 function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
