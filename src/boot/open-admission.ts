@@ -7,6 +7,7 @@ import { QuotaReport } from '../admission/quota-report.js';
 import { Routes } from '../admission/routes.js';
 import { openSteps, type StepParts, type Steps } from '../admission/steps.js';
 import { publicUrlOf } from '../config/load.js';
+import type { GatewayFile } from '../config/model/schema.js';
 import type { RunningConfig } from '../config/running-config.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import { systemClock } from '../platform/clock.js';
@@ -21,6 +22,8 @@ export class PublicUrl {
   /** Where the errors' pages are, under this origin. */
   readonly errorPages: ErrorPages;
   private boundPort: number;
+  /** What the file says, with this port: asked for with every message of an assistant. */
+  private known: { readonly file: GatewayFile; readonly url: string } | undefined;
 
   constructor(private readonly config: RunningConfig) {
     this.boundPort = config.current.file.gateway.port;
@@ -33,12 +36,15 @@ export class PublicUrl {
   }
 
   get(): string {
-    return publicUrlOf(this.config.current.file, this.boundPort);
+    const { file } = this.config.current;
+    if (this.known?.file !== file) this.known = { file, url: publicUrlOf(file, this.boundPort) };
+    return this.known.url;
   }
 
   /** Takes the port on which the gateway listens. */
   bind(port: number): void {
     this.boundPort = port;
+    this.known = undefined;
     this.errorPages.moveTo(this.get());
   }
 }
