@@ -54,9 +54,10 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
 
   begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall {
     const { url, carrier, operation, mostBytes } = call;
+    const { clientAddress, scheme, names } = carrier;
     const message = new InnerMessage(call);
     const response = new WholeResponse(mostBytes, done);
-    const exchange = new Exchange(message, response, url, carrier.clientAddress, carrier.scheme, this);
+    const exchange = new Exchange(message, response, url, clientAddress, scheme, this, names);
     response.exchange = exchange;
     exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };
     carrier.source = CARRIER;

@@ -9,25 +9,30 @@ import { fieldsOfLines, trimmed } from '../../http1/grammar/fields.js';
 class InnerFields implements ClientFields {
   readonly authorization: string | undefined;
   readonly 'content-length': string | undefined;
-  readonly 'content-type': string | undefined;
   readonly 'idempotency-key': string | undefined;
   readonly forwarded: string | undefined;
   readonly host: string | undefined;
   readonly traceparent: ClientFields['traceparent'];
   readonly 'x-forwarded-for': ClientFields['x-forwarded-for'];
-  readonly 'x-request-id': string;
+  readonly 'x-request-id': ClientFields['x-request-id'];
+  private readonly lines: string;
 
   constructor({ carrier, body, lines }: InnerCall) {
     const { headers } = carrier.message;
+    this.lines = lines;
     this.authorization = headers.authorization;
     this['content-length'] = body === undefined ? undefined : String(body.length);
-    this['content-type'] = body === undefined ? undefined : valueIn(lines, 'content-type:');
     this['idempotency-key'] = valueIn(lines, 'idempotency-key:');
     this.forwarded = headers.forwarded;
     this.host = headers.host;
     this.traceparent = headers.traceparent;
     this['x-forwarded-for'] = headers['x-forwarded-for'];
-    this['x-request-id'] = carrier.requestId;
+    this['x-request-id'] = headers['x-request-id'];
+  }
+
+  /** Only that of a keyed request is asked for. */
+  get 'content-type'(): string | undefined {
+    return this['content-length'] === undefined ? undefined : valueIn(this.lines, 'content-type:');
   }
 }
 
@@ -63,7 +68,9 @@ export class InnerMessage implements ClientMessage {
 
 /** The value of a field among lines whose names are in lower case. */
 function valueIn(lines: string, begin: string): string | undefined {
-  const at = lines.startsWith(begin) ? 0 : lines.indexOf(`\n${begin}`) + 1;
-  if (at === 0 && !lines.startsWith(begin)) return undefined;
+  let at = lines.indexOf(begin);
+  // It may stand within a value as well.
+  while (at > 0 && lines[at - 1] !== '\n') at = lines.indexOf(begin, at + 1);
+  if (at === -1) return undefined;
   return trimmed(lines, at + begin.length, lines.indexOf('\r', at));
 }

@@ -97,8 +97,6 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   completion: Completion = IN_FLIGHT;
   usageRefunded = false;
 
-  private readonly names = randomNames();
-
   constructor(
     public message: ClientMessage,
     public response: ClientResponse,
@@ -108,9 +106,10 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     /** What the client spoke to us, or to the trusted proxy before us. */
     readonly scheme: 'http' | 'https',
     private readonly owner: ExchangeOwner,
+    readonly names = randomNames(),
   ) {
     const offered = message.headers['x-request-id'];
-    this.requestId = requestId(typeof offered === 'string' ? offered : undefined, this.names);
+    this.requestId = requestId(typeof offered === 'string' ? offered : undefined, names);
     const query = url.indexOf('?');
     this.pathEnd = query === -1 ? url.length : query;
   }
