@@ -120,14 +120,14 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
     this.key = key;
     const fields = mcpFieldsOf(request.message);
-    const { 'content-type': type = '', accept = '*/*' } = fields;
+    const { 'content-type': type = '', accept = USUAL_ACCEPT } = fields;
     if (type !== USUAL_TYPE && !JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
     if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
     readBody(request, (body) => this.guard(() => this.onBody(body, fields)));
   }
 
   private onBody(body: Buffer | Problem, fields: McpFields): void {
-    if (body instanceof Problem) return this.refuse(body);
+    if (!Buffer.isBuffer(body)) return this.refuse(body);
     this.request.bytesIn = body.length;
     const parsed = parseJson(body);
     if (parsed instanceof RpcError) return this.failUnread(parsed, undefined);

@@ -21,10 +21,8 @@ const TOO_SLOW = new Problem('request_timeout', {
  */
 export function readBody(request: DoorRequest, done: (body: Buffer | Problem) => void): void {
   const { body: atHand, headers } = request.message;
-  if (atHand !== undefined || Number(headers['content-length'] ?? 0) > MOST_BODY_BYTES) {
-    done(atHand ?? TOO_LARGE);
-    return;
-  }
+  if (atHand !== undefined) return done(atHand);
+  if (Number(headers['content-length'] ?? 0) > MOST_BODY_BYTES) return done(TOO_LARGE);
   if (expectsContinue(request.message)) request.nodeResponse.writeContinue();
   const { incoming } = request;
   const pieces: Buffer[] = [];

@@ -11,11 +11,11 @@ import { CAPABILITIES_MEMBER, isLegacyVersion, MODERN_VERSION, VERSION_MEMBER, t
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
 /** Where the name stands in the parameters, by the methods that have one. */
-const NAME_MEMBERS: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-};
+const NAME_MEMBERS: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+]);
 
 /** The era of a message, or what is wrong with how it says that. */
 export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
@@ -49,7 +49,7 @@ function faultOf(headers: McpFields, { method, params }: RpcMessage, meta: JsonO
     if (said === undefined) return headerMismatch('Mcp-Method is missing.');
     return headerMismatch(`Mcp-Method is ${quoted(said)}, and in the body ${quoted(method)}.`);
   }
-  const member = Object.hasOwn(NAME_MEMBERS, method) ? NAME_MEMBERS[method] : undefined;
+  const member = NAME_MEMBERS.get(method);
   const name = member === undefined ? undefined : params[member];
   if (typeof name === 'string') {
     const encoded = headers['mcp-name'];

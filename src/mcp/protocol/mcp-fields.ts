@@ -12,10 +12,14 @@ export class McpFields {
   'mcp-protocol-version': string | undefined = undefined;
 }
 
-const NAMES = Object.keys(new McpFields()) as readonly (keyof McpFields)[];
-/** By its length a name is one of them, or none. */
-const BY_LENGTH: (keyof McpFields | undefined)[] = [];
-for (const name of NAMES) BY_LENGTH[name.length] = name;
+type FieldName = keyof McpFields;
+
+const NAMES = Object.keys(new McpFields()) as readonly FieldName[];
+/** By its length a name may be one of them. */
+const LENGTHS: readonly boolean[] = lengthsOf(NAMES);
+/** By how clients spell them: in a few ways each. */
+const bySpelling = new Map<string, FieldName>(NAMES.map((name) => [name, name]));
+const MOST_SPELLINGS = 100;
 
 /** Those of a request. */
 export function mcpFieldsOf(message: ClientMessage): McpFields {
@@ -25,11 +29,27 @@ export function mcpFieldsOf(message: ClientMessage): McpFields {
   for (let at = 0, next = 0; at < lines.length; at = next) {
     const colon = lines.indexOf(':', at);
     next = lines.indexOf('\n', colon) + 1;
-    const name = BY_LENGTH[colon - at];
-    if (name === undefined || lines.slice(at, colon).toLowerCase() !== name) continue;
+    const name = LENGTHS[colon - at] === true ? nameOf(lines.slice(at, colon)) : undefined;
+    if (name === undefined) continue;
     const value = trimmed(lines, colon + 1, next - 2);
     const before = fields[name];
     fields[name] = before === undefined ? value : `${before}, ${value}`;
   }
   return fields;
+}
+
+function nameOf(spelled: string): FieldName | undefined {
+  const known = bySpelling.get(spelled);
+  if (known !== undefined) return known;
+  const lower = spelled.toLowerCase();
+  const name = NAMES.find((each) => each === lower);
+  // A copy: a slice would keep all that it is a slice of.
+  if (name !== undefined && bySpelling.size < MOST_SPELLINGS) bySpelling.set(Buffer.from(spelled).toString(), name);
+  return name;
+}
+
+function lengthsOf(names: readonly string[]): boolean[] {
+  const lengths: boolean[] = [];
+  for (const { length } of names) lengths[length] = true;
+  return lengths;
 }

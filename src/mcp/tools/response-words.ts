@@ -10,11 +10,12 @@ import { errorResult, structuredResult, textResult } from './result.js';
 // Of field lines, each with its CRLF.
 const CONTENT_TYPE = /(?:^|\n)content-type:[ \t]*([^;\r\n]*[^;\r\n \t])/i;
 const LOCATION = /(?:^|\n)location:[ \t]*([^\r]*?)[ \t]*\r/i;
+const USUAL_TYPE = 'application/json';
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:xml|x-www-form-urlencoded|yaml|x-ndjson|[\w.+-]+\+xml)$)/i;
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/i;
 /** What stands between the members of JSON that somebody has laid out for people, and how far that is looked for. */
-const LAID_OUT = /[\r\n]|": |, "/;
+const LAID_OUT = /[\r\n]|(?<=":) |(?<=,) (?=")/;
 const LAID_OUT_WITHIN = 200;
 
 /** The members of the result. */
@@ -26,7 +27,7 @@ export function responseResult(tool: Tool, response: InnerResponse, mostBytes: n
   if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined);
   const type = CONTENT_TYPE.exec(lines)?.[1] ?? '';
   if (isCut) return cutResult(tool, type, body, mostBytes);
-  if (JSON_TYPE.test(type)) return jsonResult(tool, body.toString('utf8'));
+  if (type === USUAL_TYPE || JSON_TYPE.test(type)) return jsonResult(tool, body.toString('utf8'));
   if (IMAGE_TYPE.test(type)) {
     const block = { type: 'image', data: body.toString('base64'), mimeType: type.toLowerCase() };
     return `"content":[${JSON.stringify(block)}]`;
