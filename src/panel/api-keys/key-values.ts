@@ -76,7 +76,7 @@ export function lastDay({ expiry, day }: Pick<KeyValues, 'expiry' | 'day'>, time
 /** Behind all that somebody chooses. */
 const ANY_DAY = '9999-12-31';
 
-/** The last day that a key can be given, which is that of its end at midnight. @param grant of an OAuth client's key. */
+/** The last day that a key can be given, of which it has all. @param grant of an OAuth client's key. */
 export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
   const latest = grant?.latest_expires_at ?? null;
   if (latest === null) return ANY_DAY;
