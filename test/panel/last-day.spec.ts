@@ -1,30 +1,45 @@
-/** The last day of a key is one of its account: what is chosen, what is said and what is shown are the same, wherever one sits. */
+/**
+ * Days are those of the account, wherever one sits: the last one of a key, which is chosen, said and shown alike, and
+ * the one on which the month will be used up.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { json, startBackend, type Backend } from '../support/backend.js';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 const DAY_MS = 86_400_000;
+const THERE = 'Pacific/Kiritimati';
+const dayThere = (ms: number, locale = 'en-GB'): string =>
+  new Intl.DateTimeFormat(locale, { timeZone: THERE, dateStyle: 'medium' }).format(ms);
+/** All that the tests take: a midnight may pass meanwhile. */
+const WHILE_MS = 900_000;
+/** Of the plan of a small account. */
+const MONTH = 30;
 
 describeWithChromium('somebody who sits on the other side of the date line', () => {
+  let backend: Backend;
   let trailgate: RunningTrailgate;
   let browser: Browser;
   let accountId: string;
   let ana: Person;
 
   beforeAll(async () => {
+    backend = await startBackend(json({ data: [] }));
     [trailgate, browser] = await Promise.all([
-      startTrailgate(),
+      startTrailgate({ backend: backend.url, config: { plans: { small: { account: { month: MONTH } } } } }),
       startBrowser({ timezoneId: 'Pacific/Pago_Pago', locale: 'en-GB' }),
     ]);
-    accountId = (await trailgate.admin.createAccount({ plan: 'starter', time_zone: 'Pacific/Kiritimati' })).id;
+    accountId = (await trailgate.admin.createAccount({ plan: 'starter', time_zone: THERE })).id;
     ana = await newPerson(trailgate, accountId, 'owner');
     await signInThere(browser.context, ana, panelUrlOf(trailgate));
   });
   afterAll(async () => {
     await browser?.close();
     await trailgate?.stop();
+    await backend?.stop();
   });
 
   it.each([
@@ -35,8 +50,7 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
     await page.goto(
       `${panelUrlOf(trailgate)}/${accountId}/api-keys/new?name=Until-${days}&scopes=customers:read&${query}`,
     );
-    const there = { timeZone: 'Pacific/Kiritimati', day: 'numeric', month: 'short', year: 'numeric' } as const;
-    const day = new Intl.DateTimeFormat('en-GB', there).format(Date.now() + days * DAY_MS);
+    const day = dayThere(Date.now() + days * DAY_MS);
     await page.getByText(`Its last day is ${day}`).waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Copy it now').waitFor();
@@ -52,6 +66,33 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
       .click();
     await page.getByRole('main').getByText(day).first().waitFor();
     await page.close();
+  });
+
+  it('reads on which day the month will be used up at this pace, in both languages', async () => {
+    // Its month begins today, so that there is enough of it left on every day on which this runs.
+    const today = new Intl.DateTimeFormat('en-GB', { timeZone: THERE, day: 'numeric' }).format(Date.now());
+    const account = { plan: 'small', time_zone: THERE, billing_day: Math.min(28, Number(today)) };
+    const { id } = await trailgate.admin.createAccount(account);
+    const { secret } = await trailgate.admin.createKey(id, { name: 'Widget', scopes: ['customers:read'] });
+    const context = await browser.newContext();
+    await signInThere(context, await newPerson(trailgate, id, 'owner', 'Ben'), panelUrlOf(trailgate));
+    // A third of the month in a day: at this pace the rest lasts for two more.
+    const headers = { authorization: `Bearer ${secret}` };
+    for (let call = 0; call < MONTH / 3; call++)
+      expect((await send(`${trailgate.gatewayUrl}/api/v1/customers`, { headers })).status).toBe(200);
+    const usedUpMs = Date.now() + 2 * DAY_MS;
+    const page = await context.newPage();
+    for (const [locale, words] of [
+      ['en-GB', (day: string) => `At this pace used up on ${day}.`],
+      ['es', (day: string) => `A este ritmo se agota el ${day}.`],
+    ] as const) {
+      await page.goto(`${panelUrlOf(trailgate)}/${id}/usage`);
+      const days = [dayThere(usedUpMs, locale), dayThere(usedUpMs + WHILE_MS, locale)];
+      const said = days.map((day) => page.getByText(words(day), { exact: true }));
+      await said.reduce((one, other) => one.or(other)).waitFor();
+      await page.evaluate(`localStorage.setItem('trailgate-locale', 'es')`);
+    }
+    await context.close();
   });
 
   it('threw nothing', () => {
