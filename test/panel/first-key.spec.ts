@@ -3,13 +3,17 @@
  * API with it, see the call, give the key a new secret and take it back. All of it in a real browser.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
-import { eventually } from '../support/processes.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
 
 const SECRET = /tg_live_[0-9A-Za-z]{36}/;
 
@@ -21,6 +25,7 @@ describeWithChromium('the first key', () => {
 
   beforeAll(async () => {
     [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+    await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
   });
   afterAll(async () => {
@@ -30,6 +35,18 @@ describeWithChromium('the first key', () => {
 
   const call = (secret: string) =>
     send(`${demo.gatewayUrl}/api/v1/customers?limit=1`, { headers: { authorization: `Bearer ${secret}` } });
+  /** The status that a program hears which is started with this line in its `.env`, and knows the key from there alone. */
+  const callWithEnvFile = async (line: string): Promise<string> => {
+    const folder = temporaryFolder('env-file');
+    writeFileSync(join(folder, '.env'), `${line}\n`);
+    const program = `fetch('${demo.gatewayUrl}/api/v1/customers?limit=1', { headers: { authorization: 'Bearer ' + process.env.API_KEY } })
+      .then(({ status }) => console.log(status))`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--env-file=.env', '-e', program], {
+      cwd: folder,
+      env: {},
+    });
+    return stdout.trim();
+  };
   const shownSecret = async (): Promise<string> => {
     await page.getByText('Copy it now').waitFor();
     const secret = SECRET.exec((await page.textContent('[role=dialog]')) ?? '')?.[0] ?? '';
@@ -64,19 +81,22 @@ describeWithChromium('the first key', () => {
     // Its address is asked for once there is a secret.
     await page.getByRole('dialog').getByText(`curl -H "Authorization: Bearer ${secret}"`).waitFor();
     expect((await call(secret)).status).toBe(200);
+    await page.getByRole('button', { name: 'Copy: For a .env file' }).click();
+    await page.getByRole('button', { name: 'Copy: For a .env file' }).getByText('Copied').waitFor();
+    expect(await callWithEnvFile(await page.evaluate<string>('navigator.clipboard.readText()'))).toBe('200');
     await store();
     await page.getByRole('link', { name: 'Booking widget' }).waitFor();
   });
 
-  it('shows its call in Logs and Usage within seconds', async () => {
+  it('shows its calls in Logs and Usage within seconds', async () => {
     await page.getByRole('link', { name: 'Logs' }).click();
     const row = page.getByRole('row').filter({ hasText: 'Booking widget' });
     await row.getByRole('link', { name: 'GET' }).first().waitFor();
     expect(await row.first().textContent()).toContain('200');
     await page.getByRole('link', { name: 'Usage' }).click();
     const used = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'Booking widget' }) });
-    await used.waitFor();
-    expect(await used.getByRole('cell').nth(1).textContent()).toBe('1');
+    // Once by this test, once by the program with the `.env` file.
+    await used.getByRole('cell').nth(1).getByText('2', { exact: true }).waitFor();
   });
 
   it('gets a new secret, beside which the old one goes on', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Page } from 'playwright-core';
-import { axeFindings, startBrowser, type Browser } from '../support/browser.js';
+import { axeFindings, scrollsSideways, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { Browser as ClientsBrowser, newVerifier } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
@@ -175,10 +175,7 @@ describeWithChromium('somebody who looks after an account', () => {
           .waitFor();
         await page.waitForLoadState('networkidle');
         expect({ path, found: await axeFindings(page) }).toEqual({ path, found: [] });
-        const [content, room] = await page.evaluate<[number, number]>(
-          '[document.documentElement.scrollWidth, innerWidth]',
-        );
-        expect({ path, scrollsSideways: content > room }).toEqual({ path, scrollsSideways: false });
+        expect({ path, isTooWide: await scrollsSideways(page) }).toEqual({ path, isTooWide: false });
         const english = await page.getByText(/Let in by|Not used yet|calls itself|Anybody can|, by /).count();
         expect({ path, isEnglish: english > 0 }).toEqual({ path, isEnglish: locale === 'en' });
       }

@@ -1,16 +1,17 @@
 /** An integrator at the page of webhooks, in a real browser, on the built program, with a receiver of their own. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { parseEnv } from 'node:util';
 import type { Page } from 'playwright-core';
 import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
 import type { Account } from '../support/admin.js';
-import { axeFindings, hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { axeFindings, hasRead, scrollsSideways, startBrowser, STILL, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newOperator, newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { pressByKeyboard, tabTo } from '../support/keyboard.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { PUBLIC_URL } from '../support/webhook-endpoints.js';
-import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
+import { signatureOf, startReceiver, type Receiver } from '../support/webhook-receiver.js';
 
 const BAD_BODY = '<script>document.title = "taken"</script><b>no database</b>';
 const SECRET = /whsec_[A-Za-z0-9+/]{32,}=*/;
@@ -38,6 +39,7 @@ describeWithChromium('the page of webhooks', () => {
     ]);
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'pro' });
     await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
+    await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
     page.setDefaultTimeout(12_000);
   });
@@ -159,9 +161,12 @@ describeWithChromium('the page of webhooks', () => {
     await delivery('api_key.created').first().getByText('Arrived').waitFor();
   });
 
-  it('gives a new secret, beside which the old one signs', async () => {
+  it('gives a new secret, beside which the old one signs, and a line with which a receiver checks it', async () => {
     await press('New secret');
     await pressInDialog('Make a new secret');
+    await pressInDialog('Copy: For a .env file');
+    await dialog().getByText('Copied').waitFor();
+    const { WEBHOOK_SECRET: secret = '' } = parseEnv(await page.evaluate<string>('navigator.clipboard.readText()'));
     await storeSecret();
     expect(new Set(secrets).size).toBe(2);
     expect(await page.content()).not.toContain('whsec_');
@@ -169,8 +174,10 @@ describeWithChromium('the page of webhooks', () => {
     await pressInDialog('Send');
     await dialog().getByText('It arrived.').waitFor();
     await closeDialog();
-    const signatures = String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ');
+    const tested = receiver.received.at(-1)!;
+    const signatures = String(tested.headers['webhook-signature']).split(' ');
     expect(signatures.filter((each) => each.startsWith('v1,'))).toHaveLength(2);
+    expect(signatures).toContain(signatureOf(tested, Buffer.from(secret.replace('whsec_', ''), 'base64')));
   });
 
   it('does not overwrite what somebody else has changed meanwhile', async () => {
@@ -258,11 +265,10 @@ describeWithChromium('the page of webhooks', () => {
   });
 
   it('can be read by everybody, in both languages, and throws nothing', async () => {
-    const looks = [
+    for (const [scheme, locale, viewport] of [
       ['light', 'en', DESK],
       ['dark', 'es', PHONE],
-    ] as const;
-    for (const [scheme, locale, viewport] of looks) {
+    ] as const) {
       await page.evaluate(
         `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
       );
@@ -272,10 +278,7 @@ describeWithChromium('the page of webhooks', () => {
         await page.getByRole('heading', { level: 1 }).waitFor();
         await hasRead(page);
         expect({ url, found: await axeFindings(page) }).toEqual({ url, found: [] });
-        const [content, room] = await page.evaluate<[number, number]>(
-          '[document.documentElement.scrollWidth, innerWidth]',
-        );
-        expect({ url, scrollsSideways: content > room }).toEqual({ url, scrollsSideways: false });
+        expect({ url, isTooWide: await scrollsSideways(page) }).toEqual({ url, isTooWide: false });
       }
     }
     await page.getByText('Lo que se envía').waitFor();

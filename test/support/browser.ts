@@ -137,6 +137,10 @@ export async function hasRead(page: Page): Promise<void> {
   );
 }
 
+/** Whether a page is wider than its window. */
+export const scrollsSideways = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
+
 /** What fades in has its colours when it is there, where anything does. */
 const FADE_MS = 400;
 const IS_STILL = `matchMedia('(prefers-reduced-motion: reduce)').matches`;

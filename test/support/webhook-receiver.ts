@@ -1,4 +1,5 @@
 /** A receiver of webhooks as an integrator has it: a real HTTP server that remembers what it got, and says what the test says. */
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +13,12 @@ export interface Received {
   readonly id: string;
   /** By `performance.now()`, when its first byte was here. */
   readonly atMs: number;
+}
+
+/** The symmetric signature that a webhook has to have, reckoned as a receiver does that knows the secret. */
+export function signatureOf({ id, headers, body }: Received, secret: Buffer): string {
+  const content = `${id}.${String(headers['webhook-timestamp'])}.${body}`;
+  return `v1,${createHmac('sha256', secret).update(content).digest('base64')}`;
 }
 
 export interface Receiver {
