@@ -66,7 +66,9 @@ const Row = memo(function Row({ of: key }: { readonly of: ListedKey }) {
       </Table.Td>
       <Table.Td>
         <Status status={key.status} />
-        <Expiry of={key} />
+        <Text size="xs" c="dimmed" pt={4} component="div">
+          <End of={key} />
+        </Text>
       </Table.Td>
       <Table.Td>
         <LastUsed of={key} />
@@ -90,12 +92,10 @@ function Cards({ keys }: { readonly keys: readonly ListedKey[] }) {
               <Status status={key.status} />
             </Group>
             <Scopes of={key} />
-            <Group justify="space-between" gap="xs">
-              <Text size="sm" c="dimmed" component="div">
-                <Trans>Last used:</Trans> <LastUsed of={key} />
-              </Text>
-              <Expiry of={key} />
-            </Group>
+            <Text size="sm" c="dimmed" component="div">
+              <Trans>Last used:</Trans> <LastUsed of={key} />
+              <End of={key} before=" · " />
+            </Text>
             <Group gap={6} align="baseline">
               <Text size="sm" c="dimmed">
                 <Trans>This month:</Trans>
@@ -153,14 +153,24 @@ function LastUsed({ of: { last_used_at: at } }: { readonly of: ListedKey }) {
   );
 }
 
-function Expiry({ of: { expires_at: at, status } }: { readonly of: ListedKey }) {
+interface EndProps {
+  readonly of: ListedKey;
+  /** What stands before it, where there is an end. */
+  readonly before?: string;
+}
+
+/** Until when it works, in one piece. */
+function End({ of: { expires_at: at, status }, before = '' }: EndProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   if (at === null || status === 'revoked' || status === 'expired') return null;
   const day = date(at);
   return (
-    <Text size="xs" c="dimmed" pt={4} style={{ whiteSpace: 'nowrap' }}>
-      <Trans>until {day}</Trans>
-    </Text>
+    <>
+      {before}
+      <span style={{ whiteSpace: 'nowrap' }}>
+        <Trans>until {day}</Trans>
+      </span>
+    </>
   );
 }

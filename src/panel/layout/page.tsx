@@ -1,6 +1,7 @@
 /** The frame of a page: what it is called, what it is for, what can be done first. */
 import { Box, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
+import { Breakable } from '../words/breakable.js';
 
 interface PageProps {
   readonly title: string;
@@ -22,7 +23,7 @@ export function Page({ title, about, actions, above, children }: PageProps) {
         <Group justify="space-between" align="flex-start" gap="md">
           <Box maw={680} flex="1 1 220px">
             <Title order={1} className="name">
-              {title}
+              <Breakable text={title} />
             </Title>
             {about !== undefined && (
               <Text c="dimmed" mt={6}>

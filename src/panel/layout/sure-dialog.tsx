@@ -11,6 +11,8 @@ interface SureDialogProps {
   readonly title: string;
   /** What the button says that does it. */
   readonly does: string;
+  /** Red, unless all of it can be had back. */
+  readonly color?: 'river' | 'red';
   readonly onClose: () => void;
   /** Closes the dialog when it has succeeded. */
   readonly act: () => Promise<unknown>;
@@ -18,7 +20,7 @@ interface SureDialogProps {
   readonly children: ReactNode;
 }
 
-export function SureDialog({ opened, title, does, onClose, act, children }: SureDialogProps) {
+export function SureDialog({ opened, title, does, color = 'red', onClose, act, children }: SureDialogProps) {
   const doing = useMutation({ mutationFn: act, onSuccess: onClose });
   const close = (): void => {
     doing.reset();
@@ -33,7 +35,7 @@ export function SureDialog({ opened, title, does, onClose, act, children }: Sure
           <Button variant="default" onClick={close} data-autofocus>
             <Trans>Cancel</Trans>
           </Button>
-          <Button color="red" loading={doing.isPending} onClick={() => doing.mutate()}>
+          <Button color={color} loading={doing.isPending} onClick={() => doing.mutate()}>
             {does}
           </Button>
         </Group>

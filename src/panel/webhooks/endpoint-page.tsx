@@ -92,6 +92,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         opened={dialog === 'pause'}
         title={t`Pause this endpoint?`}
         does={t`Pause`}
+        color="river"
         onClose={close}
         act={() => change('paused')}
       >

@@ -7,6 +7,7 @@ import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { ShowMore } from '../layout/show-more.js';
 import { useAccount, useMay } from '../session/accounts.js';
+import { Breakable } from '../words/breakable.js';
 import { Failure } from '../words/failure.js';
 import { Ago } from '../words/times.js';
 import { CreateDialog } from './create-dialog.js';
@@ -84,7 +85,7 @@ function Row({ of: endpoint }: { readonly of: Endpoint }) {
       <Group justify="space-between" gap="md" wrap="nowrap" align="flex-start">
         <div>
           <Anchor component={Link} href={`/${id}/webhooks/${endpoint.id}`} fw={600} className="name">
-            {endpoint.url}
+            <Breakable text={endpoint.url} />
           </Anchor>
           {endpoint.description !== '' && (
             <Text size="sm" className="name">
