@@ -195,33 +195,42 @@ interface SumsTableProps {
   readonly asGiven?: boolean;
 }
 
+/** Its parts say what they are: where a phone lays them out as a grid, browsers would take them for none. */
 function SumsTable({ what, sums, label = (name) => name, asGiven = false }: SumsTableProps) {
   const { number } = useFormats();
   const rows = asGiven ? [...sums] : [...sums].toSorted(([, one], [, other]) => total(other) - total(one));
   return (
     <Box className="sums" tabIndex={0} role="region" aria-label={what}>
-      <Table fz="sm" verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{what}</Table.Th>
-            <Table.Th ta="end">
+      <Table fz="sm" verticalSpacing="xs" role="table">
+        <Table.Thead role="rowgroup">
+          <Table.Tr role="row">
+            <Table.Th role="columnheader">{what}</Table.Th>
+            <Table.Th ta="end" role="columnheader">
               <Trans>Requests</Trans>
             </Table.Th>
-            <Table.Th ta="end">
+            <Table.Th ta="end" role="columnheader">
               <Trans>Failed</Trans>
             </Table.Th>
-            <Table.Th ta="end">
+            <Table.Th ta="end" role="columnheader">
               <Trans>Refused</Trans>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>
+        <Table.Tbody role="rowgroup">
           {rows.map(([name, each]) => (
-            <Table.Tr key={name}>
-              <Table.Td className="name">{label(name)}</Table.Td>
-              <Table.Td ta="end">{number(total(each))}</Table.Td>
-              <Table.Td ta="end">{number(each.failed)}</Table.Td>
-              <Table.Td ta="end">{number(each.refused)}</Table.Td>
+            <Table.Tr key={name} role="row">
+              <Table.Td className="name" role="cell">
+                {label(name)}
+              </Table.Td>
+              <Table.Td ta="end" role="cell">
+                {number(total(each))}
+              </Table.Td>
+              <Table.Td ta="end" role="cell">
+                {number(each.failed)}
+              </Table.Td>
+              <Table.Td ta="end" role="cell">
+                {number(each.refused)}
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
