@@ -18,7 +18,9 @@ registerHooks({
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'trailgate-screenshots-'));
 const { startBrowser } = await import('../support/browser.ts');
 const { startDemo } = await import('../support/demo.ts');
+const { insertKeys } = await import('../support/many-keys.ts');
 const { freePort } = await import('../support/processes.ts');
+const { shootEdges } = await import('./screenshots-edges.mjs');
 
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -91,7 +93,7 @@ const DIALOGS = [
   [['api-keys', 'Trip planner'], 'Revoke'],
   [['assistants'], 'Revoke Trip planner'],
   [['members'], 'Invite somebody'],
-  [['members'], /^Remove Benedikt/],
+  [['members'], 'Remove Benedikt Moser'],
   [['webhooks', ENDPOINTS[0].url], 'Change'],
   [['webhooks', ENDPOINTS[0].url], 'New secret'],
   [['webhooks', ENDPOINTS[0].url], 'Send a test'],
@@ -108,6 +110,12 @@ const ASSISTANTS = [
   { name: 'Trip planner', scopes: ['customers:read'], days: 30 },
   { name: 'Ticket bot', scopes: ['customers:read', 'customers:write'], days: 7 },
 ];
+/** The Spanish of each English text. */
+const SPANISH = new Map(
+  Array.from(
+    readFileSync(join(ROOT, 'src/panel/locales/es.po'), 'utf8').matchAll(/^msgid "(.+)"\nmsgstr "(.+)"$/gm),
+  ).map(([, english, spanish]) => [english, spanish]),
+);
 /** How the pages look: colours, language. */
 const LOOKS = { light: ['light', 'en'], dark: ['dark', 'en'], spanish: ['light', 'es'] };
 const WIDTHS = { desk: { width: 1_280, height: 860 }, phone: { width: 390, height: 844 } };
@@ -189,6 +197,18 @@ function configWithOAuth() {
   return path;
 }
 
+/** What a button may be called in a language, also one that names somebody. */
+function buttonIn(locale, name) {
+  if (locale === 'en') return name;
+  const all = [...SPANISH].flatMap(([english, spanish]) => {
+    const [before, after] = english.split(/\{\w+\}/);
+    if (after === undefined) return name === english ? [spanish] : [];
+    if (before === '' || !name.startsWith(before) || !name.endsWith(after)) return [];
+    return [spanish.replace(/\{\w+\}/, name.slice(before.length, name.length - after.length))];
+  });
+  return new RegExp(`^(?:${all.join('|')})$`);
+}
+
 /** As WebP, by the browser itself: a fifth of the bytes. */
 async function writeDocsPictures() {
   const page = await browser.newPage();
@@ -248,15 +268,15 @@ try {
       }
     }
   }
-  for (const scheme of ['light', 'dark']) {
-    await look(LOOKS[scheme]);
+  for (const [scheme, colours] of Object.entries(LOOKS)) {
+    await look(colours);
     for (const [width, viewport] of Object.entries(WIDTHS)) {
       await page.setViewportSize(viewport);
       for (const [[path, link], name] of DIALOGS) {
         await page.goto(new URL(path, `${home}/`).href);
         if (link !== undefined) await page.getByRole('link', { name: link }).first().click();
-        const exact = typeof name === 'string';
-        await page.getByRole('main').getByRole('button', { name, exact }).first().click();
+        const button = { name: buttonIn(colours[1], name), exact: true };
+        await page.getByRole('main').getByRole('button', button).first().click();
         await page.getByRole('dialog').waitFor();
         await page.waitForTimeout(700);
         const named = [path, link, name]
@@ -291,6 +311,7 @@ try {
   await page.waitForTimeout(1_500);
   await shoot('webhook-delivery');
   await writeDocsPictures();
+  await shootEdges({ page, demo, insertKeys, look, shoot, widths: WIDTHS });
   console.log(`Pictures: ${FOLDER}`);
 } finally {
   await browser.close();
