@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { AUDIT_ACTIONS } from '../../src/accounts/audit-actions.js';
+import { OWN_EVENTS } from '../../src/events/model/own-events.js';
 
 /** Of all scripts that the first page loads, compressed. */
 const MOST_FIRST_SCRIPT_BYTES = 250_000;
@@ -56,6 +57,13 @@ it('the first page loads less than 250 KB of scripts', () => {
   const sizes = [...loaded].map((file) => gzipSync(readFileSync(`dist/panel/${file}`), { level: 9 }).length);
   expect(loaded.size).toBeGreaterThan(1);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_FIRST_SCRIPT_BYTES);
+});
+
+it('every event of the gateway has its words, and nothing that is none', () => {
+  const words = readFileSync('src/panel/webhooks/webhook-words.tsx', 'utf8').matchAll(
+    /^ {4}'([a-z_]+\.[a-z_]+)': t`/gm,
+  );
+  expect(Array.from(words, ([, type]) => type).toSorted()).toEqual(Object.keys(OWN_EVENTS).toSorted());
 });
 
 it('everything that the audit log tells of has its words, and nothing that it does not', () => {

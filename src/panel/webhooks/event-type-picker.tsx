@@ -3,6 +3,7 @@ import { Checkbox, Input, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Failure } from '../words/failure.js';
 import type { EndpointValues } from './endpoint-values.js';
+import { useEventWords } from './webhook-words.js';
 import { useEventTypes } from './webhooks.js';
 
 interface EventTypePickerProps {
@@ -41,6 +42,7 @@ interface TypesProps {
 
 function Types({ chosen, onChange }: TypesProps) {
   const { t } = useLingui();
+  const words = useEventWords();
   const { data, error, refetch } = useEventTypes();
   if (error !== null && data === undefined) return <Failure error={error} again={() => void refetch()} />;
   const types = data?.data ?? [];
@@ -68,7 +70,7 @@ function Types({ chosen, onChange }: TypesProps) {
               <Pattern
                 key={type}
                 pattern={type}
-                about={description}
+                about={words(type, description)}
                 chosen={chosen}
                 isCovered={chosen.includes(family)}
                 onToggle={toggle}
