@@ -1,6 +1,6 @@
 /**
  * Step 2 of 5: who is calling. Refuses with 429 an address that has sent too many wrong keys, before it looks at the
- * key; then with 401, 403 for the address or a suspended account, 503 when nobody can tell.
+ * key; then with 401, 403 for the address, a paused key or a suspended account, 503 when nobody can tell.
  */
 import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
 import { bearerSecret, keyInUrl } from '../keys/bearer.js';
