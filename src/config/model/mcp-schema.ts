@@ -65,7 +65,7 @@ const oauth = z
       .refine((text) => text.startsWith('https:') || isLoopbackHost(new URL(text).hostname), OAUTH_PLAIN_URL_MESSAGE)
       .describe('Origin under which clients reach it; another one than that of the API. /mcp is below it.'),
     host: host.default('127.0.0.1').describe('Address to listen on.'),
-    port: port.default(8082).describe('Port to listen on; 0: any free one.'),
+    port: port.default(8082).describe('Port to listen on; 0: any free one, but not with --workers.'),
     tls: tlsPair.describe('Certificate and key files (PEM), read again when they change. Without it: plain HTTP.'),
     registration: z
       .boolean()
