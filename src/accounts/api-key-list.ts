@@ -21,6 +21,8 @@ export interface ApiKeyQuery extends PageRequest {
   readonly environment?: ApiKey['environment'] | undefined;
   /** True: those by which an OAuth client was let in; false: those that have a secret; undefined: both. */
   readonly hasOAuthClient?: boolean | undefined;
+  /** Id of a member: only those by which they let an OAuth client in. */
+  readonly letInBy?: string | undefined;
   readonly sort: ApiKeySort;
   readonly order: 'asc' | 'desc';
 }
@@ -73,7 +75,7 @@ export class ApiKeyList {
   }
 
   private rows(accountId: string, query: ApiKeyQuery, list: string, nowMs: number): Promise<Row[]> {
-    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient } = query;
+    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient, letInBy } = query;
     const by: RawBuilder<string | number> = SORTED_BY[sort];
     const beyond = order === 'asc' ? sql`>` : sql`<`;
     let select = this.deps.database.db
@@ -85,6 +87,7 @@ export class ApiKeyList {
     if (statuses !== undefined) select = select.where(inStatus(statuses, nowMs));
     if (environment !== undefined) select = select.where('environment', '=', environment);
     if (hasOAuthClient !== undefined) select = select.where('oauth_client_id', hasOAuthClient ? 'is not' : 'is', null);
+    if (letInBy !== undefined) select = select.where('oauth_member_id', '=', letInBy);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);
       // By ids alone the index of ids is enough.
@@ -115,8 +118,8 @@ export class ApiKeyList {
 
 /** A cursor of one query says nothing in another; the words that are searched for do not stand in it. */
 function listName(accountId: string, query: ApiKeyQuery): string {
-  const { q = '', statuses, environment, hasOAuthClient, sort, order } = query;
-  const filters = JSON.stringify([q, statuses?.toSorted() ?? null, environment ?? null, hasOAuthClient ?? null]);
+  const { q = '', statuses, environment, hasOAuthClient = null, letInBy = null, sort, order } = query;
+  const filters = JSON.stringify([q, statuses?.toSorted() ?? null, environment ?? null, hasOAuthClient, letInBy]);
   const hash = createHash('sha256').update(filters).digest('base64url').slice(0, 16);
   return `api-keys:${accountId}:${sort}:${order}:${hash}`;
 }

@@ -72,6 +72,18 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
     expect((await send(`${url}false${next}`, { headers: operators })).status).toBe(400);
   });
 
+  it('is found by the member who let it in, and by nobody else', async () => {
+    const names = async (headers: Credentials, id: string) =>
+      (await list(headers, `?let_in_by=${id}`)).map(({ name }) => name);
+    const another = await newMember(database, { roles: { [accountId]: 'admin' } });
+    expect(await names(await signIn(running, another), memberId)).toEqual(['Claude']);
+    expect(await names(operators, another)).toEqual([]);
+    const portal = await portalSession(running, accountId, 'owner');
+    expect(await names(portal, memberId)).toEqual([]);
+    const url = `${running.admin.url}/admin/v1/accounts/${accountId}/api-keys?let_in_by=`;
+    expect((await send(`${url}Ana`, { headers: operators })).status).toBe(400);
+  });
+
   it('says the same on its own, also after it was changed', async () => {
     const [, { id }] = (await list(operators)) as [Shown, Shown];
     const client = { host: 'claude.ai', let_in_by: 'Ana' };

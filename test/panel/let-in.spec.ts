@@ -102,6 +102,15 @@ describeWithChromium('somebody who looks after an account', () => {
     );
   });
 
+  it('is told of them where the member who let them in is about to be removed', async () => {
+    await page.goto(at('members'));
+    await page.getByRole('button', { name: 'Remove Ana Gruber' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^Assistants that they let in stay connected: .*Trip planner/).waitFor();
+    await dialog.getByRole('link', { name: 'Take them out' }).click();
+    await row('Trip planner').waitFor();
+  });
+
   it('sees it in the list of keys, and at its own page, where it has no secret to renew', async () => {
     await page.goto(at('api-keys'));
     await page.getByText('Let in by OAuth: claude.ai').waitFor();

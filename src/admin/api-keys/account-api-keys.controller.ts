@@ -22,6 +22,9 @@ import {
   type ApiKeyWithSecretResource,
 } from './api-key.resource.js';
 
+/** The id of no member. */
+const NOBODY = '';
+
 @Controller('admin/v1/accounts/:id/api-keys')
 export class AccountApiKeysController {
   constructor(
@@ -43,10 +46,12 @@ export class AccountApiKeysController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<ListedApiKeyResource>> {
     const account = await this.accounts.get(accountId);
-    const { status: statuses, oauth_client: isClients, ...rest } = query;
+    const { status: statuses, oauth_client: isClients, let_in_by: memberId, ...rest } = query;
     const hasOAuthClient = isClients === undefined ? undefined : isClients === 'true';
-    const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient });
-    const members = caller.kind === 'portal' ? NO_MEMBERS : await this.keys.whoLetIn(page.data);
+    const isPortal = caller.kind === 'portal';
+    const letInBy = memberId !== undefined && isPortal ? NOBODY : memberId;
+    const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient, letInBy });
+    const members = isPortal ? NO_MEMBERS : await this.keys.whoLetIn(page.data);
     return listBody(page, (key) => listedApiKeyResource(key, account.timeZone, members), query, reply);
   }
 

@@ -17,7 +17,10 @@ export type Scope = components['schemas']['Scope'];
 type ListQuery = NonNullable<operations['listApiKeys']['parameters']['query']>;
 
 /** What a list is narrowed to, and its order. */
-export type KeyFilter = Pick<ListQuery, 'q' | 'status' | 'environment' | 'oauth_client' | 'sort' | 'order'>;
+export type KeyFilter = Pick<
+  ListQuery,
+  'q' | 'status' | 'environment' | 'oauth_client' | 'let_in_by' | 'sort' | 'order'
+>;
 
 /** How long the old secret may go on beside the new one. */
 export type Overlap = components['schemas']['RotateApiKey']['overlap_seconds'];

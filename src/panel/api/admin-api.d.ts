@@ -4357,6 +4357,8 @@ export interface operations {
                 environment?: "live" | "test";
                 /** @description `true`: only keys by which an OAuth client was let in; `false`: only keys that have a secret. */
                 oauth_client?: "true" | "false";
+                /** @description Only keys by which this member let an OAuth client in. Portal sessions are not told of any. */
+                let_in_by?: string;
                 /** @description What they are sorted by. A key that was never used counts as the one used longest ago. */
                 sort?: "created" | "name" | "last_used";
                 /** @description Upwards or downwards. */

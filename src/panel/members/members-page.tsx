@@ -1,11 +1,13 @@
 /** Who may see and change the account, and who has been asked to join. */
-import { Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { queries } from '../api/queries.js';
+import { useKeys } from '../api-keys/keys.js';
 import { Dialog } from '../layout/dialog.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
@@ -130,6 +132,7 @@ function Person({ member }: { readonly member: Member }) {
               They no longer see this account. Keys that they made go on; their open invitations are withdrawn.
             </Trans>
           </Text>
+          {may('listApiKeys') && <LeftBehind memberId={member.id} />}
           {remove.error !== null && <Failure error={remove.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setRemoving(false)} data-autofocus>
@@ -142,6 +145,25 @@ function Person({ member }: { readonly member: Member }) {
         </Stack>
       </Dialog>
     </li>
+  );
+}
+
+/** The assistants that a member has let in, which stay: here is where somebody thinks of them. */
+function LeftBehind({ memberId }: { readonly memberId: string }) {
+  const { id } = useAccount();
+  const keys = useKeys(id, { let_in_by: memberId, status: 'active,paused' });
+  const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
+  if (rows.length === 0) return null;
+  const names = rows.map(({ name }) => isolated(name)).join(', ');
+  return (
+    <Text>
+      <Trans>
+        Assistants that they let in stay connected: {names}.{' '}
+        <Anchor component={Link} href={`/${id}/assistants`}>
+          Take them out
+        </Anchor>
+      </Trans>
+    </Text>
   );
 }
 
