@@ -13,7 +13,8 @@ const LONGEST_HEAD = 8_192;
 const MOST_FIELDS = 100;
 /** Larger bodies are streams. */
 const LARGEST_BODY_BYTES = 16 * 1024;
-const LENGTH = /^(?:0|[1-9]\d{0,4})$/;
+const MOST_DIGITS = 5;
+const ZERO = 0x30;
 const VERSION = Buffer.from(' HTTP/1.1\r\n');
 
 type PlainMethod = 'GET' | 'DELETE' | 'POST' | 'PUT' | 'PATCH';
@@ -149,9 +150,20 @@ function startOf(bytes: Buffer): Start {
 /** How long the body behind a head is; NaN: a plain request is framed otherwise. */
 function bodyBytes({ 'content-length': length }: PlainFields, hasBody: boolean): number {
   if (!hasBody) return length === undefined ? 0 : NaN;
-  if (length === undefined || !LENGTH.test(length)) return NaN;
-  const bytes = Number(length);
+  const bytes = length === undefined ? NaN : plainNumber(length);
   return bytes > LARGEST_BODY_BYTES ? NaN : bytes;
+}
+
+/** A number of a few digits, without zeros in front; NaN where a text is none. */
+function plainNumber(text: string): number {
+  if (text.length > MOST_DIGITS || text === '') return NaN;
+  let number = 0;
+  for (let at = 0; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit < 0 || digit > 9) return NaN;
+    number = number * 10 + digit;
+  }
+  return text.length > 1 && text.charCodeAt(0) === ZERO ? NaN : number;
 }
 
 /**

@@ -12,14 +12,16 @@ export class McpFields {
   'mcp-protocol-version': string | undefined = undefined;
 }
 
-type FieldName = keyof McpFields;
+/** A name that matters, and how the last client spelled it: nearly all spell it in one way. */
+interface KnownName {
+  readonly field: keyof McpFields;
+  spelled: string;
+}
 
-const NAMES = Object.keys(new McpFields()) as readonly FieldName[];
-/** By its length a name may be one of them. */
-const LENGTHS: readonly boolean[] = lengthsOf(NAMES);
-/** By how clients spell them: in a few ways each. */
-const bySpelling = new Map<string, FieldName>(NAMES.map((name) => [name, name]));
-const MOST_SPELLINGS = 100;
+/** By its length a name is one of them, or none. */
+const KNOWN: (KnownName | undefined)[] = [];
+for (const field of Object.keys(new McpFields()) as (keyof McpFields)[])
+  KNOWN[field.length] = { field, spelled: field };
 
 /** Those of a request. */
 export function mcpFieldsOf(message: ClientMessage): McpFields {
@@ -29,27 +31,22 @@ export function mcpFieldsOf(message: ClientMessage): McpFields {
   for (let at = 0, next = 0; at < lines.length; at = next) {
     const colon = lines.indexOf(':', at);
     next = lines.indexOf('\n', colon) + 1;
-    const name = LENGTHS[colon - at] === true ? nameOf(lines.slice(at, colon)) : undefined;
-    if (name === undefined) continue;
+    const known = KNOWN[colon - at];
+    if (known === undefined || !isAt(lines, at, colon, known)) continue;
+    const { field } = known;
     const value = trimmed(lines, colon + 1, next - 2);
-    const before = fields[name];
-    fields[name] = before === undefined ? value : `${before}, ${value}`;
+    const before = fields[field];
+    fields[field] = before === undefined ? value : `${before}, ${value}`;
   }
   return fields;
 }
 
-function nameOf(spelled: string): FieldName | undefined {
-  const known = bySpelling.get(spelled);
-  if (known !== undefined) return known;
-  const lower = spelled.toLowerCase();
-  const name = NAMES.find((each) => each === lower);
-  // A copy: a slice would keep all that it is a slice of.
-  if (name !== undefined && bySpelling.size < MOST_SPELLINGS) bySpelling.set(Buffer.from(spelled).toString(), name);
-  return name;
-}
-
-function lengthsOf(names: readonly string[]): boolean[] {
-  const lengths: boolean[] = [];
-  for (const { length } of names) lengths[length] = true;
-  return lengths;
+/** Whether the name that stands there is this one. */
+function isAt(lines: string, at: number, colon: number, known: KnownName): boolean {
+  if (lines.startsWith(known.spelled, at)) return true;
+  const name = lines.slice(at, colon);
+  if (name.toLowerCase() !== known.field) return false;
+  // A copy: a slice would keep all the lines.
+  known.spelled = Buffer.from(name).toString();
+  return true;
 }
