@@ -1,4 +1,4 @@
-/** Random histories: both places for live counters answer as a plain model does, and no 60 seconds ever hold more than the limit. */
+/** Random histories: every place for live counters answers as a plain model does, and no 60 seconds ever hold more than the limit. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -7,6 +7,7 @@ import type { QuotaDecision, QuotaLimits } from '../../src/limits/model/policies
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
+import { timedCounting } from '../support/counting.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
@@ -177,14 +178,14 @@ async function mostInAMinute(
   return most;
 }
 
-function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(): void }>): void {
+function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(): void | Promise<void> }>): void {
   const withStore = async (body: (store: CounterStore, clock: TestClock) => Promise<void>): Promise<void> => {
     const clock = new TestClock(BEGINNINGS[0]);
     const { store, close } = await open(clock);
     try {
       await body(store, clock);
     } finally {
-      close();
+      await close();
     }
   };
 
@@ -232,6 +233,13 @@ announce('counters against the model');
 
 describe('counters in the process', () => {
   suite(async (clock) => ({ store: new ProcessCounters(clock, new FixedMonths()), close: () => {} }));
+});
+
+describe('counters in the counting process', () => {
+  suite(async (clock) => {
+    const { counters, close } = await timedCounting(clock, new FixedMonths());
+    return { store: counters, close };
+  });
 });
 
 describeWithRedis('counters in Redis', () => {

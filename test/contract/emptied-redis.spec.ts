@@ -1,9 +1,9 @@
 /**
- * Random histories of several nodes on a Redis that is emptied amid them, also again before all nodes have noticed. A month holds what was
+ * Random histories of several nodes on a Redis, or a counting process, that is emptied amid them, also again before all nodes have noticed. A month holds what was
  * admitted in it and not given back, in Redis and in the database, as soon as the nodes that live have looked once.
  */
 import { deepStrictEqual } from 'node:assert/strict';
-import { afterAll, beforeAll, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -24,6 +24,7 @@ import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { UsageFlush } from '../../src/usage/usage-flush.js';
 import { UsageRecorder } from '../../src/usage/usage-recorder.js';
 import { UsageTable } from '../../src/usage/usage-table.js';
+import { countingClient, startCounting } from '../support/counting.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithBoth } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
@@ -110,7 +111,7 @@ class History {
 
   constructor(
     private readonly nodes: readonly Node[],
-    private readonly client: Redis,
+    private readonly empty: () => Promise<unknown>,
   ) {
     this.subjects = nodes.map(() =>
       [0, 1].map((key) => subjectWith({}, { accountId: this.accountId, keyId: this.keyId(key) })),
@@ -120,7 +121,7 @@ class History {
   async play(drawn: Steps): Promise<void> {
     for (const { step: each, isAwaited } of drawn) {
       if (each.do === 'burst') for (const of of each.requests) this.running.push(this.ask(of));
-      else if (each.do === 'empty') this.running.push(this.client.flushdb());
+      else if (each.do === 'empty') this.running.push(this.empty());
       else if (each.do === 'flush') this.running.push(this.nodes[each.node]!.flush());
       else if (each.do === 'look') this.running.push(this.nodes[each.node]!.look());
       // A refund that is under way in the very millisecond may come to nothing: alone.
@@ -168,21 +169,51 @@ class History {
 
 announce('a Redis that is emptied');
 
+interface EmptiedWorld {
+  readonly database: Database;
+  /** A connection for each node. */
+  readonly clients: readonly Redis[];
+  empty(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 describeWithBoth('nodes on a Redis that is emptied', () => {
-  let database: Database;
-  let clients: Redis[];
+  suite(async () => {
+    const database = await testDatabase('postgres');
+    const own = await emptyRedis();
+    const clients = await Promise.all(Array.from({ length: NODES }, () => emptyRedis()));
+    const close = async (): Promise<void> => {
+      for (const client of [own, ...clients]) client.disconnect();
+    };
+    return { database, clients, empty: () => own.flushdb(), close };
+  });
+});
+
+describe('nodes on a counting process that is replaced', () => {
+  suite(async () => {
+    const database = await testDatabase('sqlite');
+    const counting = await startCounting();
+    const clients = await Promise.all(Array.from({ length: NODES }, () => countingClient(counting.path)));
+    const close = async (): Promise<void> => {
+      for (const client of clients) client.disconnect();
+      await counting.stop();
+    };
+    return { database, clients, empty: async () => counting.empty(), close };
+  });
+});
+
+function suite(open: () => Promise<EmptiedWorld>): void {
+  let world: EmptiedWorld;
   beforeAll(async () => {
-    database = await testDatabase('postgres');
-    clients = [];
-    for (let index = 0; index <= NODES; index++) clients.push(await emptyRedis());
+    world = await open();
   });
   afterAll(async () => {
-    for (const client of clients) client.disconnect();
-    await database.close();
+    await world.close();
+    await world.database.close();
   });
 
   it('count once what a node has written of a new counter before another one hands in there', async () => {
-    const [one, two] = clients.slice(1).map((client) => new Node(client, database));
+    const [one, two] = world.clients.map((client) => new Node(client, world.database));
     for (const each of [one!, two!]) await each.look();
     const accountId = `acc_${++accounts}`;
     const [first, second] = ['a', 'b'].map((key) => subjectWith({}, { accountId, keyId: `${accountId}_${key}` }));
@@ -199,9 +230,9 @@ describeWithBoth('nodes on a Redis that is emptied', () => {
       await fc.assert(
         fc.asyncProperty(steps, async (drawn) => {
           // New ones: else each would bring back the accounts of all histories before.
-          const nodes = clients.slice(1).map((client) => new Node(client, database));
+          const nodes = world.clients.map((client) => new Node(client, world.database));
           for (const each of nodes) await each.look();
-          const history = new History(nodes, clients[0]!);
+          const history = new History(nodes, () => world.empty());
           await history.play(drawn);
           for (const each of nodes) await each.look();
           await history.expectCounted();
@@ -211,4 +242,4 @@ describeWithBoth('nodes on a Redis that is emptied', () => {
     },
     HISTORIES_TIMEOUT_MS,
   );
-});
+}

@@ -1,5 +1,6 @@
-/** Throttles of any length: in this process, in Redis, and in this process while Redis is away. */
+/** Throttles of any length: in this process, in Redis, in the counting process, and in this process while Redis is away. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { countingClient, startCounting, type Counting } from '../support/counting.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
 import { sharedRedisUrl, startRedis } from '../support/redis.js';
 import { TestClock } from '../support/stores.js';
@@ -88,23 +89,17 @@ describe('throttles in this process', () => {
   });
 });
 
-describeWithRedis('throttles in Redis', () => {
-  let client: RedisClient;
-  beforeEach(async () => {
-    client = connectRedis(await sharedRedisUrl(), 'test', SILENT);
-    await redisReady(client, 5_000);
-    await client.flushdb();
-  });
-  afterEach(() => client.disconnect());
+function sharedThrottles(clientOf: () => RedisClient): void {
+  const node = (): RedisThrottleWindows => new RedisThrottleWindows(clientOf(), systemClock);
 
   it('admit exactly the limit over several nodes', async () => {
-    const nodes = [new RedisThrottleWindows(client, systemClock), new RedisThrottleWindows(client, systemClock)];
+    const nodes = [node(), node()];
     const admitted = await Promise.all(nodes.map((node) => admittedOf(node, '192.0.2.1', 10, 50)));
     expect(admitted.reduce((sum, count) => sum + count)).toBe(10);
   });
 
   it('refund a hit and forget a window on another node than the one that counted', async () => {
-    const [one, other] = [new RedisThrottleWindows(client, systemClock), new RedisThrottleWindows(client, systemClock)];
+    const [one, other] = [node(), node()];
     const { bucket } = await one.increment('x', 'y', 60_000, 2);
     await one.increment('x', 'y', 60_000, 2);
     await other.refund('x', 'y', 60_000, bucket);
@@ -118,7 +113,7 @@ describeWithRedis('throttles in Redis', () => {
   });
 
   it('admit again once the window has passed, and say truly when', async () => {
-    const windows = new RedisThrottleWindows(client, systemClock);
+    const windows = node();
     expect((await windows.increment('x', 'y', 600, 1)).admitted).toBe(true);
     const refused = await windows.increment('x', 'y', 600, 1);
     expect(refused).toMatchObject({ admitted: false, hits: 1 });
@@ -127,6 +122,31 @@ describeWithRedis('throttles in Redis', () => {
     await new Promise((done) => setTimeout(done, refused.resetMs + 5));
     expect((await windows.increment('x', 'y', 600, 1)).admitted).toBe(true);
   });
+}
+
+describe('throttles in the counting process', () => {
+  let counting: Counting;
+  let client: RedisClient;
+  beforeEach(async () => {
+    counting = await startCounting();
+    client = await countingClient(counting.path);
+  });
+  afterEach(async () => {
+    client.disconnect();
+    await counting.stop();
+  });
+  sharedThrottles(() => client);
+});
+
+describeWithRedis('throttles in Redis', () => {
+  let client: RedisClient;
+  beforeEach(async () => {
+    client = connectRedis(await sharedRedisUrl(), 'test', SILENT);
+    await redisReady(client, 5_000);
+    await client.flushdb();
+  });
+  afterEach(() => client.disconnect());
+  sharedThrottles(() => client);
 
   it('leave nothing in Redis that does not expire', async () => {
     const windows = new RedisThrottleWindows(client, systemClock);

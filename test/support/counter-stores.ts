@@ -1,10 +1,11 @@
-/** The two places for live counters, each by a clock of the test, for suites that hold both to one contract. */
+/** The places for live counters, each by a clock of the test, for suites that hold all of them to one contract. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import type { CounterStore } from '../../src/limits/model/counter-store.js';
 import type { QuotaCounts, QuotaDecision } from '../../src/limits/model/policies.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { ProcessCounters } from '../../src/limits/process/process-counters.js';
 import { describeWithOwnRedis, describeWithRedis } from './describe-with.js';
+import { timedCounting } from './counting.js';
 import { FixedMonths } from './quotas.js';
 import { TestClock } from './stores.js';
 import { startCluster, type ClusterGroup } from './redis-groups.js';
@@ -45,7 +46,7 @@ export class StoreUnderTest {
   }
 }
 
-/** Runs the suite on the process, on a real Redis and on a real Cluster. */
+/** Runs the suite on the process, on what counts for several of them, on a real Redis and on a real Cluster. */
 export function describeCounterStores(suite: (under: () => StoreUnderTest) => void): void {
   describe('counters in the process', () => {
     let under: StoreUnderTest;
@@ -53,6 +54,19 @@ export function describeCounterStores(suite: (under: () => StoreUnderTest) => vo
       under = new StoreUnderTest();
       under.store = new ProcessCounters(under.clock, under.months);
     });
+    suite(() => under);
+  });
+
+  describe('counters in the counting process', () => {
+    let under: StoreUnderTest;
+    let close = async (): Promise<void> => {};
+    beforeEach(async () => {
+      under = new StoreUnderTest();
+      const opened = await timedCounting(under.clock, under.months);
+      under.store = opened.counters;
+      ({ close } = opened);
+    });
+    afterEach(() => close());
     suite(() => under);
   });
 

@@ -95,12 +95,12 @@ export class SlidingWindow {
     this.put(bucket, sum);
   }
 
-  private countOf(bucket: number): number {
+  protected countOf(bucket: number): number {
     const slot = bucket % MINUTE_BUCKETS;
     return (this.wide === undefined ? this.counts[this.from + slot] : this.wide[slot]) ?? 0;
   }
 
-  private put(bucket: number, count: number): void {
+  protected put(bucket: number, count: number): void {
     const slot = bucket % MINUTE_BUCKETS;
     if (this.wide === undefined) {
       if (count <= LARGEST_SMALL_COUNT) {

@@ -17,6 +17,7 @@ import { noResponse, type RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
 import { Script } from '../../redis/script.js';
 import { DECIDE_LUA, DECIDE_NUMBERS } from './scripts/decide.js';
+import { TIME_LUA } from './scripts/time.js';
 
 /** Most groups in one script call: bounds how long Redis is busy with it (about a millisecond). */
 export const LARGEST_BATCH = 256;
@@ -34,7 +35,7 @@ const ARGUMENTS = 4;
 
 const DECIDE = new Script(DECIDE_LUA);
 const UNDO = new Script(UNDO_LUA);
-const TIME = new Script("return redis.call('TIME')");
+const TIME = new Script(TIME_LUA);
 
 /** Who asked, and is told once how it ended. Neither may throw. */
 export interface Asker {

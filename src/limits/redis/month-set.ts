@@ -11,7 +11,7 @@ import { millisecondsOf } from './read-response.js';
 import type { RedisCalls } from './redis-calls.js';
 import { Script } from '../../redis/script.js';
 import { READ_LUA } from './scripts/read.js';
-import { WINDOW_LUA } from './scripts/window.js';
+import { SET_USED_LUA } from './scripts/set-used.js';
 import { observedAt } from '../model/observed-at.js';
 
 /** Longest that an operator's call waits for Redis, and longest that Redis may take to begin with it. */
@@ -20,36 +20,6 @@ const SET_DEADLINE_MS = 240;
 const OBSERVE_ATTEMPTS = 5;
 /** A row that claims to be newer than the set by more than this was written by a clock that has been set back since. */
 const LONGEST_SET_MS = 60_000;
-
-/**
- * Sets the month's count; the minute stays. KEYS: counter, its shadow, which is set only where it exists. ARGV: month
- * label, label of the month after it, time to live (ms, absolute), count, last ms of Redis's time at which this may
- * still be done: a call that its caller has given up must not come true later. Response: 1, or 0 when it is too late;
- * time in ms; used before. `t` keeps when it was done (ms, with a fraction), so that what was counted before is not
- * taken from it.
- */
-export const SET_USED_LUA = `${WINDOW_LUA}
-local time = redis.call('TIME')
-local now = tonumber(time[1])
-local ms = now * 1000 + math.floor(tonumber(time[2]) / 1000)
-if ms > tonumber(ARGV[5]) then return {0, ms, 0} end
-local w = young(load(KEYS[1], now), now)
-if w and w[10] then grown(w) end
-local label, before = tonumber(ARGV[1]), 0
-if not w then
-  redis.call('HSET', KEYS[1], 'l', now, 's', 0, 'o', now)
-  redis.call('PEXPIREAT', KEYS[1], ARGV[3])
-elseif turn(w, label, tonumber(ARGV[2])) then
-  label, before = w[5], w[6]
-else
-  turn(w, label, tonumber(ARGV[2]), 0)
-end
-if w then turned(w, ARGV[3]) end
-local at = format('%d.%03d', ms, tonumber(time[2]) % 1000)
-redis.call('HSET', KEYS[1], 'p', label, 'u', ARGV[4], 't', at)
-if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HSET', KEYS[2], 'p', label, 'u', ARGV[4], 't', at) end
-return {1, ms, before}
-`;
 
 const SET_USED = new Script(SET_USED_LUA);
 const READ = new Script(READ_LUA);

@@ -12,7 +12,7 @@
 import { YOUNG_LUA } from './young.js';
 
 /** Most months that a counter keeps beside the one that it is in. */
-const OTHER_MONTHS = 2;
+export const OTHER_MONTHS = 2;
 
 /** Functions that every script here begins with. */
 export const WINDOW_LUA = `

@@ -1,0 +1,99 @@
+/**
+ * What the counting process does for the gateways that are connected to it: the commands of Redis that they send, and
+ * the scripts, each as a function of the same meaning. A script is known by the SHA-1 of its Lua.
+ */
+import { hash } from 'node:crypto';
+import { bulkText } from '../../redis/script-command.js';
+import type { Command, Commands } from '../../redis/server/command-server.js';
+import { errorReply, mapReply, numberReply, OK, PONG } from '../../redis/server/replies.js';
+import { DECIDE_LUA } from '../redis/scripts/decide.js';
+import { HEARTBEAT_LUA } from '../redis/scripts/heartbeat.js';
+import { MONTHS_LUA } from '../redis/scripts/months.js';
+import { REPLAY_LUA, UNDO_LUA } from '../redis/scripts/outage.js';
+import { READ_LUA } from '../redis/scripts/read.js';
+import { REFUND_LUA } from '../redis/scripts/refund.js';
+import { SEED_LUA } from '../redis/scripts/seed.js';
+import { SET_USED_LUA } from '../redis/scripts/set-used.js';
+import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../redis/scripts/throttle.js';
+import { TIME_LUA } from '../redis/scripts/time.js';
+import type { CountingTables } from './counting-tables.js';
+import { decide } from './decide-script.js';
+import { months, read, setUsed } from './month-scripts.js';
+import { heartbeat, throttle, time } from './node-scripts.js';
+import { refund, refundHit, undo } from './refund-scripts.js';
+import type { ScriptRun } from './script-call.js';
+import { replay, seed } from './seed-scripts.js';
+
+/** The protocol that is spoken. */
+const RESP = '3';
+const SCRIPTS: readonly (readonly [source: string, run: ScriptRun])[] = [
+  [DECIDE_LUA, decide],
+  [READ_LUA, read],
+  [MONTHS_LUA, months],
+  [SET_USED_LUA, setUsed],
+  [REFUND_LUA, refund],
+  [UNDO_LUA, undo],
+  [REPLAY_LUA, replay],
+  [SEED_LUA, seed],
+  [THROTTLE_LUA, throttle],
+  [THROTTLE_REFUND_LUA, refundHit],
+  [HEARTBEAT_LUA, heartbeat],
+  [TIME_LUA, time],
+];
+
+/** The clock that is counted by, µs: no two calls have the same instant, unless a thousand come in a millisecond. */
+class CallClock {
+  private lastMs = -Infinity;
+  private callsInIt = 0;
+
+  constructor(private readonly nowMs: () => number) {}
+
+  nowUs(): number {
+    const nowMs = Math.floor(this.nowMs());
+    this.callsInIt = nowMs === this.lastMs ? Math.min(this.callsInIt + 1, 999) : 0;
+    this.lastMs = nowMs;
+    return nowMs * 1_000 + this.callsInIt;
+  }
+}
+
+/**
+ * The commands that carry a gateway's calls to the tables.
+ * @param nowMs the clock that is counted by.
+ */
+export function countingCommands(tables: CountingTables, nowMs: () => number = Date.now): Commands {
+  const clock = new CallClock(nowMs);
+  const scripts = new Map(SCRIPTS.map(([source, run]) => [hash('sha1', source), run]));
+  const runScript = (sha: string, keyCount: string | undefined, rest: readonly string[]): string => {
+    const run = scripts.get(sha);
+    if (run === undefined) return errorReply('NOSCRIPT this script is not one of ours');
+    const keys = rest.slice(0, Number(keyCount));
+    return run({ tables, keys, args: rest.slice(Number(keyCount)), nowUs: clock.nowUs() });
+  };
+  return new Map<string, Command>([
+    ['evalsha', ([sha = '', keyCount, ...rest]) => runScript(sha, keyCount, rest)],
+    ['eval', ([source = '', keyCount, ...rest]) => runScript(hash('sha1', source), keyCount, rest)],
+    ['publish', ([channel = '', text = ''], client) => numberReply(client.publish(channel, text))],
+    [
+      'subscribe',
+      ([channel = ''], client) => {
+        client.subscribe(channel);
+        // The client is told on the channel.
+        return '';
+      },
+    ],
+    ['ping', () => PONG],
+    // Only to see whether it is done: there is no disk and no bound of memory that could keep it from that.
+    ['set', () => OK],
+    ['unlink', (names) => numberReply(names.filter((name) => tables.throttles.delete(name)).length)],
+    ['zrem', ([, node = '']) => numberReply(tables.nodes.delete(node) ? 1 : 0)],
+    [
+      'hello',
+      ([version]) =>
+        version === RESP
+          ? mapReply({ server: 'trailgate', proto: Number(RESP) })
+          : errorReply('NOPROTO this server speaks RESP3'),
+    ],
+    ['client', () => OK],
+    ['info', () => bulkText('loading:0\r\n')],
+  ]);
+}

@@ -1,0 +1,9 @@
+/** What the program and its counting process tell each other over Node's channel between parent and child. */
+
+/** The program asks whether it lives. */
+export interface ToCounting {
+  readonly type: 'ask';
+  readonly id: number;
+}
+
+export type FromCounting = { readonly type: 'listening' } | { readonly type: 'alive'; readonly id: number };

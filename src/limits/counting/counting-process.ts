@@ -1,0 +1,36 @@
+/**
+ * The counting process: with `--workers` and without Redis, all processes of the gateway count here. It knows no
+ * configuration and no database; what it holds it was told by them, and is told again when it is started anew
+ * (decision 0044).
+ */
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { CommandServer } from '../../redis/server/command-server.js';
+import { countingCommands } from './counting-commands.js';
+import type { FromCounting, ToCounting } from './counting-messages.js';
+import { CountingTables } from './counting-tables.js';
+
+const SWEEP_INTERVAL_MS = 1_000;
+
+const path = process.argv[2] ?? '';
+const tables = new CountingTables();
+const server = new CommandServer(path, countingCommands(tables));
+
+// A signal to all processes of a terminal or a service is for the program, which ends this one when nobody counts any
+// more.
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+process.on('disconnect', () => {
+  server.onceAlone(() => {
+    rmSync(dirname(path), { recursive: true, force: true });
+    process.exit();
+  });
+});
+process.on('message', (message: ToCounting) => tell({ type: 'alive', id: message.id }));
+setInterval(() => tables.sweep(), SWEEP_INTERVAL_MS);
+await server.listen();
+tell({ type: 'listening' });
+
+function tell(message: FromCounting): void {
+  // A program that is gone is noticed by `disconnect`.
+  process.send?.(message, undefined, undefined, () => undefined);
+}

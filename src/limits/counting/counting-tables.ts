@@ -1,0 +1,104 @@
+/** What the counting process keeps, all of it in memory. */
+import { LRUCache } from 'lru-cache';
+import { IdleReaper } from '../process/idle-reaper.js';
+import { RingPool } from '../process/ring-pool.js';
+import type { SlidingWindow } from '../process/sliding-window.js';
+import { StoredCounter } from './stored-counter.js';
+
+/** Entries of each table that one look goes through: well under a millisecond. */
+const SWEPT_AT_ONCE = 5_000;
+/** Most throttles that are remembered at once, as in a process; the one that was quiet longest is forgotten first. */
+const MOST_THROTTLES = 10_000;
+
+/** What is forgotten at an instant, ms. */
+interface Expiring {
+  expiresAtMs: number;
+}
+
+/** The last batch of decisions of a node, and what it admitted. */
+export interface BatchMarker extends Expiring {
+  /** Undefined: it has been refunded. */
+  batch: { readonly number: string; readonly second: number; readonly admitted: readonly number[] } | undefined;
+}
+
+/** ExpiringTable forgets entries when their time is over. */
+export class ExpiringTable<Value extends Expiring> {
+  private readonly values = new Map<string, Value>();
+  private readonly reaper = new IdleReaper(this.values);
+
+  constructor(
+    private readonly nowMs: () => number,
+    private readonly forgotten: (value: Value) => void = () => {},
+  ) {}
+
+  get size(): number {
+    return this.values.size;
+  }
+
+  get(name: string): Value | undefined {
+    const value = this.values.get(name);
+    if (value === undefined || value.expiresAtMs > this.nowMs()) return value;
+    this.delete(name);
+    return undefined;
+  }
+
+  set(name: string, value: Value): Value {
+    this.values.set(name, value);
+    return value;
+  }
+
+  delete(name: string): void {
+    const value = this.values.get(name);
+    if (value === undefined) return;
+    this.values.delete(name);
+    this.forgotten(value);
+  }
+
+  /** Forgets some of those whose time is over. */
+  sweep(): void {
+    const nowMs = this.nowMs();
+    this.reaper.run(SWEPT_AT_ONCE, (value) => {
+      const isOver = value.expiresAtMs <= nowMs;
+      if (isOver) this.forgotten(value);
+      return isOver;
+    });
+  }
+}
+
+/** CountingTables is everything that is counted, and what says that something was. */
+export class CountingTables {
+  readonly counters: ExpiringTable<StoredCounter>;
+  readonly markers: ExpiringTable<BatchMarker>;
+  /** Outages whose counts have been added. */
+  readonly replays: ExpiringTable<Expiring>;
+  readonly throttles = new LRUCache<string, SlidingWindow>({ max: MOST_THROTTLES });
+  /** Nodes, by when they were last heard, ms. */
+  readonly nodes = new Map<string, number>();
+  private readonly rings = new RingPool();
+
+  /** @param nowMs the clock that things are forgotten by. */
+  constructor(readonly nowMs: () => number = Date.now) {
+    this.counters = new ExpiringTable(nowMs, (counter) => counter.release());
+    this.markers = new ExpiringTable(nowMs);
+    this.replays = new ExpiringTable(nowMs);
+  }
+
+  /** A counter, brought to a second; undefined where there is none. */
+  counter(name: string, second: number): StoredCounter | undefined {
+    const counter = this.counters.get(name);
+    counter?.slideTo(second);
+    return counter;
+  }
+
+  /** A new counter. */
+  create(name: string, second: number, month: number, used: number, expiresAtMs: number): StoredCounter {
+    const counter = this.counters.set(name, new StoredCounter(this.rings, month, used, expiresAtMs));
+    counter.slideTo(second);
+    return counter;
+  }
+
+  /** Forgets some of what is over: to be called every second. */
+  sweep(): void {
+    for (const table of [this.counters, this.markers, this.replays]) table.sweep();
+  }
+}

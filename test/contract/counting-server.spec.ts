@@ -1,0 +1,70 @@
+/** What serves the commands of the workers: each its own, and nobody who stands still is waited for. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { connect } from 'node:net';
+import type { Redis } from 'ioredis';
+import { connectSubscriber } from '../../src/redis/connect.js';
+import { countingClient, startCounting, type Counting } from '../support/counting.js';
+import { eventually } from '../support/processes.js';
+
+const SILENT = { warn: () => {} };
+
+describe('the server of the counting process', () => {
+  let counting: Counting;
+  let client: Redis;
+  beforeEach(async () => {
+    counting = await startCounting();
+    client = await countingClient(counting.path);
+  });
+  afterEach(async () => {
+    client.disconnect();
+    await counting.stop();
+  });
+
+  it('carries what is published to everybody who listens, and says to how many', async () => {
+    const heard: string[] = [];
+    const listeners = [connectSubscriber(counting.path, SILENT), connectSubscriber(counting.path, SILENT)];
+    try {
+      for (const listener of listeners) {
+        listener.on('message', (channel, text) => heard.push(`${channel} ${text}`));
+        await listener.subscribe('tg:invalidations');
+      }
+      expect(await client.publish('tg:invalidations', '{"keyId":"ä"}')).toBe(2);
+      expect(await client.publish('another', 'x')).toBe(0);
+      // A reply on the subscribed connection itself says that what was published before has arrived.
+      for (const listener of listeners) expect(await listener.ping()).toBe('PONG');
+      expect(heard).toEqual(Array.from({ length: 2 }, () => 'tg:invalidations {"keyId":"ä"}'));
+    } finally {
+      for (const listener of listeners) listener.disconnect();
+    }
+  });
+
+  it('refuses what it does not know, and goes on', async () => {
+    await expect(client.get('a')).rejects.toThrow("ERR unknown command 'get'");
+    await expect(client.eval('return 1', 0)).rejects.toThrow('NOSCRIPT');
+    expect(await client.ping()).toBe('PONG');
+  });
+
+  it('lets go of a listener that reads nothing, and of nobody else', async () => {
+    const frozen = connect(counting.path);
+    frozen.on('error', () => undefined);
+    const part = (text: string): string => `$${text.length}\r\n${text}\r\n`;
+    frozen.write(`*2\r\n${part('SUBSCRIBE')}${part('tg:invalidations')}`);
+    await eventually('it listens', async () => (await client.publish('tg:invalidations', 'x')) === 1);
+    frozen.pause();
+    const text = 'x'.repeat(1024 * 1024);
+    await eventually('it is let go of', async () => (await client.publish('tg:invalidations', text)) === 0);
+    expect(await client.ping()).toBe('PONG');
+    frozen.destroy();
+  });
+
+  it('ends a connection that speaks another language, and says why', async () => {
+    const socket = connect(counting.path);
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('GET / HTTP/1.1\r\n\r\n');
+    await closed;
+    expect(text).toBe('-ERR this is no array of bulk strings\r\n');
+    expect(await client.ping()).toBe('PONG');
+  });
+});

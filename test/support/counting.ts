@@ -1,0 +1,65 @@
+/** What counts for the workers of one gateway without Redis: in this process and by a clock of the test, or as a child. */
+import { join, resolve } from 'node:path';
+import type { Redis } from 'ioredis';
+import { countingCommands } from '../../src/limits/counting/counting-commands.js';
+import { CountingTables } from '../../src/limits/counting/counting-tables.js';
+import type { MonthSource } from '../../src/limits/model/counter-store.js';
+import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
+import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import type { Clock } from '../../src/platform/clock.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { CommandServer, type Command } from '../../src/redis/server/command-server.js';
+import { temporaryFolder } from './processes.js';
+import { PATIENT_DEADLINE_MS } from './timed-redis.js';
+
+/** The program that a gateway starts, as it was built. */
+export const COUNTING_PROGRAM = resolve('dist/limits/counting/counting-process.js');
+/** How its command line is told from those of workers. */
+export const COUNTING = 'counting-process';
+
+export interface Counting {
+  /** For `connectRedis`. */
+  readonly path: string;
+  /** Forgets everything, as another process in its place has. */
+  empty(): void;
+  stop(): Promise<void>;
+}
+
+/** Counts in this process by `clock`; what it keeps expires by the real time: let the clock run ahead of it. */
+export async function startCounting(clock: Clock = systemClock): Promise<Counting> {
+  const path = join(temporaryFolder('counting'), 'counters');
+  const anew = () => countingCommands(new CountingTables(), () => clock.now());
+  let current = anew();
+  const delegated = [...current.keys()].map((name) => {
+    const command: Command = (args, client) => current.get(name)!(args, client);
+    return [name, command] as const;
+  });
+  const server = new CommandServer(path, new Map(delegated));
+  await server.listen();
+  return { path, empty: () => void (current = anew()), stop: () => server.close() };
+}
+
+/** A connection as the program makes it, but patient. */
+export async function countingClient(path: string): Promise<Redis> {
+  const client = connectRedis(path, 'test', { warn: () => {} }) as Redis;
+  client.options.commandTimeout = PATIENT_DEADLINE_MS;
+  await redisReady(client, PATIENT_DEADLINE_MS);
+  return client;
+}
+
+/** Counters of one node there, by `clock`. */
+export async function timedCounting(
+  clock: Clock,
+  months: MonthSource,
+): Promise<{ counters: RedisCounters; close(): Promise<void> }> {
+  const counting = await startCounting(clock);
+  const client = await countingClient(counting.path);
+  return {
+    counters: new RedisCounters(client, clock, months, PASSING_SINK, PATIENT_DEADLINE_MS),
+    close: async () => {
+      client.disconnect();
+      await counting.stop();
+    },
+  };
+}
