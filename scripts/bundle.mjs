@@ -10,8 +10,14 @@ import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync 
 import { dirname, join, relative, sep } from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** What Node is given to run, in `dist/`: the command, the demo's backend, the check of a configuration, SQLite's thread. */
-const PROGRAMS = ['main.js', 'customers/main.js', 'reload/check-process.js', 'database/sqlite-worker.js'];
+/** What Node is given to run, in `dist/`: the command, the demo's backend, the check of a configuration, the counters of workers, SQLite's thread. */
+const PROGRAMS = [
+  'main.js',
+  'customers/main.js',
+  'reload/check-process.js',
+  'limits/counting/counting-process.js',
+  'database/sqlite-worker.js',
+];
 /** Packages that read files beside their own, and large ones that are loaded only where they are needed: they stay where they are. */
 const NOT_BUNDLED = [
   '@seriousme/openapi-schema-validator',

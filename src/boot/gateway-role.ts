@@ -83,7 +83,8 @@ export async function startGatewayRole(
     () => timeoutMs() + PHASE_MARGIN_MS,
   );
   try {
-    const gatewayUrl = await pool.start(workerArgs);
+    const { url = '', isOwn } = domain.counterPlace;
+    const gatewayUrl = await pool.start(isOwn ? [...workerArgs, '--counters', url] : workerArgs);
     announce('gateway', gatewayUrl, log);
     return gatewayUrl;
   } catch (error) {

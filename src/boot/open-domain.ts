@@ -36,6 +36,7 @@ import { showRefusals } from '../usage/top-refusals.js';
 import { UsageRows } from '../usage/usage-rows.js';
 import { openSecretBox } from '../platform/secrets/secrets-key.js';
 import type { SecretBox } from '../platform/secrets/secret-box.js';
+import type { CounterPlace } from './place-counters.js';
 import type { Role } from './roles.js';
 import { webhookSender } from './webhook-sender.js';
 import type { Shutdown } from './shutdown.js';
@@ -57,6 +58,7 @@ export interface Domain extends Stores {
   /** Knows how the database is; probes it once it is started. */
   readonly databaseHealth: DatabaseHealth;
   readonly config: RunningConfig;
+  readonly counterPlace: CounterPlace;
   readonly quotas: Quotas;
   readonly requestLogs: RequestLogRecorder;
   readonly keys: Keys;
@@ -78,33 +80,41 @@ export interface Domain extends Stores {
   readonly forwarder: Forwarder | undefined;
 }
 
+/** What this process is for, and where it counts. */
+export interface DomainPlace {
+  readonly running: RunningConfig;
+  readonly roles: readonly Role[];
+  readonly forwards: boolean;
+  /** Not a worker of another process, which has the data folder. */
+  readonly isFirst: boolean;
+  readonly counterPlace: CounterPlace;
+}
+
 /**
  * Opens the stores and what is decided on them. What it opens is taken down by `shutdown`.
  * @param beforeBackends called before the targets are resolved and their health is checked.
  */
 export async function openDomain(
-  running: RunningConfig,
-  roles: readonly Role[],
-  forwards: boolean,
+  { running, roles, forwards, isFirst, counterPlace }: DomainPlace,
   log: Log,
   shutdown: Shutdown,
   beforeBackends: (stores: Stores) => Promise<void> = async () => {},
 ): Promise<Domain> {
   const config = running.current;
   const { environment, file } = config;
-  const database = await openStores(config, log, shutdown);
+  const database = await openStores(config, isFirst, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
   const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
   const requestLogs = new RequestLogRecorder(file.api.basePath, file.usage.requestLogRetention > 0);
   const follower = new RequestLogFlush(requestLogs, new RequestLogWriter(database.db, database.kind), log.logger);
   const workSignal = new WorkSignal(database.kind === 'postgres' ? notifyBy(database.db) : tellPoolOfWork);
   const told = { witness: databaseHealth, follower, signal: workSignal };
-  const quotas = await openQuotas({ ...parts, ...told }, environment.redisUrl, forwards);
+  const quotas = await openQuotas({ ...parts, ...told }, counterPlace, forwards);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
-  // SQLite without Redis is locked to one process; PostgreSQL may have others that change keys.
-  const alone = environment.databaseUrl === undefined;
-  const keys = openKeys({ ...parts, plans: file.plans, redisUrl: environment.redisUrl, alone });
+  // SQLite without Redis is locked to one program; PostgreSQL may have others that change keys.
+  const hearsAll = environment.databaseUrl === undefined || environment.redisUrl !== undefined;
+  const keys = openKeys({ ...parts, plans: file.plans, redisUrl: counterPlace.url, hearsAll });
   shutdown.add('flush keys', () => keys.stop());
   await warnOfUnknownPlans(database, file.plans, log);
   const secretBox = roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null;
@@ -142,6 +152,7 @@ export async function openDomain(
   });
   return {
     config: running,
+    counterPlace,
     database,
     databaseHealth,
     quotas,
@@ -154,7 +165,7 @@ export async function openDomain(
       ...storeDeps,
       counters: quotas.limiter,
       // Without Redis they are where the requests are.
-      hasCounters: environment.redisUrl !== undefined || roles.includes('gateway'),
+      hasCounters: counterPlace.url !== undefined || roles.includes('gateway'),
     }),
     events: new EventOutbox(database.db, systemClock),
     workSignal,
@@ -192,17 +203,22 @@ function openForwarder(
   return forwarder;
 }
 
-async function openStores({ environment }: Config, log: Log, shutdown: Shutdown): Promise<DatabaseHandle> {
+async function openStores(
+  { environment }: Config,
+  isFirst: boolean,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<DatabaseHandle> {
   const { dataDir, databaseUrl, redisUrl } = environment;
-  if (redisUrl === undefined && databaseUrl === undefined) {
-    // Counters live in this process: a second one on the same data would hand out every limit twice.
+  if (redisUrl === undefined && databaseUrl === undefined && isFirst) {
+    // Counters live in this program: a second one on the same data would hand out every limit twice.
     const release = lockDataDir(dataDir);
     shutdown.add('release data folder', async () => release());
   }
-  if (redisUrl === undefined && databaseUrl !== undefined) {
+  if (redisUrl === undefined && databaseUrl !== undefined && isFirst) {
     log.logger.warn(
       { event: 'counters_in_process' },
-      'PostgreSQL without Redis: run one gateway process only, or every process will hand out the whole limit',
+      'PostgreSQL without Redis: run one gateway only, with its workers, or each will hand out the whole limit',
     );
   }
   const database = await openDatabase({ dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
@@ -212,16 +228,17 @@ async function openStores({ environment }: Config, log: Log, shutdown: Shutdown)
 
 async function openQuotas(
   parts: Parameters<typeof openProcessQuotas>[0],
-  redisUrl: string | undefined,
+  { url, isOwn }: CounterPlace,
   servesRequests: boolean,
 ): Promise<Quotas> {
-  if (redisUrl === undefined) return openProcessQuotas(parts);
+  if (url === undefined) return openProcessQuotas(parts);
   try {
-    return await openRedisQuotas(parts, redisUrl, servesRequests);
+    return await openRedisQuotas(parts, url, servesRequests);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    if (isOwn) throw new StartError(`The process that counts for all workers does not respond (${reason}).`);
     throw new StartError(
-      `Redis at ${redactUrl(redisUrl)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to ` +
+      `Redis at ${redactUrl(url)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to ` +
         'count in this process.',
     );
   }

@@ -53,6 +53,7 @@ export class ProcessView {
       database: this.domain.databaseHealth.state,
       own: this.own(),
       workers: this.pool.current?.state(),
+      countersName: this.domain.counterPlace.isOwn ? 'the counting process' : 'Redis',
       forwards: this.isGateway,
       gateways: this.isGateway || !this.isFollowing ? undefined : this.nodes.others(),
     });

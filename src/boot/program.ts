@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { checkCommand } from '../cli/check.js';
 import { addClientCommands } from '../cli/client-commands.js';
 import { addOpenApiCommand } from '../cli/openapi-command.js';
@@ -39,6 +39,7 @@ interface StartOptions {
   readonly config: string;
   readonly roles: readonly Role[];
   readonly workers: number;
+  readonly counters?: string;
 }
 
 const MOST_WORKERS = 256;
@@ -55,6 +56,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
     .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, parseRoles, [...ROLES])
     .option('--workers <count>', 'processes for the gateway role: a number, or auto for one a core', parseWorkers, 1)
+    // What the program tells its workers.
+    .addOption(new Option('--counters <socket>').hideHelp())
     .action((options: StartOptions) => runStart(options));
   program
     .command('demo')
@@ -101,14 +104,14 @@ function parseWorkers(text: string): number {
   return count;
 }
 
-async function runStart({ config: path, roles, workers }: StartOptions): Promise<void> {
+async function runStart({ config: path, roles, workers, counters }: StartOptions): Promise<void> {
   const { isWorker } = cluster;
   const end = new ProgramEnd(isWorker);
   const { config, warnings } = await configOrExit(path);
   const log = openLog(config.environment.logLevel, STANDARD_OUTPUT, isWorker || workers > 1);
   if (!isWorker) logWarnings(warnings, log);
   const workerArgs = ['start', '--config', path, '--roles', 'gateway'];
-  const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker };
+  const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker, countersPath: counters };
   const shutdown = new Shutdown(log);
   end.takeDown(shutdown, log);
   const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>

@@ -19,6 +19,8 @@ export interface Known {
   readonly own: WorkerState;
   /** Undefined: the gateway runs in this process, or not at all. */
   readonly workers: PoolState | undefined;
+  /** What counters that processes share are called. */
+  readonly countersName?: string;
   /** Whether this process or its workers have backends. */
   readonly forwards: boolean;
   /** What gateways have said, for a process that is none itself. */
@@ -30,7 +32,7 @@ export interface Known {
  * none is there; whatever else is wrong is a warning. Says what is known and asks nobody: a load
  * balancer takes a late response for none.
  */
-export function readiness({ life, database, own, workers, forwards, gateways }: Known): Readiness {
+export function readiness({ life, database, own, workers, countersName, forwards, gateways }: Known): Readiness {
   const states = [own, ...(workers?.states ?? [])];
   return {
     ready: life.status === 'pass' && workers?.ready !== 0,
@@ -39,8 +41,8 @@ export function readiness({ life, database, own, workers, forwards, gateways }: 
       database: databaseCheck(database),
       quota_store:
         gateways === undefined
-          ? quotaStoreCheck(states, 'processes')
-          : quotaStoreCheck([...states, ...gateways], 'nodes'),
+          ? quotaStoreCheck(states, 'processes', countersName)
+          : quotaStoreCheck([...states, ...gateways], 'nodes', countersName),
       log: logCheck(states),
       ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
       ...(forwards ? { backends: backendsCheck(workers?.states ?? [own], 'processes') } : {}),
@@ -71,12 +73,13 @@ function databaseCheck(state: DatabaseState): ReadinessCheck {
 function quotaStoreCheck(
   states: readonly Pick<WorkerState, 'quotaStoreLostSinceMs'>[],
   unit: 'processes' | 'nodes',
+  name = 'Redis',
 ): ReadinessCheck {
   const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
   if (lost.length === 0) return { status: 'pass' };
   const since = formatWithOffset(Math.min(...lost), 'UTC');
   const where = inSome(lost, states, unit);
-  return { status: 'warn', detail: `Redis is lost since ${since}${where}: plans decide by onRedisLoss` };
+  return { status: 'warn', detail: `${name} is lost since ${since}${where}: plans decide by onRedisLoss` };
 }
 
 /** Whether gateways are heard of: one that says nothing is not seen by this process at all. */

@@ -10,6 +10,8 @@ export interface Processes {
   readonly workerArgs: readonly string[];
   /** This process is one of them: health and metrics are the pool's. */
   readonly isWorker: boolean;
+  /** Of a worker: the socket of the process that counts for all of them. Undefined: they count in Redis. */
+  readonly countersPath?: string | undefined;
 }
 
 export const ONE_PROCESS: Processes = { workers: 1, workerArgs: [], isWorker: false };

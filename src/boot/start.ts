@@ -40,6 +40,7 @@ import { NodeStatements } from '../nodes/node-statements.js';
 import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openMembersOf } from './open-members.js';
+import { placeCounters } from './place-counters.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { DeprecatedCalls } from '../usage/deprecated-calls.js';
 import { TopAccounts } from '../usage/top-accounts.js';
@@ -108,12 +109,6 @@ async function open(
   shutdown: Shutdown,
   beforeBackends: ((stores: Stores) => Promise<void>) | undefined,
 ): Promise<Running> {
-  if (processes.workers > 1 && config.environment.redisUrl === undefined) {
-    throw new StartError(
-      `--workers ${processes.workers} needs REDIS_URL: with counters in the process, every worker would hand out ` +
-        'the whole limit.',
-    );
-  }
   METRICS.buildInfo.series(VERSION).set(1);
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
   // With workers, each of them forwards, and this process does not.
@@ -123,7 +118,9 @@ async function open(
   const running = new RunningConfig(withoutDocuments(config));
   const description = forwards ? describeApi(config) : undefined;
   const reload = new Reload(running, forwards, systemClock, log.logger);
-  const domain = await openDomain(running, roles, forwards, log, shutdown, beforeBackends);
+  const counterPlace = await placeCounters(config.environment, processes, roles, log, shutdown);
+  const isFirst = !processes.isWorker;
+  const domain = await openDomain({ running, roles, forwards, isFirst, counterPlace }, log, shutdown, beforeBackends);
   const admission = openAdmission(domain, log);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;

@@ -34,14 +34,18 @@ export interface KeyParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly plans: GatewayFile['plans'];
-  /** Undefined: changes made in this process reach it without a message, those of others do not. */
+  /**
+   * As `connectRedis` takes it. Undefined: changes made in this process reach it without a message, those of others do
+   * not.
+   */
   readonly redisUrl: string | undefined;
-  /** Whether no other process can work on the same database. */
-  readonly alone: boolean;
+  /** Whether every process that can work on the same database is heard there. */
+  readonly hearsAll: boolean;
 }
 
-export function openKeys({ db, kind, clock, log, plans, redisUrl, alone }: KeyParts): Keys {
-  const { bus, close, gauges } = redisUrl === undefined ? processBus(alone) : redisBus(redisUrl, clock, log);
+export function openKeys({ db, kind, clock, log, plans, redisUrl, hearsAll }: KeyParts): Keys {
+  const { bus, close, gauges } =
+    redisUrl === undefined ? processBus(hearsAll) : redisBus(redisUrl, hearsAll, clock, log);
   const lookup = new DatabaseKeyLookup(db, kind);
   const factory = new CachedKeyFactory(plans, new ScopeSets());
   const cache = new ApiKeyCache(lookup, factory, bus, clock);
@@ -73,10 +77,10 @@ function processBus(alone: boolean): OpenBus {
   return { bus: new ProcessBus(alone), gauges: [], close: () => undefined };
 }
 
-function redisBus(redisUrl: string, clock: Clock, log: Logger): OpenBus {
+function redisBus(redisUrl: string, hearsAll: boolean, clock: Clock, log: Logger): OpenBus {
   const publisher = connectRedis(redisUrl, 'publisher', log);
   const subscriber = connectSubscriber(redisUrl, log);
-  const bus = new RedisBus(publisher, subscriber, clock, log);
+  const bus = new RedisBus(publisher, subscriber, clock, log, hearsAll);
   bus.start();
   return {
     bus,

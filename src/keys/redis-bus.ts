@@ -33,6 +33,8 @@ export class RedisBus implements InvalidationBus {
     private readonly subscriber: Redis,
     private readonly clock: Clock,
     private readonly log: Logger,
+    /** Whether every process that can change keys is heard here; else what is known is old sooner. */
+    private readonly hearsAll = true,
   ) {
     subscriber.on('message', (_channel: string, text: string) => this.receive(text));
     subscriber.on('close', () => this.lost());
@@ -64,7 +66,7 @@ export class RedisBus implements InvalidationBus {
       this.unsaid.add(text);
       this.log.warn(
         { event: 'invalidation_not_published', change, err: error },
-        'Nodes that have lost Redis too will notice this change within ten seconds, the others when it is back here',
+        'Processes that have lost the bus too will notice this change within ten seconds, others when it is back here',
       );
     }
   }
@@ -74,11 +76,13 @@ export class RedisBus implements InvalidationBus {
   }
 
   connectedSince(): number | null {
-    return this.since;
+    return this.hearsAll ? this.since : null;
   }
 
   heard(): Heard {
-    return { untilMs: this.heardUntilMs, gapFromMs: this.gapFromMs };
+    return this.hearsAll
+      ? { untilMs: this.heardUntilMs, gapFromMs: this.gapFromMs }
+      : { untilMs: -Infinity, gapFromMs: null };
   }
 
   private receive(text: string): void {

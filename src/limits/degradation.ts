@@ -16,6 +16,12 @@ import { OutageLog } from './model/outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
+/** StoreName is what shared counters are called. */
+export interface StoreName {
+  readonly inLog: string;
+  readonly inMetrics: 'redis' | 'process';
+}
+
 /**
  * Degradation decides without the store while it is lost, by what each plan says. It knows no store: `Recovery` brings
  * it back.
@@ -38,6 +44,8 @@ export class Degradation {
     private readonly local: LocalShare,
     private readonly clock: Clock,
     private readonly log: Logger,
+    /** What the store is called in the log, and in metrics. */
+    private readonly store: StoreName = { inLog: 'Redis', inMetrics: 'redis' },
   ) {}
 
   readGauges(): void {
@@ -88,8 +96,11 @@ export class Degradation {
     if (!this.breaker.succeeded()) return;
     this.countDegradedTime();
     this.local.clear();
-    METRICS.quotaStoreUp.series('redis').set(1);
-    this.log.warn({ event: 'quota_store_back' }, 'Redis answers again: limits are shared by all nodes again');
+    METRICS.quotaStoreUp.series(this.store.inMetrics).set(1);
+    this.log.warn(
+      { event: 'quota_store_back' },
+      `${this.store.inLog} answers again: limits are shared by all nodes again`,
+    );
   }
 
   /**
@@ -112,9 +123,10 @@ export class Degradation {
     if (this.breaker.failed()) {
       this.local.clear();
       this.degradedCountedMs = this.clock.now();
-      METRICS.quotaStoreUp.series('redis').set(0);
+      METRICS.quotaStoreUp.series(this.store.inMetrics).set(0);
       const why = cause instanceof Error ? cause.message : undefined;
-      this.log.error({ event: 'quota_store_lost', cause: why }, 'Redis does not count: plans decide by onRedisLoss');
+      const text = `${this.store.inLog} does not count: plans decide by onRedisLoss`;
+      this.log.error({ event: 'quota_store_lost', cause: why }, text);
     }
   }
 

@@ -23,6 +23,8 @@ export class EmptiedStore {
     private readonly ledger: MonthLedger,
     private readonly memory: CounterMemory,
     private readonly log: Logger,
+    /** What the store is called in the log. */
+    private readonly storeName = 'Redis',
   ) {}
 
   /**
@@ -33,7 +35,10 @@ export class EmptiedStore {
     const wasEmptied = await this.nodes.beat();
     if (wasEmptied === undefined) return;
     if (wasEmptied) {
-      this.log.warn({ event: 'quota_store_emptied' }, 'Redis was emptied: what was counted is brought back');
+      this.log.warn(
+        { event: 'quota_store_emptied' },
+        `${this.storeName} was emptied: what was counted is brought back`,
+      );
       this.memory.wasEmptied();
       for (const subject of this.ledger.allSeenLately()) this.left.add(subject);
       // What is under way may have been handed in before it was emptied.

@@ -8,11 +8,11 @@ import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import type { Logger } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
 import { METRICS } from '../platform/metrics.js';
-import { connectRedis, REDIS_DEADLINE_MS, redisReady } from '../redis/connect.js';
+import { connectRedis, REDIS_DEADLINE_MS, redisReady, storeName } from '../redis/connect.js';
 import { warnOfRisks } from '../redis/risks.js';
 import { Breaker } from './breaker.js';
 import { CounterMemory } from './model/counter-memory.js';
-import { Degradation } from './degradation.js';
+import { Degradation, type StoreName } from './degradation.js';
 import { EmptiedStore } from './emptied-store.js';
 import { FlushRounds } from './model/flush-rounds.js';
 import { MonthLedger } from '../usage/month-ledger.js';
@@ -98,15 +98,19 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
 }
 
 /**
- * Counters in Redis. Rejects when it does not answer at start: a wrong address must not look like an outage.
+ * Counters in Redis, or in the process that counts for all workers. Rejects when it does not answer at start: a wrong
+ * address must not look like an outage.
+ * @param url as `connectRedis` takes it.
  * @param servesRequests whether this process hands out limits: it then counts as one of the nodes that share them.
  */
 export async function openRedisQuotas(
   { db, kind, clock, log, ...told }: QuotaParts,
-  redisUrl: string,
+  url: string,
   servesRequests = true,
 ): Promise<Quotas> {
-  const client = connectRedis(redisUrl, 'counters', log);
+  const client = connectRedis(url, 'counters', log);
+  const inLog = storeName(url);
+  const store: StoreName = { inLog, inMetrics: inLog === 'Redis' ? 'redis' : 'process' };
   const ledger = new MonthLedger(db, clock);
   const memory = new CounterMemory(ledger);
   const nodes = new NodeCount(client, servesRequests);
@@ -118,12 +122,12 @@ export async function openRedisQuotas(
     clock,
     (accountId) => ledger.lastOf(accountId),
   );
-  const degradation = new Degradation(new Breaker(clock), local, clock, log);
+  const degradation = new Degradation(new Breaker(clock), local, clock, log, store);
   const shadows = new ShadowLimits(clock, true);
   const sink = new LimiterSink(ledger, shadows, clock, degradation);
   const counters = new RedisCounters(client, clock, ledger, sink, REDIS_DEADLINE_MS, memory);
   const recovery = new Recovery(counters, degradation, ledger, () => asksForWrite(client));
-  const emptied = new EmptiedStore(nodes, counters, ledger, memory, log);
+  const emptied = new EmptiedStore(nodes, counters, ledger, memory, log, store.inLog);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
@@ -140,7 +144,7 @@ export async function openRedisQuotas(
   const isShared = true;
   const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
-  METRICS.quotaStoreUp.series('redis').set(1);
+  METRICS.quotaStoreUp.series(store.inMetrics).set(1);
   const watch = new StoreWatch(degradation, recovery, async () => {
     void emptied.look();
     await asksForWrite(client);

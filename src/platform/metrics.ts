@@ -131,7 +131,7 @@ export const METRICS = {
   ),
   workerRestarts: counter(
     'trailgate_worker_restarts_total',
-    'Worker processes that ended by themselves and were replaced.',
+    'Processes of --workers that ended by themselves and were replaced: workers, and the one that counts for them.',
     [],
   ),
   certificateReloads: counter(

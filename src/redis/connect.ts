@@ -15,6 +15,18 @@ const CONNECT_TIMEOUT_MS = 1_000;
 /** How often the map of a Cluster is read anew: after a failover nothing else says where a dead master's slots are. */
 const SLOTS_REFRESH_MS = 1_000;
 
+/** A Redis, or the counting process of this program, which is known by the path of its socket. */
+type Place = RedisAddress | { readonly mode: 'own'; readonly path: string };
+
+function placeOf(url: string): Place {
+  return url.startsWith('/') ? { mode: 'own', path: url } : parseRedisUrl(url);
+}
+
+/** What the server behind a URL is called in a log. */
+export function storeName(url: string): string {
+  return placeOf(url).mode === 'own' ? 'The counting process' : 'Redis';
+}
+
 /** A connection for commands. */
 export type RedisClient = Redis | Cluster;
 
@@ -43,15 +55,16 @@ const COMMANDS: Options = {
 /**
  * A connection for commands: fails at once while Redis is away, soon when it hangs, and comes back by itself, to
  * another master where one took over. Nothing is queued while it is down and nothing is sent twice.
+ * @param url REDIS_URL, or the path of the counting process's socket.
  */
 export function connectRedis(url: string, name: string, log: ConnectionLog): RedisClient {
-  const address = parseRedisUrl(url);
+  const address = placeOf(url);
   const connectionName = `trailgate-${name}`;
   const client =
     address.mode === 'cluster'
       ? connectCluster(address, connectionName)
       : connectOne(address, { ...RECONNECT, ...COMMANDS, connectionName });
-  return withErrorListener(client, name, log);
+  return withErrorListener(client, name, storeName(url), log);
 }
 
 /**
@@ -59,7 +72,7 @@ export function connectRedis(url: string, name: string, log: ConnectionLog): Red
  * Cluster: to one of the nodes, in turn.
  */
 export function connectSubscriber(url: string, log: ConnectionLog): Redis {
-  const address = parseRedisUrl(url);
+  const address = placeOf(url);
   const options: Options = {
     ...RECONNECT,
     connectionName: 'trailgate-subscriber',
@@ -67,10 +80,11 @@ export function connectSubscriber(url: string, log: ConnectionLog): Redis {
     autoResubscribe: true,
   };
   const client = address.mode === 'cluster' ? connectInTurn(address, options) : connectOne(address, options);
-  return withErrorListener(client, 'subscriber', log);
+  return withErrorListener(client, 'subscriber', storeName(url), log);
 }
 
 type SeveralHosts = Exclude<RedisAddress, { mode: 'standalone' }>;
+type OneServer = Exclude<Place, { mode: 'cluster' }>;
 
 function credentialsOf({ username, password, tls }: SeveralHosts): Options {
   return {
@@ -80,7 +94,8 @@ function credentialsOf({ username, password, tls }: SeveralHosts): Options {
   };
 }
 
-function connectOne(address: Exclude<RedisAddress, { mode: 'cluster' }>, options: Options): Redis {
+function connectOne(address: OneServer, options: Options): Redis {
+  if (address.mode === 'own') return new Redis({ ...options, path: address.path });
   if (address.mode === 'standalone') return new Redis(address.url, options);
   const { hosts, masterName, db, tls, sentinelPassword } = address;
   return new Redis({
@@ -128,14 +143,19 @@ function connectInTurn(address: SeveralHosts, options: Options): Redis {
   return client;
 }
 
-function withErrorListener<Client extends RedisClient>(client: Client, name: string, log: ConnectionLog): Client {
+function withErrorListener<Client extends RedisClient>(
+  client: Client,
+  name: string,
+  server: string,
+  log: ConnectionLog,
+): Client {
   let silentUntil = 0;
   const listener = (error: Error): void => {
     // One line every ten seconds: reconnection attempts come many times a second.
     const now = performance.now();
     if (now < silentUntil) return;
     silentUntil = now + 10_000;
-    log.warn({ event: 'redis_error', connection: name, error: error.message }, 'Redis connection failed');
+    log.warn({ event: 'redis_error', connection: name, error: error.message }, `${server}: the connection failed`);
   };
   (client as Redis).on('error', listener);
   return client;

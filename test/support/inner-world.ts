@@ -88,7 +88,9 @@ export async function startWorld(
   const running = new RunningConfig(withoutDocuments(loaded));
   const log = openLog('info', openSync(logFile, 'a'));
   const shutdown = new Shutdown(log);
-  const domain = await openDomain(running, ['gateway'], true, log, shutdown);
+  const counterPlace = { url: loaded.environment.redisUrl, isOwn: loaded.environment.redisUrl === undefined };
+  const place = { running, roles: ['gateway'] as const, forwards: true, isFirst: true, counterPlace };
+  const domain = await openDomain(place, log, shutdown);
   const admission = openAdmission(domain, log);
   const { publicUrl, ...rest } = admission;
   const { file } = running.current;

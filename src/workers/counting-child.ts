@@ -1,0 +1,160 @@
+/**
+ * The program's end of the counting process: starts it, looks whether it lives, and puts another in its place when it
+ * has ended or hangs. Workers connect again by themselves, to the same socket.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FromCounting, ToCounting } from '../limits/counting/counting-messages.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS } from '../platform/metrics.js';
+
+/** What bounds it; others in tests. */
+export interface CountingBounds {
+  readonly program: string;
+  readonly askIntervalMs: number;
+}
+
+const BOUNDS: CountingBounds = {
+  program: fileURLToPath(new URL('../limits/counting/counting-process.js', import.meta.url)),
+  askIntervalMs: 1_000,
+};
+/** Longest that a start waits for it. */
+const START_TIMEOUT_MS = 10_000;
+/** So many questions in a row without a reply: it hangs. Counted, because this process may have stood still itself. */
+const MOST_UNHEARD = 10;
+/** Before one that has ended is replaced; nothing the first time, doubles while they go on ending young. */
+const SHORTEST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** One that lived as long as this was no failed start. */
+const GROWN_UP_MS = 60_000;
+/** Two processes cannot listen to one debugger. */
+const NOT_INHERITED = /^--(inspect|debug)/;
+/** Longest path of a socket that every system takes. */
+const LONGEST_PATH = 103;
+
+/** CountingChild keeps one counting process running. */
+export class CountingChild {
+  private child: ChildProcess | undefined;
+  private path = '';
+  /** From when on it has to reply. */
+  private listens = false;
+  private startedMs = 0;
+  private pauseMs = 0;
+  private asked = 0;
+  private heard = 0;
+  private asking: NodeJS.Timeout | undefined;
+  private restarting: NodeJS.Timeout | undefined;
+  private isStopped = false;
+
+  constructor(
+    private readonly log: Logger,
+    private readonly bounds: CountingBounds = BOUNDS,
+  ) {}
+
+  /**
+   * Starts it, in a folder that nobody else can look into.
+   * @returns the path of the socket, for `connectRedis`, when it listens. Rejects with one line that says why not.
+   */
+  async start(): Promise<string> {
+    this.path = join(mkdtempSync(join(tmpdir(), 'trailgate-')), 'counters');
+    if (Buffer.byteLength(this.path) > LONGEST_PATH) {
+      this.removeFolder();
+      throw new Error(`${this.path} is too long for a socket: set TMPDIR to a shorter folder`);
+    }
+    try {
+      await this.run();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    this.asking = setInterval(() => this.ask(), this.bounds.askIntervalMs);
+    this.asking.unref();
+    return this.path;
+  }
+
+  /** Ends it, and removes its folder. Never rejects. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearInterval(this.asking);
+    clearTimeout(this.restarting);
+    const { child } = this;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await ended;
+    }
+    this.removeFolder();
+  }
+
+  /** Resolves when one listens; rejects when it ends before. From then on it is replaced when it ends. */
+  private run(): Promise<void> {
+    this.startedMs = performance.now();
+    const execArgv = process.execArgv.filter((argument) => !NOT_INHERITED.test(argument));
+    const child = fork(this.bounds.program, [this.path], { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    this.child = child;
+    this.listens = false;
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
+      child.on('error', reject);
+      child.on('message', (message: FromCounting) => {
+        if (message.type === 'alive') this.heard = message.id;
+        if (message.type !== 'listening') return;
+        clearTimeout(late);
+        this.listens = true;
+        this.heard = this.asked;
+        resolve();
+      });
+      child.once('exit', (code, signal) => {
+        clearTimeout(late);
+        if (this.listens) this.ended(child, code, signal);
+        else reject(new Error(`the counting process ended at start (${signal ?? `exit code ${code}`})`));
+      });
+    });
+  }
+
+  private ended({ pid }: ChildProcess, code: number | null, signal: string | null): void {
+    if (this.isStopped) return;
+    METRICS.workerRestarts.series().inc();
+    this.log.error(
+      { event: 'counting_process_ended', pid, code, signal },
+      'The counting process is replaced: minutes begin anew, months are brought back',
+    );
+    if (performance.now() - this.startedMs > GROWN_UP_MS) this.pauseMs = 0;
+    this.replaceSoon();
+  }
+
+  private replaceSoon(): void {
+    const replace = async (): Promise<void> => {
+      if (this.isStopped) return;
+      try {
+        await this.run();
+      } catch (error) {
+        const text = 'The counting process could not be replaced; tried again';
+        this.log.error({ event: 'counting_process_start_failed', err: error }, text);
+        if (!this.isStopped) this.replaceSoon();
+      }
+    };
+    this.restarting = setTimeout(() => void replace(), this.pauseMs);
+    this.pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, this.pauseMs * 2));
+  }
+
+  private ask(): void {
+    const { child } = this;
+    if (!this.listens || child?.connected !== true) return;
+    if (this.asked - this.heard >= MOST_UNHEARD) {
+      this.log.error({ event: 'counting_process_hangs', pid: child.pid }, 'The counting process hangs, and is killed');
+      child.kill('SIGKILL');
+      return;
+    }
+    const message: ToCounting = { type: 'ask', id: ++this.asked };
+    // One that has ended is noticed by `exit`.
+    child.send(message, () => undefined);
+  }
+
+  private removeFolder(): void {
+    rmSync(dirname(this.path), { recursive: true, force: true });
+  }
+}

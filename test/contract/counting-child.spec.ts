@@ -1,0 +1,97 @@
+/** The counting process as it is built: private, replaced when it dies or hangs, and gone with the program. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
+import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import { systemClock } from '../../src/platform/clock.js';
+import { CountingChild } from '../../src/workers/counting-child.js';
+import { childrenOf } from '../support/child-processes.js';
+import { COUNTING, COUNTING_PROGRAM, countingClient } from '../support/counting.js';
+import { admittedOf, times } from '../support/counter-stores.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
+import { FixedMonths, subjectWith } from '../support/quotas.js';
+import { PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
+
+const EVERYBODY_ELSE = 0o077;
+
+describe('the counting process', () => {
+  let lines: { event: string }[];
+  let child: CountingChild;
+  let path: string;
+  let client: Redis;
+  const pids = (): number[] => childrenOf(process.pid, COUNTING);
+  const logged = (event: string): boolean => lines.some((line) => line.event === event);
+  beforeEach(async () => {
+    lines = [];
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { event: string }) });
+    child = new CountingChild(log, { program: COUNTING_PROGRAM, askIntervalMs: 50 });
+    path = await child.start();
+    client = await countingClient(path);
+  });
+  afterEach(async () => {
+    client.disconnect();
+    await child.stop();
+  });
+  const countersOf = (of: Redis): RedisCounters =>
+    new RedisCounters(of, systemClock, new FixedMonths(), PASSING_SINK, PATIENT_DEADLINE_MS);
+
+  it('lets nobody else in', () => {
+    expect(statSync(dirname(path)).mode & EVERYBODY_ELSE).toBe(0);
+  });
+
+  it('lets exactly the limit through for several nodes at once', async () => {
+    const clients = await Promise.all(times(3, () => countingClient(path)));
+    const stores = clients.map(countersOf);
+    const decisions = times(500, (index) => {
+      const subject = subjectWith({ accountMonth: 100 }, { accountId: 'acc_1', keyId: `key_${index % 7}` });
+      return stores[index % 3]!.decide(subject, 1);
+    });
+    expect(admittedOf(await Promise.all(decisions))).toBe(100);
+    for (const each of clients) each.disconnect();
+  });
+
+  it('is replaced when it is killed, at the same place', async () => {
+    const [victim = 0] = pids();
+    process.kill(victim, 'SIGKILL');
+    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    expect(pids()).not.toContain(victim);
+    expect(pids()).toHaveLength(1);
+    expect(logged('counting_process_ended')).toBe(true);
+    const store = countersOf(client);
+    expect((await store.decide(subjectWith({ accountMonth: 1 }), 1)).admitted).toBe(true);
+  });
+
+  it('is replaced when it hangs', async () => {
+    const [victim = 0] = pids();
+    process.kill(victim, 'SIGSTOP');
+    await eventually('it is noticed', () => logged('counting_process_hangs'));
+    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    expect(pids()).not.toContain(victim);
+  });
+
+  it('takes no heed of the signals of a terminal', async () => {
+    const [pid = 0] = pids();
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, name);
+    expect(await client.ping()).toBe('PONG');
+    expect(pids()).toEqual([pid]);
+  });
+
+  it('is gone, with its folder, once stopped', async () => {
+    await child.stop();
+    expect(pids()).toEqual([]);
+    expect(existsSync(dirname(path))).toBe(false);
+    expect(logged('counting_process_ended')).toBe(false);
+  });
+});
+
+describe('a counting process that cannot be started', () => {
+  it('says why, and leaves nothing behind', async () => {
+    const program = `${temporaryFolder('no-program')}/none.js`;
+    const child = new CountingChild(pino({ level: 'silent' }), { program, askIntervalMs: 50 });
+    await expect(child.start()).rejects.toThrow('the counting process ended at start (exit code 1)');
+    expect(childrenOf(process.pid, 'none.js')).toEqual([]);
+  });
+});

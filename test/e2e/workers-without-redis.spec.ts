@@ -1,0 +1,239 @@
+/**
+ * `--workers` on a machine without any server: a process beside them counts for all. One limit, one word about a revoked key, and nothing
+ * that was granted is lost with a worker.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startBackend, type Backend } from '../support/backend.js';
+import { childrenOf, WORKER } from '../support/child-processes.js';
+import { COUNTING } from '../support/counting.js';
+import { send } from '../support/http.js';
+import { eventually } from '../support/processes.js';
+import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { Caller } from '../support/rate-limit.js';
+
+const WORKERS = 2;
+const LIMIT = 100;
+const SOON_MS = 1_000;
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const socketOf = (pid: number): string =>
+  execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
+    .trim()
+    .split(' ')
+    .at(-1)!;
+
+describe('a gateway of two workers without Redis', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  const workerPids = (): number[] => childrenOf(trailgate.pid, WORKER);
+  const countingPid = (): number => childrenOf(trailgate.pid, COUNTING)[0] ?? 0;
+  const checks = async (): Promise<Record<string, { status: string; detail?: string }>> =>
+    ((await (await fetch(`${trailgate.adminUrl}/readyz`)).json()) as { checks: Record<string, { status: string }> })
+      .checks;
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+    return [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\d+)$`, 'gm'))].reduce(
+      (sum, [, n]) => sum + Number(n),
+      0,
+    );
+  };
+  const allServe = async (): Promise<boolean> => {
+    const { workers, quota_store: store } = await checks();
+    return workers?.status === 'pass' && store?.status === 'pass' && workerPids().length === WORKERS;
+  };
+
+  beforeAll(async () => {
+    backend = await startBackend((request, response) => {
+      setTimeout(() => response.end('{}'), request.url?.includes('slow') === true ? 800 : 0);
+    });
+    trailgate = await startTrailgate({
+      backend: backend.url,
+      config: {
+        plans: {
+          minute: { account: { minute: LIMIT }, onRedisLoss: 'closed' },
+          month: { account: { month: LIMIT }, onRedisLoss: 'closed' },
+          kept: { account: { month: LIMIT }, onRedisLoss: 'local' },
+          unlimited: {},
+          local: { key: { minute: 60_000 }, onRedisLoss: 'local' },
+        },
+        usage: { flushInterval: '1s' },
+      },
+      args: ['--workers', String(WORKERS)],
+    });
+  });
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+  beforeEach(() => eventually('all serve', allServe, 30_000));
+
+  it('has one process that counts, and says what shares the limits', async () => {
+    expect(workerPids()).toHaveLength(WORKERS);
+    expect(childrenOf(trailgate.pid, COUNTING)).toHaveLength(1);
+    await eventually('both are known', async () => (await metric('trailgate_quota_nodes')) === WORKERS);
+  });
+
+  it.each(['minute', 'month'])('admits exactly the limit of a %s of 500 at once over both', async (plan) => {
+    const { account, key } = await trailgate.admin.newKey(plan);
+    const arrived = backend.requests.length;
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 250);
+    expect(await caller.decided(500)).toEqual({ 200: LIMIT, 429: 500 - LIMIT });
+    expect(backend.requests.length - arrived).toBe(LIMIT);
+    // Whoever asks for usage sees it at once, whichever worker counted.
+    expect((await caller.used())[`account-${plan}`]).toBe(LIMIT);
+    expect(JSON.stringify(await trailgate.admin.usage(account.id))).toContain(`"used":${LIMIT}`);
+    caller.close();
+  });
+
+  it('refuses a revoked key everywhere within a second', async () => {
+    const { key } = await trailgate.admin.newKey('unlimited');
+    const status = async (): Promise<number> =>
+      // A new connection each time: to either worker.
+      (await send(`${trailgate.gatewayUrl}/api/v1/open`, { headers: { authorization: `Bearer ${key.secret}` } }))
+        .status;
+    const twenty = () => Promise.all(Array.from({ length: 20 }, status));
+    expect(new Set(await twenty())).toEqual(new Set([200]));
+    await trailgate.admin.revokeKey(key.id);
+    await eventually('both refuse', async () => (await twenty()).every((each) => each === 401), SOON_MS);
+    expect(new Set(await twenty())).toEqual(new Set([401]));
+  });
+
+  it('carries out a POST with an Idempotency-Key once, whichever worker is asked', async () => {
+    const { key } = await trailgate.admin.newKey('unlimited');
+    const headers = {
+      authorization: `Bearer ${key.secret}`,
+      'idempotency-key': randomUUID(),
+      'content-type': 'application/json',
+    };
+    const arrived = backend.requests.length;
+    const post = () => send(`${trailgate.gatewayUrl}/api/v1/customers`, { method: 'POST', headers, body: '{}' });
+    const statuses = (await Promise.all(Array.from({ length: 20 }, post))).map(({ status }) => status);
+    expect(statuses.filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    expect(backend.requests.length - arrived).toBe(1);
+  });
+
+  it('loses no count that was granted when a worker is killed', async () => {
+    const { key } = await trailgate.admin.newKey('month');
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 40);
+    expect(await caller.decided(60)).toEqual({ 200: 60 });
+    process.kill(workerPids()[0]!, 'SIGKILL');
+    caller.close();
+    await eventually('it is replaced', allServe);
+    const again = new Caller(trailgate.gatewayUrl, key.secret, 40);
+    expect(await again.decided(200)).toEqual({ 200: 40, 429: 160 });
+    again.close();
+  });
+
+  it('goes on when what counts is killed, and no month forgets anything', async () => {
+    const { key } = await trailgate.admin.newKey('month');
+    const other = await trailgate.admin.newKey('unlimited');
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 40);
+    expect(await caller.decided(60)).toEqual({ 200: 60 });
+    const restarts = await metric('trailgate_worker_restarts_total');
+    const victim = countingPid();
+    process.kill(victim, 'SIGKILL');
+    // A plan without limits asks nobody.
+    const free = new Caller(trailgate.gatewayUrl, other.key.secret, 10);
+    expect(await free.burst(50)).toEqual({ 200: 50 });
+    free.close();
+    await eventually('another counts', () => ![0, victim].includes(countingPid()));
+    await eventually('all serve', allServe);
+    expect(await caller.decided(200)).toEqual({ 200: 40, 429: 160 });
+    caller.close();
+    expect(await metric('trailgate_worker_restarts_total')).toBe(restarts + 1);
+    expect(trailgate.logs().some(({ event }) => event === 'counting_process_ended')).toBe(true);
+  });
+
+  it('decides by the plan while what counts stands still, and holds nothing back', async () => {
+    const closed = await trailgate.admin.newKey('month');
+    const local = await trailgate.admin.newKey('local');
+    const callers = [closed, local].map(({ key }) => new Caller(trailgate.gatewayUrl, key.secret, 40));
+    for (const caller of callers) expect(await caller.decided(10)).toEqual({ 200: 10 });
+    let admitted = 10;
+    const pid = countingPid();
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await eventually('it is noticed', async () => (await checks())['quota_store']?.status === 'warn');
+      expect((await checks())['quota_store']?.detail).toContain('the counting process is lost since');
+      const statuses = await callers[0]!.burst(20);
+      admitted += statuses[200] ?? 0;
+      expect(await callers[1]!.burst(20)).toEqual({ 200: 20 });
+      // Else it was replaced in the meantime, and the one in its place may have admitted some.
+      expect(isAlive(pid) ? statuses : { 503: 20 }).toEqual({ 503: 20 });
+    } finally {
+      if (isAlive(pid)) process.kill(pid, 'SIGCONT');
+    }
+    await eventually('all serve', allServe);
+    expect(await callers[0]!.decided(200)).toEqual({ 200: LIMIT - admitted, 429: 200 - LIMIT + admitted });
+    for (const caller of callers) caller.close();
+  });
+
+  it('keeps its data folder to itself', async () => {
+    const env = { TRAILGATE_DATA_DIR: trailgate.dataDir, TRAILGATE_ADMIN_TOKEN: trailgate.adminToken };
+    const args = ['start', '--config', trailgate.configPath, '--workers', '2'];
+    const { code, stderr } = await runTrailgate(args, { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain('in use by process');
+  });
+
+  it('ends in order: what is under way is answered and counted, and nothing is left', async () => {
+    const { key } = await trailgate.admin.newKey('kept');
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const slow = Promise.all(
+      Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/open?slow`, { headers })),
+    );
+    const isUnderWay = () => backend.requests.filter(({ url }) => url.includes('slow')).length === 6;
+    await eventually('they are under way', isUnderWay);
+    const pids = [...workerPids(), countingPid()];
+    const socket = socketOf(countingPid());
+    expect(existsSync(socket)).toBe(true);
+    expect((await trailgate.stop()).code).toBe(0);
+    expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(existsSync(dirname(socket))).toBe(false);
+    const alone = await startTrailgate({
+      backend: backend.url,
+      dataDir: trailgate.dataDir,
+      config: { plans: { kept: { account: { month: LIMIT } }, month: {}, unlimited: {}, minute: {}, local: {} } },
+    });
+    const caller = new Caller(alone.gatewayUrl, key.secret, 20);
+    expect(await caller.burst(120)).toEqual({ 200: LIMIT - 6, 429: 120 - LIMIT + 6 });
+    caller.close();
+    await alone.stop();
+  });
+});
+
+describe('workers without Redis whose first process is killed', () => {
+  it('answer what is under way, and all end', async () => {
+    const backend = await startBackend((_request, response) => void setTimeout(() => response.end('{}'), 800));
+    const trailgate = await startTrailgate({
+      backend: backend.url,
+      config: { plans: { month: { account: { month: LIMIT } } } },
+      args: ['--workers', '2'],
+    });
+    const { key } = await trailgate.admin.newKey('month');
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const slow = Promise.all(Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers })));
+    await eventually('they are under way', () => backend.requests.length === 6);
+    const [counting = 0] = childrenOf(trailgate.pid, COUNTING);
+    const socket = socketOf(counting);
+    const pids = [...childrenOf(trailgate.pid, WORKER), counting];
+    expect(pids).toHaveLength(3);
+    await trailgate.kill9();
+    expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    await eventually('they have ended', () => !pids.some(isAlive), 30_000);
+    expect(existsSync(dirname(socket))).toBe(false);
+    await backend.stop();
+  });
+});
