@@ -7,230 +7,25 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { DECIDE_LUA } from '../../src/limits/redis/scripts/decide.js';
-import { HEARTBEAT_LUA } from '../../src/limits/redis/scripts/heartbeat.js';
-import { MONTHS_LUA } from '../../src/limits/redis/scripts/months.js';
-import { REPLAY_LUA, UNDO_LUA } from '../../src/limits/redis/scripts/outage.js';
-import { READ_LUA } from '../../src/limits/redis/scripts/read.js';
-import { REFUND_LUA } from '../../src/limits/redis/scripts/refund.js';
 import { SEED_LUA } from '../../src/limits/redis/scripts/seed.js';
 import { SET_USED_LUA } from '../../src/limits/redis/scripts/set-used.js';
-import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../../src/limits/redis/scripts/throttle.js';
-import { TIME_LUA } from '../../src/limits/redis/scripts/time.js';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { UTC_MONTHS } from '../support/quotas.js';
+import {
+  counterOf,
+  DAY_MS,
+  HOUR_MS,
+  monthOf,
+  nextNumber,
+  START_MS,
+  steps,
+  type Call,
+  type Scene,
+  type Step,
+} from '../support/script-calls.js';
 import { TestClock } from '../support/stores.js';
 import { emptyRedis, withTimeArgument } from '../support/timed-redis.js';
-
-const START_MS = Date.parse('2100-12-31T23:58:00Z');
-const DAY_MS = 86_400_000;
-const GRACE_MS = 3 * DAY_MS;
-const HOUR_MS = 3_600_000;
-const NODES = ['one', 'two', 'three'];
-
-interface Call {
-  readonly script: string;
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
-}
-
-/** What a call is made of when its turn has come. */
-interface Scene {
-  readonly nowMs: number;
-  readonly account: string;
-  /** The batch that each node has sent last. */
-  /** When a month was set last, ms. */
-  readonly sets: number[];
-  readonly batches: Map<
-    string,
-    { readonly keys: readonly string[]; readonly number: number; readonly undo: readonly number[] }
-  >;
-}
-type Step = { readonly waitMs: number; readonly call: (scene: Scene) => Call };
-
-const counterOf = (account: string, key: number): string =>
-  key === 0 ? `tg:q:{${account}}` : `tg:q:{${account}}:key_${key}`;
-const key = fc.integer({ min: 1, max: 2 });
-const node = fc.constantFrom(...NODES);
-const cost = fc.constantFrom(0, 1, 1, 1, 2, 5, 70_000);
-const limit = fc.oneof(fc.constant(-1), fc.nat(12), fc.constant(300_000));
-/** Ahead of the clock where a node's clock is: in this month, the one before or one to come. */
-const ahead = fc.oneof(
-  { weight: 8, arbitrary: fc.constant(0) },
-  fc.constantFrom(-31 * DAY_MS, 31 * DAY_MS, 62 * DAY_MS),
-);
-
-function monthOf(nowMs: number, aheadMs: number): readonly [label: number, following: number, expiresAtMs: number] {
-  const { label, following, endMs } = UTC_MONTHS.at(nowMs + aheadMs);
-  return [label, following, endMs + GRACE_MS];
-}
-
-let sent = 0;
-
-const decide = fc
-  .record({
-    node,
-    ahead,
-    isLate: fc.constantFrom(false, false, false, false, true),
-    isRenewed: fc.boolean(),
-    groups: fc.array(
-      fc.record({ key, cost, wanted: fc.integer({ min: 1, max: 4 }), limits: fc.tuple(limit, limit, limit, limit) }),
-      { minLength: 1, maxLength: 3 },
-    ),
-  })
-  .map(({ node: name, ahead: aheadMs, isLate, isRenewed, groups }) => ({ nowMs, account, batches }: Scene): Call => {
-    const month = monthOf(nowMs, aheadMs);
-    const keys = groups.flatMap((group) => [counterOf(account, 0), counterOf(account, group.key)]);
-    keys.push(`tg:b:${account}:${name}`);
-    const lines = groups.map((group) => `${[group.cost, group.wanted, ...group.limits, ...month].join(' ')}\n`);
-    const number = ++sent;
-    const undo = groups.flatMap((group) => [group.cost, month[0], month[1]]);
-    batches.set(name, { keys, number, undo });
-    const lifeMs = isRenewed ? HOUR_MS : -HOUR_MS;
-    return { script: DECIDE_LUA, keys, args: [isLate ? nowMs - 1 : nowMs + 100, number, lifeMs, lines.join('')] };
-  });
-
-const undo = fc
-  .record({ node, isOther: fc.constantFrom(false, false, true), isEarly: fc.constantFrom(false, false, false, true) })
-  .map(({ node: name, isOther, isEarly }) => ({ nowMs, account, batches }: Scene): Call => {
-    const batch = batches.get(name);
-    if (batch === undefined) return { script: TIME_LUA, keys: [`tg:x:{${account}}`], args: [] };
-    const args = [isOther ? batch.number - 1 : batch.number, isEarly ? nowMs : nowMs - 1, ...batch.undo];
-    return { script: UNDO_LUA, keys: batch.keys, args };
-  });
-
-/** Instants not long ago (µs) and costs in turn. */
-const log = fc.array(fc.tuple(fc.nat(30_000), fc.integer({ min: -2, max: 5 })), { maxLength: 4 });
-const known = fc.record({ used: fc.nat(40), ageMs: fc.option(fc.nat(60_000), { nil: undefined }) });
-const seed = fc
-  .record({
-    node: fc.oneof({ weight: 4, arbitrary: node }, fc.constant('')),
-    ahead,
-    keys: fc.uniqueArray(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 2 }),
-    mayCreate: fc.constantFrom(1, 1, 1, 0),
-    isLate: fc.constantFrom(false, false, false, false, false, true),
-    counters: fc.array(fc.record({ written: known, seen: known, log, isSet: fc.boolean(), hasLater: fc.boolean() }), {
-      minLength: 2,
-      maxLength: 2,
-    }),
-  })
-  .map(({ node: name, ahead: aheadMs, keys, mayCreate, isLate, counters }) => ({ nowMs, account }: Scene): Call => {
-    const us = (ageMs: number | undefined): number => (ageMs === undefined ? 0 : (nowMs - ageMs) * 1_000);
-    const [later] = monthOf(nowMs, aheadMs + 31 * DAY_MS);
-    const perCounter = keys.flatMap((_key, index) => {
-      const { written, seen, log: counted, isSet, hasLater } = counters[index]!;
-      const logText = counted
-        .toSorted(([one], [other]) => other - one)
-        .map(([ageMs, each]) => `${us(ageMs)} ${each}`)
-        .join(' ');
-      const setAt = isSet ? `${nowMs - 20_000}.250` : '';
-      return [written.used, us(written.ageMs), hasLater ? `${later} 7` : '', setAt, seen.used, us(seen.ageMs), logText];
-    });
-    const args = [...monthOf(nowMs, aheadMs), isLate ? nowMs - 1 : nowMs + 2_000, name, mayCreate, ...perCounter];
-    return { script: SEED_LUA, keys: keys.map((each) => counterOf(account, each)), args };
-  });
-
-const refund = fc
-  .record({
-    key,
-    cost: fc.constantFrom(1, 1, 2, 5, 70_000),
-    ageMs: fc.nat(70_000),
-    isOfSet: fc.boolean(),
-    of: ahead,
-    today: ahead,
-    node: fc.oneof(node, fc.constant('')),
-  })
-  .map(
-    ({ key: each, cost: given, ageMs, isOfSet, of, today, node: name }) =>
-      ({ nowMs, account, sets }: Scene): Call => {
-        // In the very millisecond of a set, or the one behind it, or at any time.
-        const setMs = sets.at(-1);
-        const atMs = isOfSet && setMs !== undefined ? setMs + (ageMs % 2) : nowMs - ageMs;
-        const [label, following] = monthOf(nowMs, of);
-        const args = [given, Math.floor(atMs / 1_000), atMs, label, following, ...monthOf(nowMs, today), name];
-        return { script: REFUND_LUA, keys: [counterOf(account, 0), counterOf(account, each)], args };
-      },
-  );
-
-const replay = fc
-  .record({
-    key,
-    node,
-    marker: fc.nat(20),
-    of: ahead,
-    used: fc.integer({ min: -5, max: 20 }),
-    today: ahead,
-    seconds: fc.array(fc.tuple(fc.integer({ min: -3, max: 70 }), fc.integer({ min: -4, max: 9 })), { maxLength: 4 }),
-  })
-  .map(({ key: each, node: name, marker, of, used, today, seconds }) => ({ nowMs, account }: Scene): Call => {
-    const pairs = seconds.flatMap(([age, counted]) => [Math.floor(nowMs / 1_000) - age, counted]);
-    const args = [HOUR_MS, monthOf(nowMs, of)[0], used, ...monthOf(nowMs, today), name, ...pairs];
-    const keys = [counterOf(account, 0), counterOf(account, each), `tg:r:{${account}}:${marker}`];
-    return { script: REPLAY_LUA, keys, args };
-  });
-
-const read = fc
-  .record({ key, ahead, room: fc.nat(20) })
-  .map(({ key: each, ahead: aheadMs, room }) => ({ nowMs, account }: Scene): Call => {
-    const [label, following] = monthOf(nowMs, aheadMs);
-    return {
-      script: READ_LUA,
-      keys: [counterOf(account, 0), counterOf(account, each)],
-      args: [label, following, room, room],
-    };
-  });
-const months = fc.constant(({ account }: Scene): Call => {
-  return { script: MONTHS_LUA, keys: [0, 1, 2].map((each) => counterOf(account, each)), args: [] };
-});
-const setUsed = fc
-  .record({
-    key: fc.integer({ min: 0, max: 2 }),
-    shadow: fc.integer({ min: 0, max: 2 }),
-    ahead,
-    used: fc.nat(50),
-    isLate: fc.constantFrom(false, false, false, true),
-  })
-  .map(({ key: each, shadow, ahead: aheadMs, used, isLate }) => ({ nowMs, account, sets }: Scene): Call => {
-    sets.push(nowMs);
-    const args = [...monthOf(nowMs, aheadMs), used, isLate ? nowMs - 1 : nowMs + 240];
-    return { script: SET_USED_LUA, keys: [counterOf(account, each), counterOf(account, shadow)], args };
-  });
-const throttle = fc
-  .record({
-    lengthMs: fc.constant(1_000),
-    limit: fc.integer({ min: 1, max: 4 }),
-    ageMs: fc.nat(20_000),
-    isRefund: fc.boolean(),
-  })
-  .map(({ lengthMs, limit: most, ageMs, isRefund }) => ({ nowMs, account }: Scene): Call => {
-    const keys = [`tg:t:sign-in:${account}`];
-    if (isRefund)
-      return { script: THROTTLE_REFUND_LUA, keys, args: [lengthMs, Math.floor((nowMs - ageMs) / lengthMs)] };
-    return { script: THROTTLE_LUA, keys, args: [lengthMs, most, 2 * HOUR_MS] };
-  });
-const heartbeat = fc.oneof(node, fc.constant('')).map((name) => (): Call => {
-  return { script: HEARTBEAT_LUA, keys: ['tg:nodes'], args: [name, 10_000, 60_000] };
-});
-
-const waitMs = fc.oneof(
-  { weight: 6, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
-  { weight: 3, arbitrary: fc.constantFrom(1, 1_000, 9_999, 10_000, 59_000, 60_000, 61_000, 62_000) },
-  { weight: 1, arbitrary: fc.constantFrom(20 * DAY_MS, 40 * DAY_MS) },
-);
-const call = fc.oneof(
-  { weight: 8, arbitrary: decide },
-  { weight: 5, arbitrary: seed },
-  { weight: 3, arbitrary: refund },
-  { weight: 2, arbitrary: undo },
-  { weight: 3, arbitrary: replay },
-  { weight: 2, arbitrary: read },
-  { weight: 1, arbitrary: months },
-  { weight: 2, arbitrary: setUsed },
-  { weight: 1, arbitrary: throttle },
-  { weight: 1, arbitrary: heartbeat },
-);
-const steps: fc.Arbitrary<Step[]> = fc.array(fc.record({ waitMs, call }), { minLength: 5, maxLength: 60 });
 
 announce('the counting process against Redis');
 
@@ -241,6 +36,8 @@ describeWithRedis('the counting process', () => {
   let own: Redis;
   const timed = new Map<string, string>();
   let account = 0;
+  /** The reply that was given last. */
+  let last = '';
   const replies = new Map<string, number>();
 
   beforeAll(async () => {
@@ -268,9 +65,62 @@ describeWithRedis('the counting process', () => {
       const expected = await redis.eval(source, keys.length, ...keys, ...args, clock.now());
       const reply = await own.eval(script, keys.length, ...keys, ...args);
       deepStrictEqual(reply, expected);
+      last = String(reply);
       replies.set(script, (replies.get(script) ?? 0) + 1);
     }
   }
+
+  const [january, february] = [31 * DAY_MS, 35 * DAY_MS];
+  const both = [0, 1];
+  const step = (made: (scene: Scene) => Call): Step => ({ waitMs: 1, call: made });
+  /** Counters of account and key in a month. A node that is named hands in that it has refunded `refunded`. */
+  const created = (aheadMs: number, used: number, by = '', refunded = 0): Step =>
+    step(({ nowMs, account: of }) => {
+      const log = refunded === 0 ? '' : `${nowMs * 1_000} ${-refunded}`;
+      const args = [
+        ...monthOf(nowMs, aheadMs),
+        nowMs + 2_000,
+        by,
+        1,
+        ...both.flatMap(() => [used, 1, '', '', 0, 0, log]),
+      ];
+      return { script: SEED_LUA, keys: both.map((each) => counterOf(of, each)), args };
+    });
+  const decided = (aheadMs: number, by: string): Step =>
+    step(({ nowMs, account: of }) => {
+      const keys = [...both.map((each) => counterOf(of, each)), `tg:b:${of}:${by}`];
+      const line = `1 1 -1 -1 100 100 ${monthOf(nowMs, aheadMs).join(' ')}\n`;
+      return { script: DECIDE_LUA, keys, args: [nowMs + 100, nextNumber(), HOUR_MS, line] };
+    });
+  /** The key's month is set, and the account's counter with it as if it were the key's shadow. */
+  const set = (aheadMs: number, used: number): Step =>
+    step(({ nowMs, account: of }) => ({
+      script: SET_USED_LUA,
+      keys: [counterOf(of, 1), counterOf(of, 0)],
+      args: [...monthOf(nowMs, aheadMs), used, nowMs + 240],
+    }));
+
+  it('finds a month again whose count was below zero, as Redis does', async () => {
+    await play([created(january, 0, 'one', 2), decided(february, 'one'), decided(january, 'one')]);
+    // Counted in January, with the one call of February behind it.
+    expect(last).toMatch(/^\d+ 1 1 1 -2 -2 /);
+  });
+
+  it('keeps one count of a month to which a set has brought the counter, as Redis does', async () => {
+    await play([
+      created(january, 5),
+      decided(february, 'one'),
+      set(january, 9),
+      decided(february, 'one'),
+      decided(january, 'one'),
+    ]);
+    expect(last).toMatch(/^\d+ 1 2 2 9 9 /);
+  });
+
+  it('asks no node to hand in where the month was set, as Redis does', async () => {
+    await play([created(0, 5, 'one'), set(0, 9), decided(0, 'two')]);
+    expect(last).toMatch(/^\d+ 1 0 0 9 9 /);
+  });
 
   it(
     'replies to every call as Redis does',

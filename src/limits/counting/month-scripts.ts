@@ -54,7 +54,6 @@ export function setUsed(call: ScriptCall): string {
   if (counter === undefined) {
     counter = tables.create(name, second, period, 0, expiresAtMs);
   } else {
-    counter.youth = undefined;
     const state = counter.in(period, following);
     if (state !== undefined) ({ month: label, used: before } = state);
     counter.turnTo(state ?? counter.in(period, following, 0)!, expiresAtMs);

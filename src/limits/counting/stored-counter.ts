@@ -67,7 +67,7 @@ export class StoredCounter extends SlidingWindow {
     if (left === undefined && month > label) return undefined;
     this.youth = undefined;
     // The latest are kept: those to come are there because a clock ran ahead, and the database has those that are over.
-    const kept = [{ month, used }, ...others.filter((other) => other.month !== label)]
+    const kept = [{ month, used }, ...others.filter((other) => other.month !== label && other.month !== month)]
       .toSorted((one, other) => other.month - one.month)
       .slice(0, OTHER_MONTHS);
     return { month: label, used: left ?? 0, others: kept };
@@ -89,8 +89,9 @@ export class StoredCounter extends SlidingWindow {
     this.used += cost;
   }
 
-  /** Sets the count of a month. */
+  /** Sets the count of a month: whatever nodes have to hand in is not asked for any more. */
   set(month: number, used: number, atMs: number): void {
+    this.youth = undefined;
     this.month = month;
     this.used = used;
     this.setAtMs = atMs;

@@ -54,7 +54,7 @@ local function addToMonth(w)
     return
   end
   local months, isKnown = {}, false
-  for month, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (%d+)') do
+  for month, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (-?%d+)') do
     if tonumber(month) == label then count, isKnown = text(math.max(0, count + used)), true end
     months[#months + 1] = month .. ' ' .. count
   end

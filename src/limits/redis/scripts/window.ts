@@ -118,9 +118,10 @@ end
 local function turn(w, period, following, known)
   if w[5] == period or (w[5] > period and w[5] < following) then return true end
   local months, used = {{w[5], text(w[6])}}, known
-  for label, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (%d+)') do
+  for label, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (-?%d+)') do
     label = tonumber(label)
-    if label == period then used = tonumber(count) else months[#months + 1] = {label, count} end
+    -- Its own stands there where a set brought it to this month.
+    if label == period then used = tonumber(count) elseif label ~= w[5] then months[#months + 1] = {label, count} end
   end
   if not used and w[5] > period then return false end
   if w[10] then grown(w) end
