@@ -25,7 +25,7 @@ export async function placeCounters(
   if (redisUrl !== undefined) return { url: redisUrl, isOwn: false };
   if (isWorker) return { url: countersPath, isOwn: true };
   if (workers === 1 || !roles.includes('gateway')) return { url: undefined, isOwn: true };
-  const child = new CountingChild(log.logger);
+  const child = new CountingChild(workers, log.logger);
   // Behind the last count that is written.
   shutdown.add('stop counting', () => child.stop());
   try {

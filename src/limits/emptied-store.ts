@@ -18,7 +18,7 @@ export class EmptiedStore {
   private restoring: Promise<void> | undefined;
 
   constructor(
-    private readonly nodes: Pick<NodeCount, 'beat'>,
+    private readonly nodes: Pick<NodeCount, 'beat' | 'isAwaited'>,
     private readonly counters: Pick<RedisCounters, 'restore'>,
     private readonly ledger: MonthLedger,
     private readonly memory: CounterMemory,
@@ -35,21 +35,24 @@ export class EmptiedStore {
     const wasEmptied = await this.nodes.beat();
     if (wasEmptied === undefined) return;
     if (wasEmptied) {
-      this.log.warn(
-        { event: 'quota_store_emptied' },
-        `${this.storeName} was emptied: what was counted is brought back`,
-      );
-      this.memory.wasEmptied();
-      for (const subject of this.ledger.allSeenLately()) this.left.add(subject);
+      this.noticed();
       // What is under way may have been handed in before it was emptied.
       await this.restoring;
     }
     if (this.left.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));
+    const isWhole = this.left.size === 0 && this.restoring === undefined;
+    if (isWhole && this.nodes.isAwaited && (await this.nodes.beat(true)) === true) this.noticed();
     if (wasEmptied || this.left.size > 0) return;
     this.memory.wasNotEmptied(askedMs);
     if (askedMs - this.forgottenMs < LONGEST_SEED_MS) return;
     this.forgottenMs = askedMs;
     this.ledger.forgetWritten();
+  }
+
+  private noticed(): void {
+    this.log.warn({ event: 'quota_store_emptied' }, `${this.storeName} was emptied: what was counted is brought back`);
+    this.memory.wasEmptied();
+    for (const subject of this.ledger.allSeenLately()) this.left.add(subject);
   }
 
   private async restore(): Promise<void> {

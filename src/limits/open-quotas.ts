@@ -1,4 +1,5 @@
 /** Puts the quota decision together: counters in this process, or in Redis with everything that needs. */
+import type { Redis } from 'ioredis';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../database/connect.js';
@@ -131,7 +132,7 @@ export async function openRedisQuotas(
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
-    await nodes.beat();
+    await emptied.look();
     await warnOfRisks(client, log);
   } catch (error) {
     client.disconnect();
@@ -150,6 +151,8 @@ export async function openRedisQuotas(
     await asksForWrite(client);
   });
   watch.start();
+  // A new connection may lead to a server that knows nothing.
+  (client as Redis).on('ready', () => void emptied.look());
   return {
     limiter,
     recorder,

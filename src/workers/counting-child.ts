@@ -41,6 +41,8 @@ export class CountingChild {
   private path = '';
   /** From when on it has to reply. */
   private listens = false;
+  /** One has listened: something may have been counted. */
+  private hasCounted = false;
   private startedMs = 0;
   private pauseMs = 0;
   private asked = 0;
@@ -49,7 +51,9 @@ export class CountingChild {
   private restarting: NodeJS.Timeout | undefined;
   private isStopped = false;
 
+  /** @param workers how many count in it: one in the place of another waits for them. */
   constructor(
+    private readonly workers: number,
     private readonly log: Logger,
     private readonly bounds: CountingBounds = BOUNDS,
   ) {}
@@ -93,7 +97,8 @@ export class CountingChild {
   private run(): Promise<void> {
     this.startedMs = performance.now();
     const execArgv = process.execArgv.filter((argument) => !NOT_INHERITED.test(argument));
-    const child = fork(this.bounds.program, [this.path], { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const args = [String(this.hasCounted ? this.workers : 0), this.path];
+    const child = fork(this.bounds.program, args, { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     this.child = child;
     this.listens = false;
     return new Promise((resolve, reject) => {
@@ -101,9 +106,11 @@ export class CountingChild {
       child.on('error', reject);
       child.on('message', (message: FromCounting) => {
         if (message.type === 'alive') this.heard = message.id;
+        else if (message.type === 'incomplete') this.incomplete(message.missing);
         if (message.type !== 'listening') return;
         clearTimeout(late);
         this.listens = true;
+        this.hasCounted = true;
         this.heard = this.asked;
         resolve();
       });
@@ -124,6 +131,13 @@ export class CountingChild {
     );
     if (performance.now() - this.startedMs > GROWN_UP_MS) this.pauseMs = 0;
     this.replaceSoon();
+  }
+
+  private incomplete(missing: number): void {
+    this.log.warn(
+      { event: 'counting_process_incomplete', missing },
+      'Workers have not handed in what they know in time: until they do, a month may be exceeded by that',
+    );
   }
 
   private replaceSoon(): void {

@@ -16,9 +16,10 @@ import { FixedMonths, subjectWith } from '../support/quotas.js';
 import { PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
 
 const EVERYBODY_ELSE = 0o077;
+const WORKERS = 2;
 
 describe('the counting process', () => {
-  let lines: { event: string }[];
+  let lines: { event: string; missing?: number }[];
   let child: CountingChild;
   let path: string;
   let client: Redis;
@@ -27,7 +28,7 @@ describe('the counting process', () => {
   beforeEach(async () => {
     lines = [];
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { event: string }) });
-    child = new CountingChild(log, { program: COUNTING_PROGRAM, askIntervalMs: 50 });
+    child = new CountingChild(WORKERS, log, { program: COUNTING_PROGRAM, askIntervalMs: 50 });
     path = await child.start();
     client = await countingClient(path);
   });
@@ -60,6 +61,10 @@ describe('the counting process', () => {
     expect(pids()).not.toContain(victim);
     expect(pids()).toHaveLength(1);
     expect(logged('counting_process_ended')).toBe(true);
+    // Nobody hands in: it decides all the same, and says so.
+    await eventually('it decides', async () => (await client.set('tg:probe', '').catch(() => '')) === 'OK');
+    await eventually('it is said', () => logged('counting_process_incomplete'));
+    expect(lines.find(({ event }) => event === 'counting_process_incomplete')?.missing).toBe(WORKERS);
     const store = countersOf(client);
     expect((await store.decide(subjectWith({ accountMonth: 1 }), 1)).admitted).toBe(true);
   });
@@ -90,7 +95,7 @@ describe('the counting process', () => {
 describe('a counting process that cannot be started', () => {
   it('says why, and leaves nothing behind', async () => {
     const program = `${temporaryFolder('no-program')}/none.js`;
-    const child = new CountingChild(pino({ level: 'silent' }), { program, askIntervalMs: 50 });
+    const child = new CountingChild(WORKERS, pino({ level: 'silent' }), { program, askIntervalMs: 50 });
     await expect(child.start()).rejects.toThrow('the counting process ended at start (exit code 1)');
     expect(childrenOf(process.pid, 'none.js')).toEqual([]);
   });

@@ -1,87 +1,24 @@
 /**
- * Random histories of several nodes on a Redis, or a counting process, that is emptied amid them, also again before all nodes have noticed. A month holds what was
- * admitted in it and not given back, in Redis and in the database, as soon as the nodes that live have looked once.
+ * Random histories of several nodes on a Redis, or a counting process, that is emptied amid them, also again before all nodes have
+ * noticed. A month holds what was admitted in it and not given back, there and in the database, as soon as the nodes that live have looked
+ * once.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { pino } from 'pino';
-import { systemClock } from '../../src/platform/clock.js';
-import { CounterMemory } from '../../src/limits/model/counter-memory.js';
-import { EmptiedStore } from '../../src/limits/emptied-store.js';
-import { MonthLedger } from '../../src/usage/month-ledger.js';
-import { NodeCount } from '../../src/limits/redis/node-count.js';
 import type { QuotaDecision } from '../../src/limits/model/policies.js';
-import { Limiter } from '../../src/limits/limiter.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import { LimiterSink } from '../../src/limits/limiter-sink.js';
-import { Recovery } from '../../src/limits/recovery.js';
-import { ShadowLimits } from '../../src/limits/shadow-limits.js';
-import type { Degradation } from '../../src/limits/degradation.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
-import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
-import { UsageFlush } from '../../src/usage/usage-flush.js';
-import { UsageRecorder } from '../../src/usage/usage-recorder.js';
-import { UsageTable } from '../../src/usage/usage-table.js';
 import { countingClient, startCounting } from '../support/counting.js';
+import { CountingNode, type TestDatabase } from '../support/counting-node.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithBoth } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
-import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
+import { emptyRedis } from '../support/timed-redis.js';
 
 const NODES = 3;
 const KEYS = 2;
-const LOG = pino({ level: 'silent' });
-
-type Database = Awaited<ReturnType<typeof testDatabase>>;
-
-/** A process as the program puts it together, but that nothing happens in it by itself. */
-class Node {
-  readonly counters: RedisCounters;
-  readonly ledger: MonthLedger;
-  private readonly emptied: EmptiedStore;
-  private readonly usage: UsageFlush;
-  readonly limiter: Limiter;
-
-  constructor(client: Redis, database: Database) {
-    this.ledger = new MonthLedger(database.db, systemClock);
-    const memory = new CounterMemory(this.ledger);
-    // Nothing takes the place of a decision that failed.
-    const degradation = {
-      isOver: true,
-      refund: () => undefined,
-      called: () => {},
-      decide: (_subject: QuotaSubject, _cost: number, cause: unknown) => {
-        throw cause;
-      },
-    } as unknown as Degradation;
-    const shadows = new ShadowLimits(systemClock, true);
-    const sink = new LimiterSink(this.ledger, shadows, systemClock, degradation);
-    this.counters = new RedisCounters(client, systemClock, this.ledger, sink, PATIENT_DEADLINE_MS, memory);
-    const recovery = new Recovery(this.counters, degradation, this.ledger, () => client.ping());
-    const fallback = { degradation, recovery };
-    const windows = new ProcessThrottleWindows(systemClock);
-    this.limiter = new Limiter(this.counters, shadows, this.ledger, windows, systemClock, LOG, fallback);
-    this.emptied = new EmptiedStore(new NodeCount(client, true), this.counters, this.ledger, memory, LOG);
-    const table = new UsageTable(database.db, database.kind, true, () => this.counters.aheadMs);
-    this.usage = new UsageFlush(table, this.ledger, new UsageRecorder(systemClock), systemClock, LOG, {
-      isShared: true,
-      memory,
-    });
-  }
-
-  /** What it does every second. */
-  look(): Promise<void> {
-    return this.emptied.look();
-  }
-
-  /** What it does every few seconds. */
-  flush(): Promise<void> {
-    return this.usage.flush();
-  }
-}
 
 const node = fc.nat(NODES - 1);
 const request = fc.record({ node, key: fc.nat(KEYS - 1), cost: fc.constantFrom(1, 1, 1, 2, 5) });
@@ -105,12 +42,12 @@ let accounts = 0;
 class History {
   private readonly accountId = `acc_${++accounts}`;
   private readonly subjects: QuotaSubject[][];
-  private readonly admitted: { node: Node; subject: QuotaSubject; decision: QuotaDecision }[] = [];
+  private readonly admitted: { node: CountingNode; subject: QuotaSubject; decision: QuotaDecision }[] = [];
   private readonly used = [0, 0];
   private running: Promise<unknown>[] = [];
 
   constructor(
-    private readonly nodes: readonly Node[],
+    private readonly nodes: readonly CountingNode[],
     private readonly empty: () => Promise<unknown>,
   ) {
     this.subjects = nodes.map(() =>
@@ -170,7 +107,7 @@ class History {
 announce('a Redis that is emptied');
 
 interface EmptiedWorld {
-  readonly database: Database;
+  readonly database: TestDatabase;
   /** A connection for each node. */
   readonly clients: readonly Redis[];
   empty(): Promise<unknown>;
@@ -213,7 +150,7 @@ function suite(open: () => Promise<EmptiedWorld>): void {
   });
 
   it('count once what a node has written of a new counter before another one hands in there', async () => {
-    const [one, two] = world.clients.map((client) => new Node(client, world.database));
+    const [one, two] = world.clients.map((client) => new CountingNode(client, world.database));
     for (const each of [one!, two!]) await each.look();
     const accountId = `acc_${++accounts}`;
     const [first, second] = ['a', 'b'].map((key) => subjectWith({}, { accountId, keyId: `${accountId}_${key}` }));
@@ -230,7 +167,7 @@ function suite(open: () => Promise<EmptiedWorld>): void {
       await fc.assert(
         fc.asyncProperty(steps, async (drawn) => {
           // New ones: else each would bring back the accounts of all histories before.
-          const nodes = world.clients.map((client) => new Node(client, world.database));
+          const nodes = world.clients.map((client) => new CountingNode(client, world.database));
           for (const each of nodes) await each.look();
           const history = new History(nodes, () => world.empty());
           await history.play(drawn);

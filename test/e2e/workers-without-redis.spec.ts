@@ -18,6 +18,8 @@ import { Caller } from '../support/rate-limit.js';
 const WORKERS = 2;
 const LIMIT = 100;
 const SOON_MS = 1_000;
+/** How often it is killed: what a node knows alone differs each time. */
+const KILLS = 3;
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -32,6 +34,18 @@ const socketOf = (pid: number): string =>
     .trim()
     .split(' ')
     .at(-1)!;
+
+/** How many are admitted of those that ask on until so many have been and all others are refused. */
+async function admittedOn(caller: Caller, least: number): Promise<number> {
+  let admitted = 0;
+  const ask = async (): Promise<boolean> => {
+    const { 200: more = 0, 429: refused = 0 } = await caller.burst(40);
+    admitted += more;
+    return refused === 40 && admitted >= least;
+  };
+  await eventually(`${least} are admitted, and the others refused`, ask, 30_000);
+  return admitted;
+}
 
 describe('a gateway of two workers without Redis', () => {
   let backend: Backend;
@@ -67,7 +81,8 @@ describe('a gateway of two workers without Redis', () => {
           unlimited: {},
           local: { key: { minute: 60_000 }, onRedisLoss: 'local' },
         },
-        usage: { flushInterval: '1s' },
+        // The database knows nothing that the workers do not hand in.
+        usage: { flushInterval: '60s' },
       },
       args: ['--workers', String(WORKERS)],
     });
@@ -135,24 +150,48 @@ describe('a gateway of two workers without Redis', () => {
     again.close();
   });
 
-  it('goes on when what counts is killed, and no month forgets anything', async () => {
-    const { key } = await trailgate.admin.newKey('month');
+  it('gives out no month twice when what counts is killed, however soon the next requests come', async () => {
     const other = await trailgate.admin.newKey('unlimited');
-    const caller = new Caller(trailgate.gatewayUrl, key.secret, 40);
-    expect(await caller.decided(60)).toEqual({ 200: 60 });
-    const restarts = await metric('trailgate_worker_restarts_total');
-    const victim = countingPid();
-    process.kill(victim, 'SIGKILL');
-    // A plan without limits asks nobody.
-    const free = new Caller(trailgate.gatewayUrl, other.key.secret, 10);
-    expect(await free.burst(50)).toEqual({ 200: 50 });
-    free.close();
-    await eventually('another counts', () => ![0, victim].includes(countingPid()));
-    await eventually('all serve', allServe);
-    expect(await caller.decided(200)).toEqual({ 200: 40, 429: 160 });
-    caller.close();
-    expect(await metric('trailgate_worker_restarts_total')).toBe(restarts + 1);
+    for (let round = 0; round < KILLS; round++) {
+      const { key } = await trailgate.admin.newKey('month');
+      // Each on a connection, and so at a worker, of its own: the first one has not seen what the second one counted.
+      const [first, second] = [1, 1].map((count) => new Caller(trailgate.gatewayUrl, key.secret, count));
+      expect(await first!.decided(20)).toEqual({ 200: 20 });
+      expect(await second!.decided(40)).toEqual({ 200: 40 });
+      // What came too late is given back a moment later.
+      await eventually('no more is counted', async () => (await second!.used())['account-month'] === 60);
+      const restarts = await metric('trailgate_worker_restarts_total');
+      const victim = countingPid();
+      process.kill(victim, 'SIGKILL');
+      // A plan without limits asks nobody.
+      const free = new Caller(trailgate.gatewayUrl, other.key.secret, 10);
+      expect(await free.burst(50)).toEqual({ 200: 50 });
+      free.close();
+      expect(await admittedOn(first!, LIMIT - 60)).toBe(LIMIT - 60);
+      for (const caller of [first!, second!]) caller.close();
+      expect(countingPid()).not.toBe(victim);
+      expect(await metric('trailgate_worker_restarts_total')).toBe(restarts + 1);
+      await eventually('all serve', allServe);
+    }
     expect(trailgate.logs().some(({ event }) => event === 'counting_process_ended')).toBe(true);
+  });
+
+  it('lets no more than a month through when what counts is killed amid its requests', async () => {
+    for (let round = 0; round < KILLS; round++) {
+      const { key } = await trailgate.admin.newKey('month');
+      const caller = new Caller(trailgate.gatewayUrl, key.secret, 20);
+      const arrived = backend.requests.length;
+      const burst = caller.burst(LIMIT);
+      await eventually('some have arrived', () => backend.requests.length > arrived + 10);
+      process.kill(countingPid(), 'SIGKILL');
+      const { 200: before = 0, 503: undecided = 0 } = await burst;
+      // One that was counted and got no decision may stay counted: who saw it does not know that nobody was told.
+      const after = await admittedOn(caller, LIMIT - before - undecided);
+      expect(before + after).toBeLessThanOrEqual(LIMIT);
+      expect(backend.requests.length - arrived).toBe(before + after);
+      caller.close();
+      await eventually('all serve', allServe);
+    }
   });
 
   it('decides by the plan while what counts stands still, and holds nothing back', async () => {

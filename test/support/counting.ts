@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Redis } from 'ioredis';
 import { countingCommands } from '../../src/limits/counting/counting-commands.js';
 import { CountingTables } from '../../src/limits/counting/counting-tables.js';
+import { AwaitedNodes } from '../../src/limits/counting/awaited-nodes.js';
 import type { MonthSource } from '../../src/limits/model/counter-store.js';
 import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
@@ -21,15 +22,19 @@ export const COUNTING = 'counting-process';
 export interface Counting {
   /** For `connectRedis`. */
   readonly path: string;
-  /** Forgets everything, as another process in its place has. */
-  empty(): void;
+  /**
+   * Forgets everything, as another process in its place has.
+   * @param awaited how many nodes have to hand in before it decides, however long that takes
+   */
+  empty(awaited?: number): void;
   stop(): Promise<void>;
 }
 
 /** Counts in this process by `clock`; what it keeps expires by the real time: let the clock run ahead of it. */
 export async function startCounting(clock: Clock = systemClock): Promise<Counting> {
   const path = join(temporaryFolder('counting'), 'counters');
-  const anew = () => countingCommands(new CountingTables(), () => clock.now());
+  const anew = (awaited = 0) =>
+    countingCommands(new CountingTables(Date.now, new AwaitedNodes(awaited)), () => clock.now());
   let current = anew();
   const delegated = [...current.keys()].map((name) => {
     const command: Command = (args, client) => current.get(name)!(args, client);
@@ -37,7 +42,7 @@ export async function startCounting(clock: Clock = systemClock): Promise<Countin
   });
   const server = new CommandServer(path, new Map(delegated));
   await server.listen();
-  return { path, empty: () => void (current = anew()), stop: () => server.close() };
+  return { path, empty: (awaited) => void (current = anew(awaited)), stop: () => server.close() };
 }
 
 /** A connection as the program makes it, but patient. */

@@ -17,7 +17,7 @@ import { SET_USED_LUA } from '../redis/scripts/set-used.js';
 import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../redis/scripts/throttle.js';
 import { TIME_LUA } from '../redis/scripts/time.js';
 import type { CountingTables } from './counting-tables.js';
-import { decide } from './decide-script.js';
+import { decide, NOT_YET } from './decide-script.js';
 import { months, read, setUsed } from './month-scripts.js';
 import { heartbeat, throttle, time } from './node-scripts.js';
 import { refund, refundHit, undo } from './refund-scripts.js';
@@ -82,8 +82,8 @@ export function countingCommands(tables: CountingTables, nowMs: () => number = D
       },
     ],
     ['ping', () => PONG],
-    // Only to see whether it is done: there is no disk and no bound of memory that could keep it from that.
-    ['set', () => OK],
+    // Only to see whether it counts: there is no disk and no bound of memory that could keep it from that.
+    ['set', () => (tables.awaited.isWaiting ? NOT_YET : OK)],
     ['unlink', (names) => numberReply(names.filter((name) => tables.throttles.delete(name)).length)],
     ['zrem', ([, node = '']) => numberReply(tables.nodes.delete(node) ? 1 : 0)],
     [

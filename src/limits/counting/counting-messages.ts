@@ -6,4 +6,8 @@ export interface ToCounting {
   readonly id: number;
 }
 
-export type FromCounting = { readonly type: 'listening' } | { readonly type: 'alive'; readonly id: number };
+export type FromCounting =
+  | { readonly type: 'listening' }
+  | { readonly type: 'alive'; readonly id: number }
+  /** It decides again, without what so many workers know of the counts before. */
+  | { readonly type: 'incomplete'; readonly missing: number };

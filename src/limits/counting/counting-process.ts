@@ -9,11 +9,14 @@ import { CommandServer } from '../../redis/server/command-server.js';
 import { countingCommands } from './counting-commands.js';
 import type { FromCounting, ToCounting } from './counting-messages.js';
 import { CountingTables } from './counting-tables.js';
+import { AwaitedNodes, LONGEST_WAIT_MS } from './awaited-nodes.js';
 
 const SWEEP_INTERVAL_MS = 1_000;
 
-const path = process.argv[2] ?? '';
-const tables = new CountingTables();
+/** How many workers have to hand in what another process counted; where to listen. */
+const [workers = '', path = ''] = process.argv.slice(2);
+const awaited = new AwaitedNodes(Number(workers));
+const tables = new CountingTables(Date.now, awaited);
 const server = new CommandServer(path, countingCommands(tables));
 
 // A signal to all processes of a terminal or a service is for the program, which ends this one when nobody counts any
@@ -29,6 +32,10 @@ process.on('message', (message: ToCounting) => tell({ type: 'alive', id: message
 setInterval(() => tables.sweep(), SWEEP_INTERVAL_MS);
 await server.listen();
 tell({ type: 'listening' });
+setTimeout(() => {
+  const missing = awaited.end();
+  if (missing > 0) tell({ type: 'incomplete', missing });
+}, LONGEST_WAIT_MS);
 
 function tell(message: FromCounting): void {
   // A program that is gone is noticed by `disconnect`.

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { IdleReaper } from '../process/idle-reaper.js';
 import { RingPool } from '../process/ring-pool.js';
 import type { SlidingWindow } from '../process/sliding-window.js';
+import { AwaitedNodes } from './awaited-nodes.js';
 import { StoredCounter } from './stored-counter.js';
 
 /** Entries of each table that one look goes through: well under a millisecond. */
@@ -76,8 +77,14 @@ export class CountingTables {
   readonly nodes = new Map<string, number>();
   private readonly rings = new RingPool();
 
-  /** @param nowMs the clock that things are forgotten by. */
-  constructor(readonly nowMs: () => number = Date.now) {
+  /**
+   * @param nowMs the clock that things are forgotten by.
+   * @param awaited what decisions wait for.
+   */
+  constructor(
+    readonly nowMs: () => number = Date.now,
+    readonly awaited = new AwaitedNodes(),
+  ) {
     this.counters = new ExpiringTable(nowMs, (counter) => counter.release());
     this.markers = new ExpiringTable(nowMs);
     this.replays = new ExpiringTable(nowMs);

@@ -9,10 +9,16 @@ export function time({ nowUs }: ScriptCall): string {
   return textsReply([String(Math.floor(nowUs / 1_000_000)), String(nowUs % 1_000_000)]);
 }
 
-/** `HEARTBEAT_LUA`: how many nodes there are, and whether this one was not among them. */
+/** Says that a node has handed in what it knew. */
+const HAS_HANDED_IN = '1';
+
+/**
+ * `HEARTBEAT_LUA`: how many nodes there are, and whether this one was not among them; while it is waited for, also 1
+ * for that.
+ */
 export function heartbeat(call: ScriptCall): string {
-  const { nodes } = call.tables;
-  const [node = ''] = call.args;
+  const { nodes, awaited } = call.tables;
+  const [node = '', , , handedIn] = call.args;
   const nowMs = millisecondOf(call);
   const isNew = node !== '' && !nodes.has(node);
   if (node !== '') nodes.set(node, nowMs);
@@ -21,7 +27,9 @@ export function heartbeat(call: ScriptCall): string {
     if (heardMs <= nowMs - numberAt(call, 1)) nodes.delete(name);
     else if (name < node) rank += 1;
   }
-  return numbersReply([nodes.size, rank, isNew ? 1 : 0]);
+  // One that was not among them has not heard that anything is gone.
+  if (handedIn === HAS_HANDED_IN && !isNew) awaited.heard(node);
+  return numbersReply([nodes.size, rank, isNew ? 1 : 0, ...(awaited.isWaiting ? [1] : [])]);
 }
 
 /** `THROTTLE_LUA`: one hit of a throttle. */

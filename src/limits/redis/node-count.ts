@@ -17,6 +17,8 @@ export class NodeCount {
   private readonly name: string;
   private known: NodePlace = { count: 1, rank: 0 };
   private wasHeard = false;
+  /** Whether decisions wait until nodes have handed in what they know, as it was last heard. */
+  isAwaited = false;
   /**
    * Until when others may not have said again that they are there, because Redis was emptied; by `performance.now()`.
    */
@@ -41,13 +43,16 @@ export class NodeCount {
 
   /**
    * Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays.
+   * @param hasHandedIn whether all that this node knows has been handed in, since it was last heard.
    * @returns whether Redis has forgotten this node since it was last heard: it was emptied. Undefined where that is not
    * known.
    */
-  async beat(): Promise<boolean | undefined> {
+  async beat(hasHandedIn = false): Promise<boolean | undefined> {
     try {
-      const response = (await HEARTBEAT.run(this.client, [NODES_KEY], [this.name, NODE_GONE_MS, NODES_MS])) as number[];
-      const [count = 1, rank = 0, isNew = 0] = response;
+      const args = [this.name, NODE_GONE_MS, NODES_MS, hasHandedIn ? 1 : 0];
+      const response = (await HEARTBEAT.run(this.client, [NODES_KEY], args)) as number[];
+      const [count = 1, rank = 0, isNew = 0, isAwaited = 0] = response;
+      this.isAwaited = this.handsOut && isAwaited === 1;
       const wasEmptied = isNew === 1 && this.wasHeard;
       this.wasHeard = this.handsOut;
       if (wasEmptied) this.unsureUntilMs = performance.now() + NODE_GONE_MS;

@@ -1,8 +1,9 @@
 /** A node says that it is there, as Redis hears it. */
 
 /**
- * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms).
- * Response: how many there are, how many of them have a name before this one's, whether this one was not among them.
+ * KEYS: the set of nodes. ARGV: this node ('': only asks), when one is gone (ms), how long the set lives (ms), whether
+ * the node has handed in what it knows (1; Redis does not ask). Response: how many there are, how many of them have a
+ * name before this one's, whether this one was not among them; from the counting process, 1 where it waits for that.
  */
 export const HEARTBEAT_LUA = `
 local time = redis.call('TIME')

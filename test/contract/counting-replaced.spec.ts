@@ -1,0 +1,167 @@
+/**
+ * A counting process that is replaced gives out no month twice: it decides nothing before every node has handed in what it knows. Random
+ * histories of several nodes whose counting process is replaced amid their bursts, also again before all have handed in.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Redis } from 'ioredis';
+import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import { NodeCount } from '../../src/limits/redis/node-count.js';
+import { countingClient, startCounting, type Counting } from '../support/counting.js';
+import { CountingNode, type TestDatabase } from '../support/counting-node.js';
+import { testDatabase } from '../support/database.js';
+import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { eventually } from '../support/processes.js';
+import { subjectWith } from '../support/quotas.js';
+
+const NODES = 3;
+const KEYS = 2;
+const LIMIT = 60;
+
+announce('a counting process that is replaced');
+
+const node = fc.nat(NODES - 1);
+const request = fc.record({ node, key: fc.nat(KEYS - 1), cost: fc.constantFrom(1, 1, 1, 2, 5) });
+const step = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('burst' as const), requests: fc.array(request, { maxLength: 20 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('replace' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('flush' as const), node }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('look' as const), node }) },
+);
+/** Whether the next step is awaited first. */
+const steps = fc.array(fc.record({ step, isAwaited: fc.boolean() }), { minLength: 4, maxLength: 25 });
+type Steps = typeof steps extends fc.Arbitrary<infer T> ? T : never;
+
+let accounts = 0;
+
+/** One account on all nodes, and what was admitted of it. */
+class History {
+  admitted = 0;
+  private readonly accountId = `acc_${++accounts}`;
+  private readonly subjects: QuotaSubject[][];
+  private running: Promise<unknown>[] = [];
+
+  constructor(
+    private readonly nodes: readonly CountingNode[],
+    private readonly counting: Counting,
+  ) {
+    this.subjects = nodes.map(() =>
+      Array.from({ length: KEYS }, (_, key) =>
+        subjectWith({ accountMonth: LIMIT }, { accountId: this.accountId, keyId: `${this.accountId}_${key}` }),
+      ),
+    );
+  }
+
+  async play(drawn: Steps): Promise<void> {
+    for (const { step: each, isAwaited } of drawn) {
+      if (each.do === 'burst') for (const of of each.requests) this.running.push(this.ask(of.node, of.key, of.cost));
+      else if (each.do === 'replace') this.counting.empty(NODES);
+      else if (each.do === 'flush') this.running.push(this.nodes[each.node]!.flush());
+      else this.running.push(this.nodes[each.node]!.look());
+      if (isAwaited) await this.settle();
+    }
+    await this.settle();
+  }
+
+  /** As when all nodes have looked, as they do every second, and requests go on. */
+  async useUp(): Promise<void> {
+    await eventually('every node counts', async () => {
+      for (const each of this.nodes) await each.look();
+      return (await Promise.all(this.nodes.map((each) => each.counters.refundUnanswered()))).every(Boolean);
+    });
+    for (const index of this.nodes.keys()) {
+      for (let count = 0; count <= LIMIT; count++) this.running.push(this.ask(index, count % KEYS, 1));
+    }
+    await this.settle();
+  }
+
+  private async ask(index: number, key: number, cost: number): Promise<void> {
+    // What is not decided was not admitted.
+    const decided = Promise.resolve(this.nodes[index]!.limiter.decide(this.subjects[index]![key]!, cost));
+    const decision = await decided.catch(() => undefined);
+    if (decision?.admitted === true) this.admitted += cost;
+  }
+
+  private async settle(): Promise<void> {
+    const { running } = this;
+    this.running = [];
+    await Promise.all(running);
+  }
+}
+
+describe('a counting process in the place of another', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase('sqlite');
+  });
+  afterAll(() => database.close());
+
+  let counting: Counting;
+  let clients: Redis[];
+  beforeEach(async () => {
+    counting = await startCounting();
+    clients = await Promise.all(Array.from({ length: NODES }, () => countingClient(counting.path)));
+  });
+  afterEach(async () => {
+    for (const client of clients) client.disconnect();
+    await counting.stop();
+  });
+
+  it('decides when the last of those that it waits for has handed in, and no node counts for two', async () => {
+    counting.empty(2);
+    const [one, two] = clients.map((client) => new NodeCount(client, true));
+    const isOpen = async (): Promise<boolean> => (await clients[2]!.set('tg:probe', '').catch(() => '')) === 'OK';
+    // One that comes to it says so before it can know that anything is gone.
+    expect(await one!.beat(true)).toBe(false);
+    expect([one!.isAwaited, await isOpen()]).toEqual([true, false]);
+    for (const each of [one!, one!]) await each.beat(true);
+    await two!.beat();
+    expect([two!.isAwaited, await isOpen()]).toEqual([true, false]);
+    await two!.beat(true);
+    expect([two!.isAwaited, await isOpen()]).toEqual([false, true]);
+  });
+
+  it('counts on from what the node knows that saw most, whoever asks first', async () => {
+    const [first, second, third] = clients.map((client) => new CountingNode(client, database));
+    for (const each of [first!, second!, third!]) await each.look();
+    const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
+    const burst = async (at: CountingNode, count: number): Promise<number> => {
+      const subject = subjectWith({ accountMonth: LIMIT }, of);
+      const decided = Array.from({ length: count }, () => Promise.resolve(at.limiter.decide(subject, 1)));
+      return (await Promise.all(decided)).filter(({ admitted }) => admitted).length;
+    };
+    expect(await burst(first!, 20)).toBe(20);
+    expect(await burst(second!, 30)).toBe(30);
+    counting.empty(NODES);
+    await first!.look();
+    await expect(burst(first!, 1)).rejects.toThrow('AWAITING');
+    for (const each of [second!, third!]) await each.look();
+    await eventually('the first one is sure', () => first!.counters.refundUnanswered());
+    expect(await burst(first!, 60)).toBe(10);
+  });
+
+  it(
+    'lets exactly the limit of a month through, whenever it is replaced',
+    async () => {
+      // Each waits until no call may come true any more.
+      const runs = { ...RUNS, numRuns: Math.ceil(RUNS.numRuns / 4) };
+      await fc.assert(
+        fc.asyncProperty(steps, async (drawn) => {
+          counting.empty();
+          const nodes = clients.map((client) => new CountingNode(client, database));
+          for (const each of nodes) await each.look();
+          const history = new History(nodes, counting);
+          await history.play(drawn);
+          expect(history.admitted).toBeLessThanOrEqual(LIMIT);
+          await history.useUp();
+          expect(history.admitted).toBe(LIMIT);
+        }),
+        runs,
+      );
+    },
+    HISTORIES_TIMEOUT_MS,
+  );
+});
