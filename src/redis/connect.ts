@@ -22,9 +22,11 @@ function placeOf(url: string): Place {
   return url.startsWith('/') ? { mode: 'own', path: url } : parseRedisUrl(url);
 }
 
+const COUNTING = 'The counting process';
+
 /** What the server behind a URL is called in a log. */
 export function storeName(url: string): string {
-  return placeOf(url).mode === 'own' ? 'The counting process' : 'Redis';
+  return placeOf(url).mode === 'own' ? COUNTING : 'Redis';
 }
 
 /** A connection for commands. */
@@ -155,7 +157,8 @@ function withErrorListener<Client extends RedisClient>(
     const now = performance.now();
     if (now < silentUntil) return;
     silentUntil = now + 10_000;
-    log.warn({ event: 'redis_error', connection: name, error: error.message }, `${server}: the connection failed`);
+    const fields = server === COUNTING ? { event: 'counting_connection_failed' } : { event: 'redis_error' };
+    log.warn({ ...fields, connection: name, error: error.message }, `${server}: the connection failed`);
   };
   (client as Redis).on('error', listener);
   return client;

@@ -218,6 +218,19 @@ describe('a gateway of two workers without Redis', () => {
     for (const caller of callers) caller.close();
   });
 
+  it('speaks of no Redis, whatever has become of what counts', async () => {
+    // Stacks name files, those of the client's package among them.
+    const withoutStacks = (name: string, value: unknown): unknown => (name === 'stack' ? undefined : value);
+    const said = trailgate.logs().map((line) => JSON.stringify(line, withoutStacks));
+    expect(said.some((line) => line.includes('counting_process_ended'))).toBe(true);
+    expect(said.some((line) => line.includes('quota_store_lost'))).toBe(true);
+    // The setting has its name.
+    const words = said.filter((line) => /redis/i.test(line.replaceAll('onRedisLoss', '')));
+    expect(words).toEqual([]);
+    const metrics = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
+    expect(metrics.split('\n').filter((line) => /^# HELP trailgate_quota.*redis/i.test(line))).toEqual([]);
+  });
+
   it('keeps its data folder to itself', async () => {
     const env = { TRAILGATE_DATA_DIR: trailgate.dataDir, TRAILGATE_ADMIN_TOKEN: trailgate.adminToken };
     const args = ['start', '--config', trailgate.configPath, '--workers', '2'];

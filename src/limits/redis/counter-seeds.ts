@@ -117,7 +117,7 @@ export class CounterSeeds {
     } finally {
       arrived();
     }
-    throw new Error('Redis came to it too late: what the database knew may be old');
+    throw new Error('the call came too late: what the database knew may be old');
   }
 
   /** Hands in at counters that exist. Resolves to false where one does not. */

@@ -179,13 +179,13 @@ export class DecisionCalls {
     const count = response instanceof Uint8Array ? readNumbers(response, this.numbers) : 0;
     const { batch, marker, slot, isSecond, sentMs } = call;
     if (count !== 1 && count !== 1 + batch.length * DECIDE_NUMBERS) {
-      return this.giveUp(call, endedMs, new Error('Redis gave an answer that is none'));
+      return this.giveUp(call, endedMs, new Error('the reply is none to this call'));
     }
     this.calls.ended(sentMs, endedMs, true);
     this.redisClock.heard(this.numbers[0]! / 1_000, sentMs, endedMs);
     if (count > 1) this.asker.answered(batch, this.numbers);
     else if (!isSecond) this.send(batch, marker, slot, true);
-    else this.asker.failed(batch, new Error('Redis ran the call too late'));
+    else this.asker.failed(batch, new Error('the call came too late'));
   }
 
   /** Redis or its client has refused a call, or the connection broke. */

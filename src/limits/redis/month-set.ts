@@ -39,7 +39,7 @@ export async function setInRedis(
   const { label: month, following, endMs } = period;
   const args = [month, following, endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
   const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
-  if (done !== 1) throw new Error('Redis came to it too late, and did nothing');
+  if (done !== 1) throw new Error('the call came too late, and did nothing');
   // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later
   // one.
   for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {

@@ -179,7 +179,7 @@ function Gateways({ health }: { readonly health: Health }) {
                 <Group gap="xs">
                   {node.quota_store_lost_since !== null && (
                     <Badge variant="light" color="orange">
-                      {t`lost Redis ${relative(node.quota_store_lost_since)}`}
+                      {t`lost the counters ${relative(node.quota_store_lost_since)}`}
                     </Badge>
                   )}
                   <Badge variant="light" color={node.age_seconds > QUIET_SECONDS ? 'orange' : 'river'}>

@@ -82,7 +82,7 @@ export const LIMIT_METRICS = {
   ),
   quotaNodes: gauge(
     'trailgate_quota_nodes',
-    'Processes that hand out the same limits, as last heard over Redis: while it is away, each hands out its share.',
+    'Processes that hand out the same limits, as last heard: while the counters are away, each hands out its share.',
     [],
   ),
   quotaStoreUp: gauge('trailgate_quota_store_up', '1 while the counters answer, 0 while plans decide without them.', [
