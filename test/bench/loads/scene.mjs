@@ -12,8 +12,8 @@ const PLAIN_KEYS = { count: 1_000, plan: 'bench', scope: SCOPE };
  * Starts all of it. The gateway that is resolved to can be given to `measureRound`; its own keys are those of the group `plain`, those of
  * the others stand in `keys`.
  * @param {{ name: string, groups?: Record<string, { count: number, plan: string, scope: string }>, operations?: object[], plans?: object,
- *   service?: object, gateway?: object, usage?: object, backend?: object }} options `groups` of keys, settings of `gateway.yaml`, more locations of
- *   the backend; the rest is for `startTrailgate`
+ *   service?: object, gateway?: object, usage?: object, backend?: object, counters?: 'redis' | 'own' }} options `groups` of keys, settings of `gateway.yaml`, more locations of
+ *   the backend; `counters`: `redis`, or `own` for none; the rest is for `startTrailgate`
  * @returns {Promise<import('../peers.mjs').Gateway & { backend: object, keys: object }>}
  */
 export async function openScene({
@@ -25,10 +25,11 @@ export async function openScene({
   gateway,
   usage,
   backend: more,
+  counters = 'redis',
   ...start
 }) {
   const backend = await startBackend(name, more);
-  const redis = await startRedis(name);
+  const redis = counters === 'redis' ? await startRedis(name) : undefined;
   const keys = {};
   const fill = async (dataDir) => {
     for (const [group, options] of Object.entries({ plain: PLAIN_KEYS, ...groups })) {
@@ -42,7 +43,7 @@ export async function openScene({
     operations: [{ match: 'GET /customers', service: 'customers', scopes: [SCOPE] }, ...operations],
     plans: { bench: BENCH_LIMITS, ...plans },
   });
-  const started = await startTrailgate({ name, config, redisUrl: redis.url, fill, ...start });
+  const started = await startTrailgate({ name, config, redisUrl: redis?.url ?? '', fill, ...start });
   const oneOfEachAccount = Object.values(keys).flatMap((group) => group.oneOfEachAccount);
   return {
     ...started,

@@ -1,4 +1,4 @@
-/** Load 6: two workers against one. What that gains depends on the cores that the load leaves: the table says what was possible. */
+/** Load 6: two workers against one, with Redis and without. What that gains depends on the cores that the load leaves: the table says it. */
 import { cpus } from 'node:os';
 import { pin } from '../processes.mjs';
 import { aimLine, COLUMNS, fixed, notesOf, tableOf, whole } from './report.mjs';
@@ -24,14 +24,17 @@ export async function measure(settings) {
     rows.push({ id: 'one alone', title: 'one worker on a core of its own', gateway: alone });
   }
   const shared = apart ? 'the load elsewhere' : 'both cores shared with load, backend and Redis';
-  for (const [name, count, core] of [
-    ['one', 1, places.one],
-    ['two', WORKERS, places.two],
+  for (const [id, title, count, core, counters] of [
+    ['one', 'one worker', 1, places.one, 'redis'],
+    ['two', 'two workers', WORKERS, places.two, 'redis'],
+    ['one own', 'one worker without Redis', 1, places.one, 'own'],
+    ['two own', 'two workers without Redis: a process counts beside them', WORKERS, places.two, 'own'],
   ]) {
-    const gateway = await openScene({ name: `workers-${name}`, args: ['--workers', String(count)], core });
-    pin(gateway.redis.program, places.load);
+    const name = `workers-${id.replace(' ', '-')}`;
+    const gateway = await openScene({ name, args: ['--workers', String(count)], core, counters });
+    if (gateway.redis !== undefined) pin(gateway.redis.program, places.load);
     pin(gateway.backend.program, places.load);
-    rows.push({ id: name, title: `${name} worker${count > 1 ? 's' : ''}, ${shared}`, gateway, core: places.load });
+    rows.push({ id, title: `${title}, ${shared}`, gateway, core: places.load });
   }
   return { apart, cores: cpus().length, rows: await measureRows(rows, settings) };
 }
