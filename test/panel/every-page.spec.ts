@@ -87,9 +87,9 @@ describeWithChromium('every page of the panel', () => {
     expect(await page.getByRole('main').textContent()).not.toContain('npm');
   });
 
-  /** Of inputs and tables: what is wider than its place, and cannot be moved there. */
-  const CUT_OFF = `[...document.querySelectorAll('main input[readonly], main table')].filter((element) => {
-    const place = element.matches('input') ? element : element.parentElement;
+  /** Of inputs, tables and their headings: what is wider than its place, and cannot be moved there. */
+  const CUT_OFF = `[...document.querySelectorAll('main input[readonly], main table, main th')].filter((element) => {
+    const place = element.matches('input, th') ? element : element.parentElement;
     return place.scrollWidth > place.clientWidth && getComputedStyle(place).overflowX !== 'auto';
   }).map(({ value, textContent }) => value ?? textContent)`;
 

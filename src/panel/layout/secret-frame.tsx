@@ -75,6 +75,7 @@ export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) 
               variant={copied ? 'light' : 'default'}
               leftSection={<Icon name={copied ? 'check' : 'copy'} size={15} />}
               onClick={copy}
+              style={{ flexShrink: 0 }}
               data-autofocus={autoFocus || undefined}
               aria-label={t`Copy: ${label}`}
             >

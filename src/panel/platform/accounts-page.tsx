@@ -127,7 +127,13 @@ function Line({ account }: { readonly account: Account }) {
             {plan} · {zone} · <Trans>since {made}</Trans>
           </Text>
         </Box>
-        <Button variant="default" size="sm" aria-label={t`Change ${name}`} onClick={() => setChanging(true)}>
+        <Button
+          variant="default"
+          size="sm"
+          aria-label={t`Change ${name}`}
+          onClick={() => setChanging(true)}
+          style={{ flexShrink: 0 }}
+        >
           <Icon name="pencil" size={16} />
         </Button>
       </Group>

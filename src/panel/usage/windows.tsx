@@ -64,6 +64,7 @@ function Window({ window, forecast }: WindowProps) {
           )}
         </Text>
         {forecast !== undefined &&
+          forecast.expected > 0 &&
           (forecast.used_up_at === null ? (
             <Text size="sm">
               <Trans>At this pace about {number(forecast.expected)} by the end of the month: enough.</Trans>

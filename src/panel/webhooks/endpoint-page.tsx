@@ -225,7 +225,7 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
         <Facet label={t`Last arrived`}>
           {endpoint.last_success_at === null ? t`Never` : <Ago at={endpoint.last_success_at} timeZone={timeZone} />}
         </Facet>
-        <Facet label={t`Made`}>{time(endpoint.created_at)}</Facet>
+        <Facet label={t({ message: 'Made', context: 'an endpoint' })}>{time(endpoint.created_at)}</Facet>
         <Facet label={t`In order`}>{endpoint.ordered ? t`Yes` : t`No`}</Facet>
         <Facet label={t`How it is sent`}>
           <Sending of={endpoint} />
