@@ -91,11 +91,12 @@ function namedTooEarly(code: string): string[] {
   });
 }
 
-/** The folders of each floor, from the top: rows of a table, or a numbered list. What is to come is named behind a semicolon. */
+/** The folders of each floor, from the top: rows of a table, or the first numbered list. What is to come is named behind a semicolon. */
 function floorsSaidIn(text: string): string[][] {
   const rows = /^\| floor \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n');
+  const first = /^1\. (?:.|\n(?!\n))*/m.exec(text)?.[0] ?? '';
   const list = Array.from(
-    text.matchAll(/^\d\. ((?:.|\n(?! ?\d\.|\n))*)/gm),
+    first.matchAll(/^\d\. ((?:.|\n(?! ?\d\.|\n))*)/gm),
     ([, item = '']) => item.split('; `mcp')[0] ?? '',
   );
   return (rows ?? list).map((floor) =>
