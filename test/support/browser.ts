@@ -38,15 +38,19 @@ export interface BrowserOptions {
 /** In which nothing moves: whoever presses a button in a dialog need not wait until it stands still. */
 export const STILL: BrowserOptions = { reducedMotion: 'reduce' };
 
+/** Longer than any request of the panel takes: of one that is older the end was not told, as happens to cancelled ones. */
+const LOST_MS = 20_000;
+
 /** The requests of the pages of a context. */
 class Requests {
   begun = 0;
-  private readonly underWay = new Set<Request>();
+  /** With when they began, by `performance.now()`. */
+  private readonly underWay = new Map<Request, number>();
 
   constructor(context: BrowserContext) {
     context.on('request', (request) => {
       this.begun += 1;
-      this.underWay.add(request);
+      this.underWay.set(request, performance.now());
     });
     context.on('requestfinished', (request) => this.underWay.delete(request));
     context.on('requestfailed', (request) => this.underWay.delete(request));
@@ -54,7 +58,8 @@ class Requests {
 
   /** Whether a page waits for one; what a page asked for that is closed is never told the end of. */
   isAskedBy(page: Page): boolean {
-    return [...this.underWay].some((request) => request.frame().page() === page);
+    const oldest = performance.now() - LOST_MS;
+    return [...this.underWay].some(([request, begunMs]) => begunMs > oldest && request.frame().page() === page);
   }
 }
 
