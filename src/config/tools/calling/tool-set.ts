@@ -51,7 +51,7 @@ class OperationTool implements Tool {
   }
 
   get outputSchema(): JsonSchema | undefined {
-    return this.schemas.outputSchema;
+    return this.described.hasOutput ? this.schemas.outputSchema : undefined;
   }
 
   readonly bind = (args: Readonly<Record<string, unknown>>): BoundRequest | ArgumentFaults => {
@@ -60,7 +60,7 @@ class OperationTool implements Tool {
   };
 
   readonly structure = (body: unknown): Readonly<Record<string, unknown>> | undefined => {
-    const { outputSchema } = this.schemas;
+    const { outputSchema } = this;
     return outputSchema && structuredResult(body, this.described.wrapsResult, outputSchema);
   };
 
