@@ -9,7 +9,8 @@ const CONNECTIONS = 64;
 /**
  * Measures every row, or with `check` only looks at a second of its answers. Every round begins with another row.
  * @param {{ id: string, title: string, gateway: object, request?: import('../load.mjs').LoadRequest, connections?: number,
- *   leastSeconds?: number, core?: string }[]} rows `leastSeconds` for a load that needs longer rounds
+ *   leastSeconds?: number, warmUpSeconds?: number, core?: string }[]} rows `leastSeconds` for a load that needs longer rounds,
+ *   `warmUpSeconds` for one that has more to be compiled
  * @param {{ rounds: number, seconds: number, check: boolean, quick: boolean }} settings
  * @returns {Promise<object[]>} as `summarise` makes them; empty with `check`
  */
@@ -34,8 +35,8 @@ function settingsOf({ connections = CONNECTIONS, request, core }) {
   return { connections, request, core };
 }
 
-function warmUp({ gateway, ...row }) {
-  return runLoad(gateway, { ...settingsOf(row), seconds: WARM_UP_SECONDS });
+function warmUp({ gateway, warmUpSeconds = WARM_UP_SECONDS, ...row }) {
+  return runLoad(gateway, { ...settingsOf(row), seconds: warmUpSeconds });
 }
 
 async function inTurn({ id }, work) {
