@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { API_KEY_SORTS } from '../../accounts/api-key-list.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
+import { idPattern } from '../openapi/fields.js';
 import { pageQuerySchema } from '../request/list.js';
 
 const STATUSES = ['active', 'paused', 'expired', 'revoked'] as const satisfies readonly ApiKey['status'][];
@@ -34,13 +35,9 @@ export const apiKeyQuerySchema = pageQuerySchema.extend({
   oauth_client: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description: '`true`: only keys by which an OAuth client was let in; `false`: only keys that have a secret.',
   }),
-  let_in_by: z
-    .string()
-    .regex(/^mem_\w{1,60}$/, 'must be the id of a member')
-    .optional()
-    .meta({
-      description: 'Only keys by which this member let an OAuth client in. Portal sessions are not told of any.',
-    }),
+  let_in_by: z.string().max(30).regex(idPattern('mem'), 'must be the id of a member').optional().meta({
+    description: 'Only keys by which this member let an OAuth client in. Portal sessions are not told of any.',
+  }),
   sort: z
     .enum(API_KEY_SORTS, `must be one of ${API_KEY_SORTS.join(', ')}`)
     .default('created')
