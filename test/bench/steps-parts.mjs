@@ -56,7 +56,9 @@ export async function openGateway(logFile) {
   if (config === undefined) throw new Error(JSON.stringify(problems));
   const log = openLog('info', logFile);
   const shutdown = new Shutdown(log);
-  const domain = await openDomain(new RunningConfig(config), ['gateway'], true, log, shutdown);
+  const counterPlace = { url: undefined, isOwn: true };
+  const place = { running: new RunningConfig(config), roles: ['gateway'], forwards: true, isFirst: true, counterPlace };
+  const domain = await openDomain(place, log, shutdown);
   const [endpoint] = domain.forwarder.upstreams.get('customers').targets[0].endpoints;
   return { config, log, domain, endpoint, stop: () => shutdown.run() };
 }
