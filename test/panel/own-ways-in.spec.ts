@@ -120,8 +120,9 @@ describeWithChromium('the ways in of a member', () => {
     const passkeys = part('Passkeys');
     await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
     await passkeys.getByRole('button', { name: 'Rename Chrome on Linux' }).click();
-    await page.getByLabel('Name', { exact: true }).last().fill('Laptop of the office');
-    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    const renaming = page.getByRole('dialog', { name: /^Rename/ });
+    await renaming.getByLabel('Name', { exact: true }).fill('Laptop of the office');
+    await renaming.getByRole('button', { name: 'Save' }).click();
     await passkeys.getByText('Laptop of the office').waitFor();
 
     await signOut();
