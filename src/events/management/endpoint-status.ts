@@ -4,6 +4,8 @@
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import { kindOf } from '../../database/database-kind.js';
+import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import type { WebhookEndpointTable } from '../../database/tables/webhook-tables.js';
 import { quietLane } from '../deliveries/lane-rows.js';
@@ -27,7 +29,7 @@ export interface EndpointVerdict {
   readonly reason: 'gone' | 'failing';
 }
 
-/** What was decided, and who has something to do by that: to be told behind the commits. */
+/** What was decided, and who has to be told of it by an event: behind the commits. */
 export interface Verdicts {
   readonly verdicts: readonly EndpointVerdict[];
   readonly endpointIds: readonly string[];
@@ -55,7 +57,7 @@ export async function judgeFailing(
   const rows = await db
     .selectFrom('webhook_endpoint')
     .selectAll()
-    .where('id', 'in', endpointIds)
+    .where('id', 'in', textList(kindOf(db), endpointIds))
     .where('status', '=', 'enabled')
     .where('failing_since', '<=', nowMs - WARN_AFTER_MS)
     .execute();
@@ -91,10 +93,7 @@ async function disable(
     await recordDisabled(trx, row, nowMs);
     if (hasMail) await mailDisabled(trx, row, reason, nowMs);
     const verdict = { endpointId: id, accountId: row.account_id, what: 'disabled', reason } as const;
-    return {
-      verdicts: [verdict],
-      endpointIds: [...(await notice(trx, row, nowMs, `disabled:${id}:${row.version}`)), id],
-    };
+    return { verdicts: [verdict], endpointIds: await notice(trx, row, nowMs, `disabled:${id}:${row.version}`) };
   });
 }
 
