@@ -71,6 +71,7 @@ export class Judge {
           'Nothing has arrived at a webhook endpoint for a day',
         );
     }
+    signal.tellChanged(verdicts.filter(({ what }) => what === 'disabled').map(({ endpointId }) => endpointId));
     signal.tell(endpointIds);
   }
 }

@@ -16,8 +16,11 @@ import type { OpenedKeys } from './resting-keys.js';
 /** Deliveries that are read at a time, and those that are in memory at most. */
 const FEWEST_READ = 8;
 const MOST_READ = 32;
-/** A lane without work stays its owner's for so long: the next event finds somebody who looks at once. */
-const LINGER_MS = 2_000;
+/**
+ * A lane without work stays its owner's for so long: to be taken up by the next event costs several statements, and
+ * time. Longer, and more of them wait for a lease where their owner hangs.
+ */
+export const LINGER_MS = 10_000;
 /** An attempt for which this process lacked something is made after this. */
 const SHORTAGE_PAUSE_MS = 1_000;
 /** Keys that could not be opened, and a result that the database has refused, are tried again after this. */
@@ -121,11 +124,11 @@ export class Lane {
     clearTimeout(this.timer);
   }
 
-  /** Whether it has had nothing to do for a while. */
-  get isIdle(): boolean {
+  /** Whether it has had nothing to do for so long. */
+  isIdleFor(lingerMs: number): boolean {
     if (this.underWay.size > 0 || this.isReading || this.keysUnreadable) return false;
     if (this.endpoint?.isEnabled === false) return true;
-    return this.waiting.length === 0 && !this.mustRead && performance.now() - this.lastWorkMs >= LINGER_MS;
+    return this.waiting.length === 0 && !this.mustRead && performance.now() - this.lastWorkMs >= lingerMs;
   }
 
   /** Deliveries that are read and not begun. */

@@ -68,7 +68,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
     isTold: () => hears.isUp,
     endDead,
   });
-  const unfollow = signal.follow((told) => worker.tell(told));
+  const unfollow = signal.follow((told, changed) => worker.tell(told, changed));
   const listener =
     databaseUrl === undefined
       ? undefined

@@ -5,26 +5,21 @@
  */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
-import { readLaneEndpoints } from '../events/deliveries/lane-endpoints.js';
+import { readLaneEndpoints, type LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import type { LaneScan } from '../events/deliveries/lane-scan.js';
 import type { Lanes } from '../events/deliveries/lanes.js';
 import type { ToldEndpoints } from '../events/deliveries/work-signal.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import type { Crew } from './crew.js';
-import type { Lane, LaneCrew } from './lane.js';
+import { LINGER_MS, type Lane, type LaneCrew } from './lane.js';
+import { LaneTaker } from './lane-taker.js';
 import { LanesHeld } from './lanes-held.js';
 import { Places } from './places.js';
 import { Rounds } from './rounds.js';
 
-/** Lanes that are taken by one statement, and that one process has. */
-const LANES_A_CLAIM = 64;
+/** Lanes that one process has. */
 const MOST_LANES = 10_000;
-/** Endpoints that it remembers to have been told of. */
-const MOST_TOLD = 10_000;
-/** How often it looks for lanes that are due, told or not; and while nothing tells it. */
-const LOOK_INTERVAL_MS = 1_000;
-const DEAF_LOOK_INTERVAL_MS = 500;
 const RENEW_INTERVAL_MS = 10_000;
 /** Leases that could not be renewed for so long are let go of: before they end, and others begin. */
 const LEASE_PATIENCE_MS = 20_000;
@@ -35,6 +30,8 @@ const SLEEP_INTERVAL_MS = 500;
 /** What was being committed while a lane was put to sleep is there by then. */
 const SECOND_LOOK_MS = 1_000;
 const LANES_A_STATEMENT = 500;
+/** Where there are so many lanes that there may be no room for others: those without work make some. */
+const CROWDED_LINGER_MS = 2_000;
 
 /** What the worker stands on. */
 export interface WorkerParts {
@@ -54,14 +51,13 @@ export class WebhookWorker {
   private readonly places = new Places();
   private readonly held = new LanesHeld(this.places);
   private readonly rounds: Rounds[];
+  private readonly taker: LaneTaker;
   private readonly looks: Rounds;
   private readonly refreshes: Rounds;
-  /** Endpoints that were told of since the last look, and are nobody's here. */
-  private told = new Set<string>();
   /** By `performance.now()`; the leases are good for a while from then on. */
   private renewedMs = -Infinity;
   private allRefreshedMs = performance.now();
-  /** Endpoints that were told of: they may have been changed. */
+  /** Endpoints that were changed, or may have been. */
   private readonly toRefresh = new Set<string>();
   private unownedDueMs: number | undefined;
   private isStopping = false;
@@ -73,8 +69,16 @@ export class WebhookWorker {
   constructor(private readonly parts: WorkerParts) {
     const onEnd = (error: unknown): void => this.noteEnd(error);
     const every = (ms: number, run: () => Promise<void>): Rounds => new Rounds(run, () => ms, onEnd);
-    const looks = (): number => (parts.isTold() ? LOOK_INTERVAL_MS : DEAF_LOOK_INTERVAL_MS);
-    this.looks = new Rounds(() => this.look(), looks, onEnd);
+    this.taker = new LaneTaker({
+      ...parts,
+      room: () => (this.isStopping ? 0 : MOST_LANES - this.held.size),
+      add: (endpoints, atMs) => this.add(endpoints, atMs),
+    });
+    this.looks = new Rounds(
+      () => this.look(),
+      () => this.taker.msUntilAll,
+      onEnd,
+    );
     this.refreshes = every(REFRESH_INTERVAL_MS, () => this.refresh());
     this.rounds = [
       this.looks,
@@ -110,20 +114,18 @@ export class WebhookWorker {
     this.looks.now();
   }
 
-  /** Endpoints have something to do. */
-  tell(told: ToldEndpoints): void {
+  /** Endpoints have something to do; some of them were changed, `all` perhaps. */
+  tell(told: ToldEndpoints, changed: readonly string[] = []): void {
     if (this.isStopping) return;
-    const ids = told === 'all' ? this.held.ids() : told;
-    for (const id of ids) {
+    const isAll = told === 'all';
+    for (const id of isAll ? this.held.ids() : told) {
       const lane = this.held.get(id);
-      if (lane !== undefined) {
-        lane.told();
-        this.toRefresh.add(id);
-      }
-      // Beyond that their lanes say that they are due.
-      else if (this.told.size < MOST_TOLD) this.told.add(id);
+      if (lane !== undefined) lane.told();
+      else this.taker.tell(id);
     }
-    if (told === 'all' || this.told.size > 0) this.looks.now();
+    for (const id of isAll ? this.held.ids() : changed) if (this.held.get(id) !== undefined) this.toRefresh.add(id);
+    if (isAll) this.taker.tellAll();
+    if (isAll || this.taker.hasTold) this.looks.now();
     if (this.toRefresh.size > 0) this.refreshes.now();
   }
 
@@ -178,27 +180,13 @@ export class WebhookWorker {
       this.isHeldUp = false;
       this.held.turnAll();
     }
-    const told = [...this.told].slice(0, LANES_A_CLAIM);
-    for (const id of told) this.told.delete(id);
-    const startMs = performance.now();
-    await this.take(await this.parts.lanes.claimThese(told), startMs);
-    let claimed: string[];
-    do {
-      const room = Math.min(LANES_A_CLAIM, MOST_LANES - this.held.size);
-      const atMs = performance.now();
-      claimed = room <= 0 || this.isStopping ? [] : await this.parts.lanes.claim(room);
-      const tookMs = performance.now() - atMs;
-      if (claimed.length > 0) METRICS.webhookClaimDuration.series().observe(tookMs / 1_000);
-      await this.take(claimed, startMs);
-    } while (claimed.length === LANES_A_CLAIM);
-    if (this.told.size > 0) this.looks.now();
+    await this.taker.take();
+    if (this.taker.hasTold) this.looks.now();
   }
 
-  private async take(endpointIds: readonly string[], atMs: number): Promise<void> {
-    if (endpointIds.length === 0) return;
+  private add(endpoints: readonly LaneEndpoint[], atMs: number): void {
     // Good for as long as what is renewed at that time.
     if (this.held.size === 0) this.renewedMs = atMs;
-    const endpoints = await readLaneEndpoints(this.parts.db, endpointIds);
     for (const endpoint of endpoints) {
       this.held.add(endpoint, this.laneCrew);
       this.held.get(endpoint.id)?.told();
@@ -259,7 +247,8 @@ export class WebhookWorker {
 
   private async sleep(): Promise<void> {
     if (this.isStopping) return;
-    const idle = [...this.held.all()].filter((lane) => lane.isIdle).map(({ endpointId }) => endpointId);
+    const lingerMs = this.held.size > MOST_LANES / 2 ? CROWDED_LINGER_MS : LINGER_MS;
+    const idle = [...this.held.all()].filter((lane) => lane.isIdleFor(lingerMs)).map(({ endpointId }) => endpointId);
     for (let at = 0; at < idle.length; at += LANES_A_STATEMENT) {
       const part = idle.slice(at, at + LANES_A_STATEMENT);
       for (const id of part) this.held.rest(id);

@@ -6,7 +6,8 @@ import { WorkSignal, type ToldEndpoints } from './work-signal.js';
 function signalWithAll() {
   const told: ToldEndpoints[] = [];
   const sent: string[] = [];
-  const signal = new WorkSignal((message) => sent.push(message));
+  // Behind the name of the sender.
+  const signal = new WorkSignal((message) => sent.push(message.replace(/^@[0-9a-f-]{36} /, '')));
   const stop = signal.follow((each) => told.push(each));
   return { signal, told, sent, stop };
 }
@@ -25,7 +26,7 @@ it('tells the first at once, and those that come meanwhile together, each once',
 it('says all where the names would not fit into a notification', () => {
   const { signal, told, sent } = signalWithAll();
   signal.tell(Array.from({ length: 300 }, (_, index) => `whe_${String(index).padStart(25, '0')}`));
-  expect([told, sent]).toEqual([['all'], ['all']]);
+  expect([told[0]?.length, sent]).toEqual([300, ['all']]);
 });
 
 it('hands on here what was said elsewhere, and sends it nowhere', () => {
@@ -41,4 +42,25 @@ it('says nothing where there is nothing to say', () => {
   const { signal, told, sent } = signalWithAll();
   signal.tell([]);
   expect([told, sent]).toEqual([[], []]);
+});
+
+it('names those that were changed to other processes, which read them anew, and does not hear itself', () => {
+  const [here, there] = [[] as unknown[], [] as unknown[]];
+  const elsewhere = new WorkSignal();
+  elsewhere.follow((...each) => there.push(each));
+  const signal: WorkSignal = new WorkSignal((message) => {
+    signal.hear(message);
+    elsewhere.hear(message);
+  });
+  signal.follow((...each) => here.push(each));
+  signal.tellChanged(['whe_1']);
+  expect([here, there]).toEqual([[[['whe_1'], ['whe_1']]], [[['whe_1'], ['whe_1']]]]);
+});
+
+it('takes the words of a process of a version before, which name no sender', () => {
+  const heard: unknown[] = [];
+  const signal = new WorkSignal();
+  signal.follow((...each) => heard.push(each));
+  signal.hear('whe_1 whe_2');
+  expect(heard).toEqual([[['whe_1', 'whe_2'], []]]);
 });

@@ -1,7 +1,12 @@
 /**
- * Says behind a commit that webhook endpoints have something to do, so that a worker looks at once: in this process,
- * and through a sender in others. What is lost on the way costs time only: the scan finds it.
+ * Says behind a commit that webhook endpoints have something to do, or are no longer what they were, so that a worker
+ * looks at once: in this process, and through a sender in others. What is lost on the way costs time only: the scan
+ * finds it.
+ *
+ * A message to others is words: `@` and the sender, then endpoints, and those that were changed once more behind a `!`.
+ * Processes of a version before that take such words for endpoints which they do not know.
  */
+import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../../database/schema.js';
 
@@ -11,10 +16,18 @@ export const WORK_CHANNEL = 'trailgate_webhooks';
 /** Which endpoints; `all` where they are too many to be named. */
 export type ToldEndpoints = readonly string[] | 'all';
 
+/**
+ * Is told which endpoints have something to do, and which of them were changed themselves. `all` may all have been
+ * changed.
+ */
+export type WorkFollower = (told: ToldEndpoints, changed: readonly string[]) => void;
+
 /** Hands a message to other processes. Never throws. */
 export type WorkSender = (message: string) => void;
 
 const ALL = 'all';
+const SENDER = '@';
+const CHANGED = '!';
 /** A notification of PostgreSQL holds less than 8,000 bytes. */
 const LONGEST_MESSAGE = 7_500;
 /** A process says no more than one thing in so long. */
@@ -22,45 +35,59 @@ const PAUSE_MS = 10;
 
 /** WorkSignal gathers what there is to tell, and tells it. */
 export class WorkSignal {
-  private readonly followers = new Set<(told: ToldEndpoints) => void>();
+  private readonly sender = SENDER + randomUUID();
+  private readonly followers = new Set<WorkFollower>();
   private waiting = new Set<string>();
+  private changed = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly send: WorkSender = () => undefined) {}
 
-  /** Tells of endpoints; at once, or with others within a few milliseconds. Call it behind the commit. */
+  /** Tells of endpoints with something to do, at once or within a few milliseconds. Call it behind the commit. */
   tell(endpointIds: Iterable<string>): void {
     for (const id of endpointIds) this.waiting.add(id);
     if (this.waiting.size > 0 && this.timer === undefined) this.tellNow();
   }
 
-  /** What another process has said: told in this one, and not sent on. */
+  /** Tells of endpoints that were changed themselves: who works on them is to read them anew. As `tell`. */
+  tellChanged(endpointIds: readonly string[]): void {
+    for (const id of endpointIds) this.changed.add(id);
+    this.tell(endpointIds);
+  }
+
+  /** What a process has said: told in this one, and not sent on. Its own words it has told already. */
   hear(message: string): void {
-    this.toFollowers(message === ALL ? ALL : message.split(' '));
+    if (message === ALL) return this.toFollowers(ALL, []);
+    const words = message.split(' ');
+    if (words[0] === this.sender) return;
+    const told = words.filter((word) => !word.startsWith(SENDER) && !word.startsWith(CHANGED));
+    const changed = words.filter((word) => word.startsWith(CHANGED)).map((word) => word.slice(CHANGED.length));
+    this.toFollowers(told, changed);
   }
 
   /** Calls a follower with all that is told from now on. @returns what ends that. */
-  follow(follower: (told: ToldEndpoints) => void): () => void {
+  follow(follower: WorkFollower): () => void {
     this.followers.add(follower);
     return () => void this.followers.delete(follower);
   }
 
   private tellNow(): void {
-    const told = [...this.waiting];
+    const [told, changed] = [[...this.waiting], [...this.changed]];
     this.waiting = new Set();
+    this.changed = new Set();
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.tell([]);
     }, PAUSE_MS);
     this.timer.unref();
-    const message = told.join(' ');
+    const message = [this.sender, ...told, ...changed.map((id) => CHANGED + id)].join(' ');
     const isLong = message.length > LONGEST_MESSAGE;
-    this.toFollowers(isLong ? ALL : told);
+    this.toFollowers(told, changed);
     this.send(isLong ? ALL : message);
   }
 
-  private toFollowers(told: ToldEndpoints): void {
-    for (const follower of this.followers) follower(told);
+  private toFollowers(told: ToldEndpoints, changed: readonly string[]): void {
+    for (const follower of this.followers) follower(told, changed);
   }
 }
 

@@ -130,7 +130,7 @@ export class WebhookEndpoints {
       return this.updateIn(trx, held, changes, change.context);
     });
     if (changes.ordered === false) await releaseHeldDeliveries(database.db, id, clock.now());
-    signal.tell([id]);
+    signal.tellChanged([id]);
     return webhookEndpointOf(row);
   }
 
@@ -158,7 +158,7 @@ export class WebhookEndpoints {
       await record(trx, context, row, 'webhook_endpoint.secret_rotated', { before: null, after });
       return { endpoint: webhookEndpointOf(row), secret };
     });
-    signal.tell([id]);
+    signal.tellChanged([id]);
     return made;
   }
 
@@ -175,7 +175,7 @@ export class WebhookEndpoints {
       await trx.deleteFrom('webhook_secret').where('endpoint_id', '=', id).execute();
       await record(trx, context, row, 'webhook_endpoint.deleted', { before: changeableFields(before), after: null });
     });
-    signal.tell([id]);
+    signal.tellChanged([id]);
     await endOpenDeliveries(database.db, id, 'endpoint_deleted', now);
   }
 

@@ -1,0 +1,85 @@
+/**
+ * Takes lanes that are nobody's: those that it was told of, at once, and now and then all that are due. Rarely, because
+ * the lanes that are at work are due as well, and each time all of them are read.
+ */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../database/schema.js';
+import { readLaneEndpoints, type LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
+import type { Lanes } from '../events/deliveries/lanes.js';
+import { METRICS } from '../platform/metrics.js';
+
+/** Lanes that are taken by one statement. */
+const LANES_A_CLAIM = 64;
+/** Endpoints that it remembers to have been told of: of others their lanes say that they are due. */
+const MOST_TOLD = 10_000;
+/** How often it looks for all that are due; and while nothing tells it. */
+const INTERVAL_MS = 1_000;
+const DEAF_INTERVAL_MS = 500;
+
+/** What it takes them with. */
+export interface LaneTakerParts {
+  readonly db: Kysely<Tables>;
+  readonly lanes: Lanes;
+  /** Whether it is told what other processes write. */
+  readonly isTold: () => boolean;
+  /** Lanes that there is room for now. */
+  readonly room: () => number;
+  /** Gets the endpoints of lanes that were taken, and since when they are (`performance.now()`). */
+  readonly add: (endpoints: readonly LaneEndpoint[], atMs: number) => void;
+}
+
+/** LaneTaker remembers whom it was told of. */
+export class LaneTaker {
+  private readonly told = new Set<string>();
+  private allMs = -Infinity;
+
+  constructor(private readonly parts: LaneTakerParts) {}
+
+  /** An endpoint has something to do: the next `take` takes its lane. */
+  tell(endpointId: string): void {
+    if (this.told.size < MOST_TOLD) this.told.add(endpointId);
+  }
+
+  /** Any may have something to do: the next `take` looks for all. */
+  tellAll(): void {
+    this.allMs = -Infinity;
+  }
+
+  /** Whether it was told of lanes that it has not taken. */
+  get hasTold(): boolean {
+    return this.told.size > 0;
+  }
+
+  /** How long until it is to look for all. */
+  get msUntilAll(): number {
+    const intervalMs = this.parts.isTold() ? INTERVAL_MS : DEAF_INTERVAL_MS;
+    return Math.max(0, this.allMs + intervalMs - performance.now());
+  }
+
+  /** Takes those that it was told of, up to a statement's worth; and all that are due, where it is time for that. */
+  async take(): Promise<void> {
+    const most = Math.min(LANES_A_CLAIM, this.parts.room());
+    if (most <= 0) this.told.clear();
+    const told = [...this.told].slice(0, most);
+    for (const id of told) this.told.delete(id);
+    const startMs = performance.now();
+    await this.add(await this.parts.lanes.claimThese(told), startMs);
+    if (this.msUntilAll === 0) await this.takeAll();
+  }
+
+  private async takeAll(): Promise<void> {
+    this.allMs = performance.now();
+    let claimed: string[];
+    do {
+      const startMs = performance.now();
+      const most = Math.min(LANES_A_CLAIM, this.parts.room());
+      claimed = most <= 0 ? [] : await this.parts.lanes.claim(most);
+      if (claimed.length > 0) METRICS.webhookClaimDuration.series().observe((performance.now() - startMs) / 1_000);
+      await this.add(claimed, startMs);
+    } while (claimed.length === LANES_A_CLAIM);
+  }
+
+  private async add(endpointIds: readonly string[], atMs: number): Promise<void> {
+    if (endpointIds.length > 0) this.parts.add(await readLaneEndpoints(this.parts.db, endpointIds), atMs);
+  }
+}
