@@ -29,9 +29,12 @@ registerHooks({
   },
 });
 
+/** Each has folders of its own. */
+let scenes = 0;
+
 /** Starts all of it. @param {'SQLite' | 'PostgreSQL'} kind @param {string[]} nodeArgs of the program */
 export async function openWebhookScene(kind, nodeArgs = []) {
-  const name = `webhooks-${kind.toLowerCase()}`;
+  const name = `webhooks-${kind.toLowerCase()}-${++scenes}`;
   const postgres = kind === 'PostgreSQL' ? await (await import('../support/postgres.ts')).startPostgres() : undefined;
   const databaseUrl = await postgres?.createDatabase('bench');
   const [backend, redis] = [await startBackend(name), await startRedis(name)];
@@ -52,7 +55,7 @@ export async function openWebhookScene(kind, nodeArgs = []) {
       ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
     },
   });
-  const scene = new WebhookScene({ ...started, kind, postgres, eventsToken });
+  const scene = new WebhookScene({ ...started, name, postgres, eventsToken });
   await scene.fill();
   return scene;
 }
@@ -76,7 +79,7 @@ class WebhookScene {
       this.#accountIds.push(id);
       secrets.push(secret);
     }
-    this.secretsFile = writeSecrets(`${this.kind}-keys.txt`, secrets);
+    this.secretsFile = writeSecrets(`${this.name}-keys.txt`, secrets);
     const url = (account, each) => `${hosts[(account * ENDPOINTS_EACH + each) % HOSTS]}/${account}/${each}`;
     await this.#addEndpoints((account) => Array.from({ length: ENDPOINTS_EACH }, (_, each) => url(account, each)));
   }
