@@ -117,7 +117,7 @@ async function runStart({ config: path, roles, workers, counters }: StartOptions
   const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>
     exitWith(error, log, end),
   );
-  await tellFirstOwner(running, log);
+  tellFirstOwner(running, log);
   if (isWorker) {
     const sources = { metrics: () => running.metricsText(), state: () => running.state() };
     reportToPool(running.gatewayUrl ?? '', sources, () => end.begin(0));

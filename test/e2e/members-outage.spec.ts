@@ -1,12 +1,15 @@
 /** The database is away: nobody is signed out by it, nobody is said to be, and nothing is said to be wrong with anybody. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { openDatabase } from '../../src/database/connect.js';
 import { startAdmin } from '../support/admin-application.js';
 import { answersNow } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
+import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
 
 describeWithOwnPostgres('members while the database is away', () => {
@@ -52,5 +55,26 @@ describeWithOwnPostgres('members while the database is away', () => {
     expect((await again.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD })).status).toBe(200);
     await running.close();
     await database.close();
+  });
+
+  it('the link of the first operator waits for a database that hangs at the start, and the program runs', async () => {
+    const DATABASE_URL = await server.createDatabase('first');
+    const { db, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: '' });
+    let program: RunningTrailgate | undefined;
+    try {
+      const said = (event: string) => program?.logs().some((line) => line['event'] === event) === true;
+      await db.transaction().execute(async (trx) => {
+        await sql`lock table link in access exclusive mode`.execute(trx);
+        program = await startTrailgate({ env: { DATABASE_URL } });
+        await eventually('it says that it does not know', () => said('first_owner_unknown'));
+        expect((await send(`${program.adminUrl}/readyz`)).status).toBe(200);
+        expect(said('first_owner_link')).toBe(false);
+      });
+      await eventually('the link is there', () => said('first_owner_link'));
+      expect(said('crash')).toBe(false);
+    } finally {
+      await program?.stop();
+      await close();
+    }
   });
 });
