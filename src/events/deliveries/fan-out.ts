@@ -8,8 +8,9 @@ import { newId } from '../../database/ids.js';
 import { jsonRows, textList, type JsonColumn } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import type { WebhookEndpointTable } from '../../database/tables/webhook-tables.js';
+import { executeTogether } from '../../database/together.js';
 import { wantsType } from '../model/event-patterns.js';
-import { wakeLanes } from './lane-rows.js';
+import { wakeLanesQuery } from './lane-rows.js';
 
 /** How long a delivery waits, and how long one that has ended can be looked at and replayed. */
 export const DELIVERY_RETENTION_MS = 30 * 24 * 3_600_000;
@@ -56,7 +57,7 @@ export async function fanOut(
   if (endpoints.size === 0) return NOTHING;
   const deliveries = new Map<string, number>();
   const toWake = new Set<string>();
-  const rows: (string | number | null)[][] = [];
+  const rows: DeliveryRow[] = [];
   for (const event of events) {
     const wanted = (endpoints.get(event.accountId) ?? []).filter(
       ({ id, patterns }) => id !== event.exceptEndpointId && wantsType(patterns, event.type),
@@ -67,11 +68,13 @@ export async function fanOut(
       if (isEnabled) toWake.add(id);
     }
   }
+  const queries: CompiledQuery[] = [];
   for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
-    await insertDeliveries(trx, rows.slice(at, at + ROWS_PER_STATEMENT), nowMs);
+    queries.push(deliveriesQuery(trx, rows.slice(at, at + ROWS_PER_STATEMENT), nowMs));
   }
   const endpointIds = [...toWake];
-  await wakeLanes(trx, endpointIds, nowMs);
+  if (endpointIds.length > 0) queries.push(wakeLanesQuery(trx, endpointIds, nowMs));
+  if (queries.length > 0) await executeTogether(trx, queries);
   return { deliveries, endpointIds };
 }
 
@@ -97,6 +100,8 @@ function endpointsIn(rows: readonly EndpointRow[]): ReadonlyMap<string, readonly
   return byAccount;
 }
 
+type DeliveryRow = readonly (string | number | null)[];
+
 const COLUMNS: readonly JsonColumn[] = [
   { name: 'id', type: 'text' },
   { name: 'event_id', type: 'text' },
@@ -108,17 +113,21 @@ const COLUMNS: readonly JsonColumn[] = [
 /** Adds deliveries: of each its id, the event's, the endpoint's, the account's, and the resource. */
 export async function insertDeliveries(
   trx: Kysely<Tables>,
-  rows: readonly (readonly (string | number | null)[])[],
+  rows: readonly DeliveryRow[],
   nowMs: number,
 ): Promise<void> {
+  await trx.executeQuery(deliveriesQuery(trx, rows, nowMs));
+}
+
+function deliveriesQuery(trx: Kysely<Tables>, rows: readonly DeliveryRow[], nowMs: number): CompiledQuery {
   const keepUntil = nowMs + DELIVERY_RETENTION_MS;
   // `where true`: without it SQLite takes `on` for part of a join.
-  await sql`
+  const query = sql`
     insert into webhook_delivery (id, event_id, endpoint_id, account_id, resource, state, kind, due_at, created_at,
       updated_at, keep_until)
     select id, event_id, endpoint_id, account_id, resource, 'pending', 'event', cast(${nowMs} as bigint),
       cast(${nowMs} as bigint), cast(${nowMs} as bigint), cast(${keepUntil} as bigint)
     from ${jsonRows(kindOf(trx), COLUMNS, rows, 'added')} where true
-    on conflict (event_id, endpoint_id, kind) do nothing
-  `.execute(trx);
+    on conflict (event_id, endpoint_id, kind) do nothing`;
+  return query.compile(trx);
 }

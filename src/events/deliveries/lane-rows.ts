@@ -2,7 +2,7 @@
  * The rows of lanes as those see them who make work for a webhook endpoint, or take it away: a lane is an endpoint as
  * the workers see it. When it is due is a hint, the deliveries say what is so; see `lanes.ts`.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
 import { kindOf } from '../../database/database-kind.js';
 import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
@@ -23,10 +23,14 @@ export async function addLane(trx: Kysely<Tables>, endpointId: string): Promise<
  * none is locked. Only of endpoints that are enabled; tell `WorkSignal` behind the commit.
  */
 export async function wakeLanes(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<void> {
-  if (endpointIds.length === 0) return;
+  if (endpointIds.length > 0) await trx.executeQuery(wakeLanesQuery(trx, endpointIds, nowMs));
+}
+
+/** What `wakeLanes` executes: for who has more to send to the database with it. */
+export function wakeLanesQuery(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): CompiledQuery {
   const ids = textList(kindOf(trx), endpointIds);
   const asleep = inOrder(trx, sql`endpoint_id in ${ids} and due_at > ${nowMs}`);
-  await sql`update webhook_lane set due_at = ${nowMs} where endpoint_id in ${asleep}`.execute(trx);
+  return sql`update webhook_lane set due_at = ${nowMs} where endpoint_id in ${asleep}`.compile(trx);
 }
 
 /** Puts a lane to sleep whose endpoint is to be told nothing for now; its owner lets go of it when it hears. */

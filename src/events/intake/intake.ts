@@ -2,11 +2,12 @@
  * Takes in what services hand in: all events of a request or none. Requests that come while a transaction is under way
  * share the next one, so that many small ones cost no more commits than a few large ones.
  */
-import type { Kysely } from 'kysely';
+import type { CompiledQuery, Kysely } from 'kysely';
 import type { EventType } from '../../config/model/schema.js';
 import { kindOf } from '../../database/database-kind.js';
 import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
+import { executeTogether } from '../../database/together.js';
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
 import { Problem, type FieldError } from '../../problems/errors.js';
@@ -15,7 +16,7 @@ import type { ForeignEvent } from '../model/event-types.js';
 import { addEvents, type AddedEvents } from '../outbox.js';
 import { judgeBatch, type HandedInEvent } from './event-batch.js';
 import { EventSchemas } from './event-schemas.js';
-import { knownEvents, type KnownEvent } from './known-events.js';
+import { knownEvents, knownEventsQuery, knownIn, type KnownEvent } from './known-events.js';
 
 /** A transaction takes no more requests when it has so many events. */
 const EVENTS_PER_TRANSACTION = 1_000;
@@ -125,8 +126,9 @@ async function writeRequests(
   nowMs: number,
 ): Promise<{ responses: (readonly TakenEvent[] | Problem)[]; added: AddedEvents }> {
   const all = requests.flatMap(({ events }) => events);
-  const accounts = await knownAccounts(trx, all);
-  const known = await knownEvents(trx, all);
+  const found = await executeTogether(trx, [accountsQuery(trx, all), knownEventsQuery(trx, all)]);
+  const accounts = new Set((found[0]!.rows as readonly { id: string }[]).map(({ id }) => id));
+  const known = knownIn(found[1]!);
   const refusals = requests.map(({ events }) => unknownAccounts(events, accounts) ?? noteOrConflict(events, known));
   const added = await addEvents(
     trx,
@@ -135,11 +137,11 @@ async function writeRequests(
   );
   // Somebody else has handed in one of them in this moment: it has to be looked at again whether that is the same.
   const late = all.filter(({ dedupeKey }) => known.get(dedupeKey)?.id === null && !added.events.has(dedupeKey));
-  const found = await knownEvents(trx, late);
-  if (late.some((event) => found.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
+  const foundLate = await knownEvents(trx, late);
+  if (late.some((event) => foundLate.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
   const responses = requests.map(({ events }, index) => {
     const told = new Set<string>();
-    return refusals[index] ?? events.map((event) => takenOf(event, added, known, found, told));
+    return refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, told));
   });
   return { responses, added };
 }
@@ -177,14 +179,9 @@ function noteOrConflict(events: readonly ForeignEvent[], known: Map<string, Know
   return undefined;
 }
 
-async function knownAccounts(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Promise<ReadonlySet<string>> {
-  const ids = [...new Set(events.map(({ accountId }) => accountId))];
-  const rows = await trx
-    .selectFrom('account')
-    .select('id')
-    .where('id', 'in', textList(kindOf(trx), ids))
-    .execute();
-  return new Set(rows.map(({ id }) => id));
+function accountsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
+  const ids = textList(kindOf(trx), [...new Set(events.map(({ accountId }) => accountId))]);
+  return trx.selectFrom('account').select('id').where('id', 'in', ids).compile();
 }
 
 function unknownAccounts(events: readonly ForeignEvent[], accounts: ReadonlySet<string>): Problem | undefined {

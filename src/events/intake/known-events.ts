@@ -1,5 +1,5 @@
 /** Events that were handed in before, by their names. */
-import type { Kysely } from 'kysely';
+import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
 import { kindOf } from '../../database/database-kind.js';
 import { textList } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
@@ -18,8 +18,12 @@ export async function knownEvents(
   trx: Kysely<Tables>,
   events: readonly ForeignEvent[],
 ): Promise<Map<string, KnownEvent>> {
-  if (events.length === 0) return new Map();
-  const rows = await trx
+  return events.length === 0 ? new Map() : knownIn(await trx.executeQuery(knownEventsQuery(trx, events)));
+}
+
+/** What `knownEvents` executes: for who has more to ask of the database with it. */
+export function knownEventsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
+  return trx
     .selectFrom('event')
     .select(['id', 'dedupe_key', 'fingerprint'])
     .select(({ selectFrom, fn }) =>
@@ -29,11 +33,22 @@ export async function knownEvents(
         .as('deliveries'),
     )
     .where('dedupe_key', 'in', textList(kindOf(trx), [...new Set(events.map(({ dedupeKey }) => dedupeKey))]))
-    .execute();
+    .compile();
+}
+
+/** What `knownEventsQuery` came to, by dedupe key. */
+export function knownIn({ rows }: QueryResult<unknown>): Map<string, KnownEvent> {
   return new Map(
-    rows.map(({ id, dedupe_key: key, fingerprint, deliveries }) => [
+    (rows as readonly KnownRow[]).map(({ id, dedupe_key: key, fingerprint, deliveries }) => [
       key,
       { id, fingerprint, deliveries: Number(deliveries ?? 0) },
     ]),
   );
+}
+
+interface KnownRow {
+  readonly id: string;
+  readonly dedupe_key: string;
+  readonly fingerprint: string | null;
+  readonly deliveries: number | string | null;
 }
