@@ -3,11 +3,9 @@
  * has ended or hangs. Workers connect again by themselves, to the same socket.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FromCounting, ToCounting } from '../limits/counting/counting-messages.js';
+import { makeSocketFolder, removeSocketFolder } from '../limits/counting/socket-folder.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 
@@ -38,7 +36,8 @@ const LONGEST_PATH = 103;
 /** CountingChild keeps one counting process running. */
 export class CountingChild {
   private child: ChildProcess | undefined;
-  private path = '';
+  /** Of its socket; undefined while there is none. */
+  private path: string | undefined;
   /** From when on it has to reply. */
   private listens = false;
   /** One has listened: something may have been counted. */
@@ -63,20 +62,21 @@ export class CountingChild {
    * @returns the path of the socket, for `connectRedis`, when it listens. Rejects with one line that says why not.
    */
   async start(): Promise<string> {
-    this.path = join(mkdtempSync(join(tmpdir(), 'trailgate-')), 'counters');
-    if (Buffer.byteLength(this.path) > LONGEST_PATH) {
+    const path = makeSocketFolder();
+    this.path = path;
+    if (Buffer.byteLength(path) > LONGEST_PATH) {
       this.removeFolder();
-      throw new Error(`${this.path} is too long for a socket: set TMPDIR to a shorter folder`);
+      throw new Error(`${path} is too long for a socket: set TMPDIR to a shorter folder`);
     }
     try {
-      await this.run();
+      await this.run(path);
     } catch (error) {
       await this.stop();
       throw error;
     }
     this.asking = setInterval(() => this.ask(), this.bounds.askIntervalMs);
     this.asking.unref();
-    return this.path;
+    return path;
   }
 
   /** Ends it, and removes its folder. Never rejects. */
@@ -94,10 +94,10 @@ export class CountingChild {
   }
 
   /** Resolves when one listens; rejects when it ends before. From then on it is replaced when it ends. */
-  private run(): Promise<void> {
+  private run(path: string): Promise<void> {
     this.startedMs = performance.now();
     const execArgv = process.execArgv.filter((argument) => !NOT_INHERITED.test(argument));
-    const args = [String(this.hasCounted ? this.workers : 0), this.path];
+    const args = [String(this.hasCounted ? this.workers : 0), path];
     const child = fork(this.bounds.program, args, { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     this.child = child;
     this.listens = false;
@@ -142,9 +142,9 @@ export class CountingChild {
 
   private replaceSoon(): void {
     const replace = async (): Promise<void> => {
-      if (this.isStopped) return;
+      if (this.isStopped || this.path === undefined) return;
       try {
-        await this.run();
+        await this.run(this.path);
       } catch (error) {
         const text = 'The counting process could not be replaced; tried again';
         this.log.error({ event: 'counting_process_start_failed', err: error }, text);
@@ -169,6 +169,7 @@ export class CountingChild {
   }
 
   private removeFolder(): void {
-    rmSync(dirname(this.path), { recursive: true, force: true });
+    if (this.path !== undefined) removeSocketFolder(this.path);
+    this.path = undefined;
   }
 }

@@ -3,13 +3,12 @@
  * configuration and no database; what it holds it was told by them, and is told again when it is started anew
  * (decision 0044).
  */
-import { rmSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { CommandServer } from '../../redis/server/command-server.js';
 import { countingCommands } from './counting-commands.js';
 import type { FromCounting, ToCounting } from './counting-messages.js';
 import { CountingTables } from './counting-tables.js';
 import { AwaitedNodes, LONGEST_WAIT_MS } from './awaited-nodes.js';
+import { removeSocketFolder } from './socket-folder.js';
 
 const SWEEP_INTERVAL_MS = 1_000;
 
@@ -24,7 +23,7 @@ const server = new CommandServer(path, countingCommands(tables));
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => {
   server.onceAlone(() => {
-    rmSync(dirname(path), { recursive: true, force: true });
+    removeSocketFolder(path);
     process.exit();
   });
 });
