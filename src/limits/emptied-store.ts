@@ -6,7 +6,7 @@ import type { Logger } from '../platform/log.js';
 import type { CounterMemory } from './model/counter-memory.js';
 import { LONGEST_SEED_MS } from './redis/counter-seeds.js';
 import type { MonthLedger } from '../usage/month-ledger.js';
-import type { NodeCount } from './redis/node-count.js';
+import type { Heard, NodeCount } from './redis/node-count.js';
 import type { RedisCounters } from './redis/redis-counters.js';
 import type { QuotaSubject } from './model/subject.js';
 
@@ -32,25 +32,29 @@ export class EmptiedStore {
    */
   async look(): Promise<void> {
     const askedMs = performance.now();
-    const wasEmptied = await this.nodes.beat();
-    if (wasEmptied === undefined) return;
-    if (wasEmptied) {
-      this.noticed();
+    const heard = await this.nodes.beat();
+    if (heard === undefined) return;
+    if (heard.isLoss) {
+      this.noticed(heard);
       // What is under way may have been handed in before it was emptied.
       await this.restoring;
     }
     if (this.left.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));
     const isWhole = this.left.size === 0 && this.restoring === undefined;
-    if (isWhole && this.nodes.isAwaited && (await this.nodes.beat(true)) === true) this.noticed();
-    if (wasEmptied || this.left.size > 0) return;
+    if (isWhole && this.nodes.isAwaited) {
+      const after = await this.nodes.beat(heard.epoch);
+      if (after?.isLoss === true) this.noticed(after);
+    }
+    if (heard.isLoss || this.left.size > 0) return;
     this.memory.wasNotEmptied(askedMs);
     if (askedMs - this.forgottenMs < LONGEST_SEED_MS) return;
     this.forgottenMs = askedMs;
     this.ledger.forgetWritten();
   }
 
-  private noticed(): void {
-    this.log.warn({ event: 'quota_store_emptied' }, `${this.storeName} was emptied: what was counted is brought back`);
+  private noticed({ isEmptied }: Heard): void {
+    const what = isEmptied ? 'was emptied' : 'has not heard this process for a while, and may have been emptied';
+    this.log.warn({ event: 'quota_store_emptied' }, `${this.storeName} ${what}: what was counted is brought back`);
     this.memory.wasEmptied();
     for (const subject of this.ledger.allSeenLately()) this.left.add(subject);
   }

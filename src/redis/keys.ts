@@ -68,6 +68,11 @@ export function throttleKey(name: string, key: string): string {
 /** Sorted set: processes that serve requests, by when they were last heard (ms). Lives for `NODES_MS`. */
 export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
+/**
+ * String: a number by which a node tells a Redis that was emptied from the one that it knew; in the slot of `NODES_KEY`.
+ * Lives for `NODES_MS`.
+ */
+export const EPOCH_KEY = `${PREFIX}:{${NODES_KEY}}:epoch`;
 
 /**
  * Hash: what each node says of itself, JSON by its id; in the slot of `STATEMENT_TIMES_KEY`. Lives for `STATEMENTS_MS`.

@@ -30,6 +30,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('replace' as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('flush' as const), node }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('look' as const), node }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('look too late' as const), node }) },
 );
 /** Whether the next step is awaited first. */
 const steps = fc.array(fc.record({ step, isAwaited: fc.boolean() }), { minLength: 4, maxLength: 25 });
@@ -60,7 +61,8 @@ class History {
       if (each.do === 'burst') for (const of of each.requests) this.running.push(this.ask(of.node, of.key, of.cost));
       else if (each.do === 'replace') this.counting.empty(NODES);
       else if (each.do === 'flush') this.running.push(this.nodes[each.node]!.flush());
-      else this.running.push(this.nodes[each.node]!.look());
+      else if (each.do === 'look') this.running.push(this.nodes[each.node]!.look());
+      else this.running.push(this.nodes[each.node]!.lookTooLate());
       if (isAwaited) await this.settle();
     }
     await this.settle();
@@ -92,6 +94,16 @@ class History {
   }
 }
 
+/** Requests with one key at once: how many of them are admitted. */
+function bursts(): (at: CountingNode, count: number) => Promise<number> {
+  const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
+  return async (at, count) => {
+    const subject = subjectWith({ accountMonth: LIMIT }, of);
+    const decided = Array.from({ length: count }, () => Promise.resolve(at.limiter.decide(subject, 1)));
+    return (await Promise.all(decided)).filter(({ admitted }) => admitted).length;
+  };
+}
+
 describe('a counting process in the place of another', () => {
   let database: TestDatabase;
   beforeAll(async () => {
@@ -114,25 +126,22 @@ describe('a counting process in the place of another', () => {
     counting.empty(2);
     const [one, two] = clients.map((client) => new NodeCount(client, true));
     const isOpen = async (): Promise<boolean> => (await clients[2]!.set('tg:probe', '').catch(() => '')) === 'OK';
-    // One that comes to it says so before it can know that anything is gone.
-    expect(await one!.beat(true)).toBe(false);
+    const { epoch = 0 } = (await one!.beat()) ?? {};
+    for (const each of [one!, two!]) {
+      // It has handed in to the one before.
+      await each.beat(epoch - 1);
+      expect([each.isAwaited, await isOpen()]).toEqual([true, false]);
+    }
+    for (const each of [one!, one!]) await each.beat(epoch);
     expect([one!.isAwaited, await isOpen()]).toEqual([true, false]);
-    for (const each of [one!, one!]) await each.beat(true);
-    await two!.beat();
-    expect([two!.isAwaited, await isOpen()]).toEqual([true, false]);
-    await two!.beat(true);
+    await two!.beat(epoch);
     expect([two!.isAwaited, await isOpen()]).toEqual([false, true]);
   });
 
   it('counts on from what the node knows that saw most, whoever asks first', async () => {
     const [first, second, third] = clients.map((client) => new CountingNode(client, database));
     for (const each of [first!, second!, third!]) await each.look();
-    const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
-    const burst = async (at: CountingNode, count: number): Promise<number> => {
-      const subject = subjectWith({ accountMonth: LIMIT }, of);
-      const decided = Array.from({ length: count }, () => Promise.resolve(at.limiter.decide(subject, 1)));
-      return (await Promise.all(decided)).filter(({ admitted }) => admitted).length;
-    };
+    const burst = bursts();
     expect(await burst(first!, 20)).toBe(20);
     expect(await burst(second!, 30)).toBe(30);
     counting.empty(NODES);
@@ -141,6 +150,22 @@ describe('a counting process in the place of another', () => {
     for (const each of [second!, third!]) await each.look();
     await eventually('the first one is sure', () => first!.counters.refundUnanswered());
     expect(await burst(first!, 60)).toBe(10);
+  });
+
+  it('waits also for a node that did not hear its first reply in time', async () => {
+    const [first, second] = clients.map((client) => new CountingNode(client, database));
+    for (const each of [first!, second!]) await each.look();
+    const burst = bursts();
+    // The first one alone has seen all of it.
+    expect(await burst(second!, 30)).toBe(30);
+    expect(await burst(first!, 20)).toBe(20);
+    counting.empty(2);
+    await first!.lookTooLate();
+    for (const each of [second!, first!, second!]) await each.look();
+    await eventually('both are sure', async () =>
+      (await Promise.all([first!, second!].map((each) => each.counters.refundUnanswered()))).every(Boolean),
+    );
+    expect(await burst(second!, 60)).toBe(10);
   });
 
   it(

@@ -1,6 +1,7 @@
 /** How many nodes share the limits, and what they notice when Redis forgets them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { NodeCount } from '../../src/limits/redis/node-count.js';
+import { NODES_KEY } from '../../src/redis/keys.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { emptyRedis } from '../support/timed-redis.js';
 
@@ -16,11 +17,34 @@ describeWithRedis('nodes that share limits', () => {
   const counts = () => nodes.map(({ place }) => place.count);
 
   it('notice once each that Redis was emptied, and at the start nothing', async () => {
-    expect(await new NodeCount(client, true).beat()).toBe(false);
+    expect((await new NodeCount(client, true).beat())?.isLoss).toBe(false);
     await client.flushdb();
     for (const expected of [true, false]) {
-      for (const node of nodes) expect(await node.beat()).toBe(expected);
+      for (const node of nodes) expect((await node.beat())?.isEmptied).toBe(expected);
     }
+  });
+
+  it('notice it also where the first reply behind that was lost', async () => {
+    let isLost = false;
+    const evalsha = async (...args: Parameters<typeof client.evalsha>): Promise<unknown> => {
+      const reply = await client.evalsha(...args);
+      if (isLost) throw new Error('Command timed out');
+      return reply;
+    };
+    const node = new NodeCount(Object.assign(Object.create(client) as typeof client, { evalsha }), true);
+    await node.beat();
+    await client.flushdb();
+    isLost = true;
+    expect(await node.beat()).toBeUndefined();
+    isLost = false;
+    for (const expected of [true, false]) expect((await node.beat())?.isEmptied).toBe(expected);
+  });
+
+  it('take a Redis that has forgotten one of them, and has the rest, for one that may have lost counts', async () => {
+    await client.zremrangebyrank(NODES_KEY, 0, 0);
+    const heard = [await nodes[0]!.beat(), await nodes[1]!.beat()];
+    expect(heard.map((each) => each?.isEmptied)).toEqual([false, false]);
+    expect(heard.filter((each) => each?.isLoss === true)).toHaveLength(1);
   });
 
   it('leave each other their share while not all have said again that they are there', async () => {

@@ -29,6 +29,7 @@ export class CountingNode {
   readonly counters: RedisCounters;
   readonly ledger: MonthLedger;
   private readonly emptied: EmptiedStore;
+  private isDeaf = false;
   private readonly usage: UsageFlush;
   readonly limiter: Limiter;
 
@@ -51,7 +52,8 @@ export class CountingNode {
     const fallback = { degradation, recovery };
     const windows = new ProcessThrottleWindows(systemClock);
     this.limiter = new Limiter(this.counters, shadows, this.ledger, windows, systemClock, LOG, fallback);
-    this.emptied = new EmptiedStore(new NodeCount(client, true), this.counters, this.ledger, memory, LOG);
+    const nodes = new NodeCount(this.whoseReplyMayBeLost(client), true);
+    this.emptied = new EmptiedStore(nodes, this.counters, this.ledger, memory, LOG);
     const table = new UsageTable(database.db, database.kind, true, () => this.counters.aheadMs);
     this.usage = new UsageFlush(table, this.ledger, new UsageRecorder(systemClock), systemClock, LOG, {
       isShared: true,
@@ -62,6 +64,22 @@ export class CountingNode {
   /** What it does every second. */
   look(): Promise<void> {
     return this.emptied.look();
+  }
+
+  /** The same, but this process stands still until the first reply comes too late: the call was carried out. */
+  async lookTooLate(): Promise<void> {
+    this.isDeaf = true;
+    await this.emptied.look();
+  }
+
+  private whoseReplyMayBeLost(client: Redis): Redis {
+    const evalsha = async (...args: Parameters<Redis['evalsha']>): Promise<unknown> => {
+      const reply = await client.evalsha(...args);
+      if (!this.isDeaf) return reply;
+      this.isDeaf = false;
+      throw new Error('Command timed out');
+    };
+    return Object.assign(Object.create(client) as Redis, { evalsha });
   }
 
   /** What it does every few seconds. */

@@ -10,6 +10,7 @@ import { SEED_LUA } from '../../src/limits/redis/scripts/seed.js';
 import { SET_USED_LUA } from '../../src/limits/redis/scripts/set-used.js';
 import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../../src/limits/redis/scripts/throttle.js';
 import { TIME_LUA } from '../../src/limits/redis/scripts/time.js';
+import { EPOCH_KEY, NODES_KEY } from '../../src/redis/keys.js';
 import { UTC_MONTHS } from './quotas.js';
 
 export const START_MS = Date.parse('2100-12-31T23:58:00Z');
@@ -208,8 +209,9 @@ const throttle = fc
       return { script: THROTTLE_REFUND_LUA, keys, args: [lengthMs, Math.floor((nowMs - ageMs) / lengthMs)] };
     return { script: THROTTLE_LUA, keys, args: [lengthMs, most, 2 * HOUR_MS] };
   });
-const heartbeat = fc.oneof(node, fc.constant('')).map((name) => (): Call => {
-  return { script: HEARTBEAT_LUA, keys: ['tg:nodes'], args: [name, 10_000, 60_000] };
+const epoch = fc.nat(2);
+const heartbeat = fc.tuple(fc.oneof(node, fc.constant('')), epoch).map(([name, first]) => (): Call => {
+  return { script: HEARTBEAT_LUA, keys: [NODES_KEY, EPOCH_KEY], args: [name, 10_000, 60_000, '', first] };
 });
 
 const waitMs = fc.oneof(

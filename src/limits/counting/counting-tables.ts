@@ -75,6 +75,8 @@ export class CountingTables {
   readonly throttles = new LRUCache<string, SlidingWindow>({ max: MOST_THROTTLES });
   /** Nodes, by when they were last heard, ms. */
   readonly nodes = new Map<string, number>();
+  /** By what nodes tell these from the tables of another process; undefined until one of them is heard. */
+  epoch: number | undefined;
   private readonly rings = new RingPool();
 
   /**

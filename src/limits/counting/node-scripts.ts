@@ -9,16 +9,14 @@ export function time({ nowUs }: ScriptCall): string {
   return textsReply([String(Math.floor(nowUs / 1_000_000)), String(nowUs % 1_000_000)]);
 }
 
-/** Says that a node has handed in what it knew. */
-const HAS_HANDED_IN = '1';
-
 /**
- * `HEARTBEAT_LUA`: how many nodes there are, and whether this one was not among them; while it is waited for, also 1
- * for that.
+ * `HEARTBEAT_LUA`: how many nodes there are, whether this one was not among them, and by what these tables are told
+ * from others; while nodes are waited for, also 1 for that.
  */
 export function heartbeat(call: ScriptCall): string {
-  const { nodes, awaited } = call.tables;
-  const [node = '', , , handedIn] = call.args;
+  const { tables } = call;
+  const { nodes, awaited } = tables;
+  const [node = '', , , handedInTo = '', epochOfNone] = call.args;
   const nowMs = millisecondOf(call);
   const isNew = node !== '' && !nodes.has(node);
   if (node !== '') nodes.set(node, nowMs);
@@ -27,9 +25,10 @@ export function heartbeat(call: ScriptCall): string {
     if (heardMs <= nowMs - numberAt(call, 1)) nodes.delete(name);
     else if (name < node) rank += 1;
   }
-  // One that was not among them has not heard that anything is gone.
-  if (handedIn === HAS_HANDED_IN && !isNew) awaited.heard(node);
-  return numbersReply([nodes.size, rank, isNew ? 1 : 0, ...(awaited.isWaiting ? [1] : [])]);
+  tables.epoch ??= Number(epochOfNone);
+  // One that hears it for the first time may have handed in to the process before.
+  if (handedInTo === String(tables.epoch)) awaited.heard(node);
+  return numbersReply([nodes.size, rank, isNew ? 1 : 0, tables.epoch, ...(awaited.isWaiting ? [1] : [])]);
 }
 
 /** `THROTTLE_LUA`: one hit of a throttle. */

@@ -1,8 +1,8 @@
 /** How many nodes hand out the same limits: each says every second in Redis that it is there. Off the request path. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../redis/connect.js';
-import { NODES_KEY, NODES_MS } from '../../redis/keys.js';
+import { EPOCH_KEY, NODES_KEY, NODES_MS } from '../../redis/keys.js';
 import type { NodePlace } from '../model/node-place.js';
 import { Script } from '../../redis/script.js';
 import { HEARTBEAT_LUA } from './scripts/heartbeat.js';
@@ -10,13 +10,31 @@ import { HEARTBEAT_LUA } from './scripts/heartbeat.js';
 /** A node that has not been heard of for this long is gone. */
 const NODE_GONE_MS = 10_000;
 
+/** Two stores have the same by chance as good as never. */
+const EPOCHS = 2 ** 47;
+
 const HEARTBEAT = new Script(HEARTBEAT_LUA);
+
+/** Heard is what a node learns of the store when it says that it is there. */
+export interface Heard {
+  /** By what this store is told from one that is empty in its place. */
+  readonly epoch: number;
+  /**
+   * What this node counted may be gone: since it was last heard the store was emptied, or has forgotten this node.
+   */
+  readonly isLoss: boolean;
+  /** It was emptied for sure. */
+  readonly isEmptied: boolean;
+}
 
 /** NodeCount knows how many nodes hand out the same limits, and this node's place among them. */
 export class NodeCount {
   private readonly name: string;
   private known: NodePlace = { count: 1, rank: 0 };
-  private wasHeard = false;
+  /** Of the store that was heard last. */
+  private epoch: number | undefined;
+  /** Whether it has said that it is there: from then on it may have counted, also where no reply was heard. */
+  private hasBeaten = false;
   /** Whether decisions wait until nodes have handed in what they know, as it was last heard. */
   isAwaited = false;
   /**
@@ -43,24 +61,28 @@ export class NodeCount {
 
   /**
    * Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays.
-   * @param hasHandedIn whether all that this node knows has been handed in, since it was last heard.
-   * @returns whether Redis has forgotten this node since it was last heard: it was emptied. Undefined where that is not
-   * known.
+   * @param handedInTo the epoch of the store that all that this node knows has been handed in to.
+   * @returns undefined where nothing was heard.
    */
-  async beat(hasHandedIn = false): Promise<boolean | undefined> {
+  async beat(handedInTo?: number): Promise<Heard | undefined> {
+    const mayHaveCounted = this.hasBeaten;
+    this.hasBeaten = this.handsOut;
     try {
-      const args = [this.name, NODE_GONE_MS, NODES_MS, hasHandedIn ? 1 : 0];
-      const response = (await HEARTBEAT.run(this.client, [NODES_KEY], args)) as number[];
-      const [count = 1, rank = 0, isNew = 0, isAwaited = 0] = response;
+      const args = [this.name, NODE_GONE_MS, NODES_MS, handedInTo ?? '', randomInt(EPOCHS)];
+      const response = (await HEARTBEAT.run(this.client, [NODES_KEY, EPOCH_KEY], args)) as number[];
+      const [count = 1, rank = 0, isNew = 0, epoch = 0, isAwaited = 0] = response;
       this.isAwaited = this.handsOut && isAwaited === 1;
-      const wasEmptied = isNew === 1 && this.wasHeard;
-      this.wasHeard = this.handsOut;
-      if (wasEmptied) this.unsureUntilMs = performance.now() + NODE_GONE_MS;
+      // Told by each reply, and not only by the first: that one may be lost.
+      const isEmptied = mayHaveCounted && epoch !== this.epoch;
+      this.epoch = epoch;
+      // An older state of it, such as a replica or a backup, may have the epoch, and not this node.
+      const isLoss = isEmptied || (mayHaveCounted && isNew === 1);
+      if (isLoss) this.unsureUntilMs = performance.now() + NODE_GONE_MS;
       // Right after that this node may be the only one to have said it again: it would hand out the share of all.
       if (count >= this.known.count || performance.now() >= this.unsureUntilMs) {
         this.known = { count: Math.max(1, count), rank };
       }
-      return wasEmptied;
+      return { epoch, isLoss, isEmptied };
     } catch {
       // What was known last is what there is to go by.
       return undefined;
