@@ -127,8 +127,13 @@ export async function openRedisQuotas(
   const shadows = new ShadowLimits(clock, true);
   const sink = new LimiterSink(ledger, shadows, clock, degradation);
   const counters = new RedisCounters(client, clock, ledger, sink, REDIS_DEADLINE_MS, memory);
-  const recovery = new Recovery(counters, degradation, ledger, () => asksForWrite(client));
   const emptied = new EmptiedStore(nodes, counters, ledger, memory, log, store.inLog);
+  const ask = async (): Promise<void> => {
+    // Also of a lost one: it may be waiting for what this node has to hand in.
+    void emptied.look();
+    await asksForWrite(client);
+  };
+  const recovery = new Recovery(counters, degradation, ledger, ask);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
     await counters.synchronise();
@@ -146,10 +151,7 @@ export async function openRedisQuotas(
   const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
   METRICS.quotaStoreUp.series(store.inMetrics).set(1);
-  const watch = new StoreWatch(degradation, recovery, async () => {
-    void emptied.look();
-    await asksForWrite(client);
-  });
+  const watch = new StoreWatch(degradation, recovery, ask);
   watch.start();
   // A new connection may lead to a server that knows nothing.
   (client as Redis).on('ready', () => void emptied.look());

@@ -5,8 +5,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
+import { pino } from 'pino';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import { openRedisQuotas } from '../../src/limits/open-quotas.js';
 import { NodeCount } from '../../src/limits/redis/node-count.js';
+import { SEED_LUA } from '../../src/limits/redis/scripts/seed.js';
+import { systemClock } from '../../src/platform/clock.js';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
 import { CountingNode, type TestDatabase } from '../support/counting-node.js';
 import { testDatabase } from '../support/database.js';
@@ -166,6 +170,33 @@ describe('a counting process in the place of another', () => {
       (await Promise.all([first!, second!].map((each) => each.counters.refundUnanswered()))).every(Boolean),
     );
     expect(await burst(second!, 60)).toBe(10);
+  });
+
+  it('is handed in to again where that failed, also while nobody gets a decision', async () => {
+    const parts = { db: database.db, kind: database.kind, clock: systemClock, log: pino({ level: 'silent' }) };
+    const nodes = [await openRedisQuotas(parts, counting.path), await openRedisQuotas(parts, counting.path)];
+    try {
+      const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
+      const subjects = nodes.map(() => subjectWith({ accountMonth: LIMIT }, { ...of, onStoreLoss: 'closed' }));
+      const ask = async (at: number): Promise<string> => {
+        try {
+          return (await nodes[at]!.limiter.decide(subjects[at]!, 1)).admitted ? 'admitted' : 'refused';
+        } catch {
+          return 'undecided';
+        }
+      };
+      for (let count = 0; count < LIMIT; count++) expect(await ask(count % 2)).toBe('admitted');
+      counting.fail(SEED_LUA);
+      counting.empty(2);
+      await eventually('both notice', async () => {
+        for (const [at] of nodes.entries()) await ask(at);
+        return nodes.every(({ limiter }) => !limiter.storeUp);
+      });
+      counting.fail();
+      await eventually('it decides again', async () => (await ask(0)) === 'refused' && (await ask(1)) === 'refused');
+    } finally {
+      for (const each of nodes) await each.stop();
+    }
   });
 
   it(

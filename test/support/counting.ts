@@ -1,4 +1,5 @@
 /** What counts for the workers of one gateway without Redis: in this process and by a clock of the test, or as a child. */
+import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Redis } from 'ioredis';
 import { countingCommands } from '../../src/limits/counting/counting-commands.js';
@@ -11,6 +12,7 @@ import type { Clock } from '../../src/platform/clock.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { connectRedis, redisReady } from '../../src/redis/connect.js';
 import { CommandServer, type Command } from '../../src/redis/server/command-server.js';
+import { errorReply } from '../../src/redis/server/replies.js';
 import { temporaryFolder } from './processes.js';
 import { PATIENT_DEADLINE_MS } from './timed-redis.js';
 
@@ -27,6 +29,8 @@ export interface Counting {
    * @param awaited how many nodes have to hand in before it decides, however long that takes
    */
   empty(awaited?: number): void;
+  /** Fails calls of a script, in Lua, from now on; without one, none. */
+  fail(script?: string): void;
   stop(): Promise<void>;
 }
 
@@ -36,13 +40,22 @@ export async function startCounting(clock: Clock = systemClock): Promise<Countin
   const anew = (awaited = 0) =>
     countingCommands(new CountingTables(Date.now, new AwaitedNodes(awaited)), () => clock.now());
   let current = anew();
+  let failing: string | undefined;
   const delegated = [...current.keys()].map((name) => {
-    const command: Command = (args, client) => current.get(name)!(args, client);
+    const command: Command = (args, client) =>
+      failing !== undefined && args[0] === failing
+        ? errorReply('ERR failed by the test')
+        : current.get(name)!(args, client);
     return [name, command] as const;
   });
   const server = new CommandServer(path, new Map(delegated));
   await server.listen();
-  return { path, empty: (awaited) => void (current = anew(awaited)), stop: () => server.close() };
+  return {
+    path,
+    empty: (awaited) => void (current = anew(awaited)),
+    fail: (script) => void (failing = script === undefined ? undefined : hash('sha1', script)),
+    stop: () => server.close(),
+  };
 }
 
 /** A connection as the program makes it, but patient. */
