@@ -112,6 +112,12 @@ export async function openDomain(
   const quotas = await openQuotas({ ...parts, ...told }, counterPlace, forwards);
   quotas.start(file.usage.flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
+  const { sweep } = quotas;
+  // A program with another role cannot ask the process that counts for these workers.
+  if (sweep !== undefined && (roles.includes('worker') || (isFirst && counterPlace.isOwn))) {
+    sweep.start(file.usage.flushInterval);
+    shutdown.add('stop sweeping usage', () => sweep.stop());
+  }
   // SQLite without Redis is locked to one program; PostgreSQL may have others that change keys.
   const hearsAll = environment.databaseUrl === undefined || environment.redisUrl !== undefined;
   const keys = openKeys({ ...parts, plans: file.plans, redisUrl: counterPlace.url, hearsAll });

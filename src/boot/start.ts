@@ -183,9 +183,9 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
 
 /** Housekeeping. */
 function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
-  const { config, database, quotas, keyStore, events, workSignal, webhooks } = domain;
+  const { config, database, keyStore, events, workSignal, webhooks } = domain;
   const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);
-  const { flushInterval, retention } = config.current.file.usage;
+  const { retention } = config.current.file.usage;
   const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
   const deliveries = new DeliveryRetention(database.db, systemClock, workSignal);
   let isStopped = false;
@@ -220,12 +220,11 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
   records.start();
   const objects = new ObjectSweep(new OAuthObjects(database.db, systemClock), log.logger);
   objects.start();
-  quotas.sweep?.start(flushInterval);
   topAccounts.start();
   shutdown.add('stop worker', async () => {
     isStopped = true;
     clearInterval(timer);
-    await Promise.all([quotas.sweep?.stop(), topAccounts.stop(), requestLogs.stop(), records.stop(), objects.stop()]);
+    await Promise.all([topAccounts.stop(), requestLogs.stop(), records.stop(), objects.stop()]);
   });
 }
 

@@ -39,7 +39,10 @@ const REAP_INTERVAL_MS = 1_000;
 export interface Quotas extends ReadsGauges {
   readonly limiter: Limiter;
   readonly recorder: UsageRecorder;
-  /** For the worker role. Undefined where a process that dies takes its counters with it. */
+  /**
+   * For the worker role, and for whoever has a counting process of its own. Undefined where a process that dies takes
+   * its counters with it.
+   */
   readonly sweep: UsageSweep | undefined;
   /** Windows of its own, with a table of its own where they are in the process. */
   throttleWindows(): ThrottleWindows;

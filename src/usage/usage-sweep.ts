@@ -1,7 +1,8 @@
 /**
  * Looks after what processes leave behind that die with counts in Redis: gives an end to their requests in flight,
  * writes the month counts down as Redis has them, also where no more requests come, and what nobody recorded as
- * `unrecorded`. Belongs to the worker role; any number of workers may do it at once.
+ * `unrecorded`. Belongs to the worker role, and to whoever has a counting process of its own; any number may do it at
+ * once.
  */
 import type { RedisClient } from '../redis/connect.js';
 import type { Clock } from '../platform/clock.js';

@@ -5,7 +5,8 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
 import { childrenOf, WORKER } from '../support/child-processes.js';
@@ -263,6 +264,39 @@ describe('a gateway of two workers without Redis', () => {
     expect(await caller.burst(120)).toEqual({ 200: LIMIT - 6, 429: 120 - LIMIT + 6 });
     caller.close();
     await alone.stop();
+  });
+});
+
+describe('workers without Redis beside which nobody has the worker role', () => {
+  it('leave nothing in flight when one is killed: their first process looks after that', async () => {
+    const backend = await startBackend(() => undefined);
+    const config = { plans: { month: { account: { month: LIMIT } } }, usage: { flushInterval: '200ms' } };
+    const before = await startTrailgate({ backend: backend.url, config });
+    const { key } = await before.admin.newKey('month');
+    await before.stop();
+    const { dataDir, adminToken } = before;
+    const args = ['--workers', '2'];
+    const trailgate = await startTrailgate({
+      backend: backend.url,
+      config,
+      dataDir,
+      adminToken,
+      roles: ['gateway'],
+      args,
+    });
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const ask = () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers }).catch(() => undefined);
+    const slow = Promise.all(Array.from({ length: 6 }, ask));
+    await eventually('they are under way', () => backend.requests.length === 6);
+    const database = new DatabaseSync(join(dataDir, 'trailgate.db'), { readOnly: true });
+    const inFlight = () => database.prepare('select count(*) as n from usage_in_flight').get()?.['n'];
+    await eventually('that is written', () => inFlight() !== 0);
+    for (const pid of childrenOf(trailgate.pid, WORKER)) process.kill(pid, 'SIGKILL');
+    await slow;
+    await eventually('they have an end', () => inFlight() === 0);
+    database.close();
+    await trailgate.stop();
+    await backend.stop();
   });
 });
 
