@@ -10,7 +10,6 @@ import type { Config } from '../config/model/schema.js';
 import { redactUrl } from '../config/summary.js';
 import { openDatabase, type DatabaseHandle } from '../database/connect.js';
 import { DatabaseHealth } from '../database/database-health.js';
-import { lockDataDir } from '../database/data-lock.js';
 import { notifyBy, WorkSignal } from '../events/deliveries/work-signal.js';
 import { EmittedEvents } from '../events/intake/emitted-events.js';
 import { openWebhooks, type Webhooks } from '../events/management/open-webhooks.js';
@@ -216,11 +215,6 @@ async function openStores(
   shutdown: Shutdown,
 ): Promise<DatabaseHandle> {
   const { dataDir, databaseUrl, redisUrl } = environment;
-  if (redisUrl === undefined && databaseUrl === undefined && isFirst) {
-    // Counters live in this program: a second one on the same data would hand out every limit twice.
-    const release = lockDataDir(dataDir);
-    shutdown.add('release data folder', async () => release());
-  }
   if (redisUrl === undefined && databaseUrl !== undefined && isFirst) {
     log.logger.warn(
       { event: 'counters_in_process' },

@@ -14,18 +14,22 @@ export interface CounterPlace {
   readonly isOwn: boolean;
 }
 
-/** Finds it, and starts the counting process where there has to be one. */
+/**
+ * Finds it, and starts the counting process where there has to be one.
+ * @param lockedFolder the data folder where nobody else may count for it.
+ */
 export async function placeCounters(
   { redisUrl }: Environment,
   { workers, isWorker, countersPath }: Processes,
   roles: readonly Role[],
+  lockedFolder: string | undefined,
   log: Log,
   shutdown: Shutdown,
 ): Promise<CounterPlace> {
   if (redisUrl !== undefined) return { url: redisUrl, isOwn: false };
   if (isWorker) return { url: countersPath, isOwn: true };
   if (workers === 1 || !roles.includes('gateway')) return { url: undefined, isOwn: true };
-  const child = new CountingChild(workers, log.logger);
+  const child = new CountingChild(workers, lockedFolder, log.logger);
   // Behind the last count that is written.
   shutdown.add('stop counting', () => child.stop());
   try {

@@ -40,6 +40,7 @@ import { NodeStatements } from '../nodes/node-statements.js';
 import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openMembersOf } from './open-members.js';
+import { lockData } from './lock-data.js';
 import { placeCounters } from './place-counters.js';
 import { openNodes, ProcessView } from './process-view.js';
 import { DeprecatedCalls } from '../usage/deprecated-calls.js';
@@ -118,8 +119,9 @@ async function open(
   const running = new RunningConfig(withoutDocuments(config));
   const description = forwards ? describeApi(config) : undefined;
   const reload = new Reload(running, forwards, systemClock, log.logger);
-  const counterPlace = await placeCounters(config.environment, processes, roles, log, shutdown);
   const isFirst = !processes.isWorker;
+  const lockedFolder = isFirst ? await lockData(config, log, shutdown) : undefined;
+  const counterPlace = await placeCounters(config.environment, processes, roles, lockedFolder, log, shutdown);
   const domain = await openDomain({ running, roles, forwards, isFirst, counterPlace }, log, shutdown, beforeBackends);
   const admission = openAdmission(domain, log);
   const { dataDir, adminToken } = config.environment;

@@ -50,9 +50,13 @@ export class CountingChild {
   private restarting: NodeJS.Timeout | undefined;
   private isStopped = false;
 
-  /** @param workers how many count in it: one in the place of another waits for them. */
+  /**
+   * @param workers how many count in it: one in the place of another waits for them.
+   * @param lockedFolder the data folder whose counters nobody else may have meanwhile.
+   */
   constructor(
     private readonly workers: number,
+    private readonly lockedFolder: string | undefined,
     private readonly log: Logger,
     private readonly bounds: CountingBounds = BOUNDS,
   ) {}
@@ -97,7 +101,7 @@ export class CountingChild {
   private run(path: string): Promise<void> {
     this.startedMs = performance.now();
     const execArgv = process.execArgv.filter((argument) => !NOT_INHERITED.test(argument));
-    const args = [String(this.hasCounted ? this.workers : 0), path];
+    const args = [String(this.hasCounted ? this.workers : 0), path, this.lockedFolder ?? ''];
     const child = fork(this.bounds.program, args, { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     this.child = child;
     this.listens = false;

@@ -28,7 +28,7 @@ describe('the counting process', () => {
   beforeEach(async () => {
     lines = [];
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { event: string }) });
-    child = new CountingChild(WORKERS, log, { program: COUNTING_PROGRAM, askIntervalMs: 50 });
+    child = new CountingChild(WORKERS, undefined, log, { program: COUNTING_PROGRAM, askIntervalMs: 50 });
     path = await child.start();
     client = await countingClient(path);
   });
@@ -95,7 +95,7 @@ describe('the counting process', () => {
 describe('a counting process that cannot be started', () => {
   it('says why, and leaves nothing behind', async () => {
     const program = `${temporaryFolder('no-program')}/none.js`;
-    const child = new CountingChild(WORKERS, pino({ level: 'silent' }), { program, askIntervalMs: 50 });
+    const child = new CountingChild(WORKERS, undefined, pino({ level: 'silent' }), { program, askIntervalMs: 50 });
     await expect(child.start()).rejects.toThrow('the counting process ended at start (exit code 1)');
     expect(childrenOf(process.pid, 'none.js')).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lockDataDir } from '../../src/database/data-lock.js';
+import { lockCounters, lockDataDir } from '../../src/database/data-lock.js';
 
 describe('the lock of the data folder', () => {
   let folder: string;
@@ -50,6 +50,16 @@ describe('the lock of the data folder', () => {
     release();
     release();
     lockDataDir(folder)();
+  });
+
+  it('leaves the counters to another process, one at a time', () => {
+    const releaseFolder = lockDataDir(folder);
+    const release = lockCounters(folder);
+    expect(lockCounters(folder)).toBeUndefined();
+    releaseFolder();
+    expect(lockCounters(folder)).toBeUndefined();
+    release?.();
+    lockCounters(folder)!();
   });
 
   it('makes the folder, and says so where that is impossible', () => {

@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -12,7 +13,7 @@ import { startBackend, type Backend } from '../support/backend.js';
 import { childrenOf, WORKER } from '../support/child-processes.js';
 import { COUNTING } from '../support/counting.js';
 import { send } from '../support/http.js';
-import { eventually } from '../support/processes.js';
+import { eventually, sleep } from '../support/processes.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
 
@@ -34,7 +35,7 @@ const socketOf = (pid: number): string =>
   execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
     .trim()
     .split(' ')
-    .at(-1)!;
+    .find((argument) => argument.endsWith('/counters'))!;
 
 /** How many are admitted of those that ask on until so many have been and all others are refused. */
 async function admittedOn(caller: Caller, least: number): Promise<number> {
@@ -301,6 +302,50 @@ describe('workers without Redis beside which nobody has the worker role', () => 
 });
 
 describe('workers without Redis whose first process is killed', () => {
+  it('are waited for by whoever is started in its place: no month is given out twice', async () => {
+    const held: ServerResponse[] = [];
+    const backend = await startBackend((request, response) => {
+      if (request.url?.includes('slow') === true) held.push(response);
+      else response.end('{}');
+    });
+    const shared = {
+      backend: backend.url,
+      config: {
+        plans: { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } },
+        usage: { flushInterval: '60s' },
+      },
+      args: ['--workers', '2'],
+    };
+    const trailgate = await startTrailgate(shared);
+    const { dataDir, adminToken } = trailgate;
+    const { key } = await trailgate.admin.newKey('month');
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 20);
+    expect(await caller.decided(60)).toEqual({ 200: 60 });
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const ask = () => send(`${trailgate.gatewayUrl}/api/v1/open?slow`, { headers });
+    const slow = Promise.all(Array.from({ length: 6 }, ask));
+    await eventually('they are under way', () => held.length === 6);
+    caller.close();
+    await trailgate.kill9();
+    const starting = startTrailgate({ ...shared, dataDir, adminToken });
+    const usedUp = async ({ gatewayUrl }: RunningTrailgate): Promise<number> => {
+      const asking = new Caller(gatewayUrl, key.secret, 20);
+      const { 200: admitted = 0 } = await asking.decided(200);
+      asking.close();
+      return admitted;
+    };
+    // It would listen by then, but for those that are under way.
+    const early = await Promise.race([starting, sleep(3_000).then(() => undefined)]);
+    let admitted = early === undefined ? 0 : await usedUp(early);
+    for (const response of held) response.end('{}');
+    expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    const again = await starting;
+    admitted += await usedUp(again);
+    expect(admitted).toBe(LIMIT - 66);
+    await again.stop();
+    await backend.stop();
+  });
+
   it('answer what is under way, and all end', async () => {
     const backend = await startBackend((_request, response) => void setTimeout(() => response.end('{}'), 800));
     const trailgate = await startTrailgate({

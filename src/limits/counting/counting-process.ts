@@ -1,8 +1,9 @@
 /**
  * The counting process: with `--workers` and without Redis, all processes of the gateway count here. It knows no
- * configuration and no database; what it holds it was told by them, and is told again when it is started anew
+ * configuration and reads no database; what it holds it was told by them, and is told again when it is started anew
  * (decision 0044).
  */
+import { lockCounters } from '../../database/data-lock.js';
 import { CommandServer } from '../../redis/server/command-server.js';
 import { countingCommands } from './counting-commands.js';
 import type { FromCounting, ToCounting } from './counting-messages.js';
@@ -12,10 +13,13 @@ import { removeSocketFolder } from './socket-folder.js';
 
 const SWEEP_INTERVAL_MS = 1_000;
 
-/** How many workers have to hand in what another process counted; where to listen. */
-const [workers = '', path = ''] = process.argv.slice(2);
+/** How many workers have to hand in what another process counted; where to listen; the folder whose counters these are. */
+const [workers = '', path = '', dataDir = ''] = process.argv.slice(2);
 const awaited = new AwaitedNodes(Number(workers));
 const tables = new CountingTables(Date.now, awaited);
+// Nobody else counts for this data, also when the program is gone and its workers still count here.
+const release = dataDir === '' ? () => {} : lockCounters(dataDir);
+if (release === undefined) throw new Error(`another process counts for ${dataDir}`);
 const server = new CommandServer(path, countingCommands(tables));
 
 // A signal to all processes of a terminal or a service is for the program, which ends this one when nobody counts any
@@ -24,6 +28,7 @@ for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal
 process.on('disconnect', () => {
   server.onceAlone(() => {
     removeSocketFolder(path);
+    release();
     process.exit();
   });
 });
