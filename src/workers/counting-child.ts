@@ -5,7 +5,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { FromCounting, ToCounting } from '../limits/counting/counting-messages.js';
-import { makeSocketFolder, removeSocketFolder } from '../limits/counting/socket-folder.js';
+import { keepSocketFolder, makeSocketFolder, removeSocketFolder } from '../limits/counting/socket-folder.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 
@@ -98,19 +98,22 @@ export class CountingChild {
   }
 
   /** Resolves when one listens; rejects when it ends before. From then on it is replaced when it ends. */
-  private run(path: string): Promise<void> {
+  private async run(path: string): Promise<void> {
     this.startedMs = performance.now();
+    keepSocketFolder(path);
     const execArgv = process.execArgv.filter((argument) => !NOT_INHERITED.test(argument));
     const args = [String(this.hasCounted ? this.workers : 0), path, this.lockedFolder ?? ''];
     const child = fork(this.bounds.program, args, { execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     this.child = child;
     this.listens = false;
-    return new Promise((resolve, reject) => {
+    let reason: string | undefined;
+    await new Promise<void>((resolve, reject) => {
       const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
       child.on('error', reject);
       child.on('message', (message: FromCounting) => {
         if (message.type === 'alive') this.heard = message.id;
         else if (message.type === 'incomplete') this.incomplete(message.missing);
+        else if (message.type === 'failed') ({ reason } = message);
         if (message.type !== 'listening') return;
         clearTimeout(late);
         this.listens = true;
@@ -121,7 +124,7 @@ export class CountingChild {
       child.once('exit', (code, signal) => {
         clearTimeout(late);
         if (this.listens) this.ended(child, code, signal);
-        else reject(new Error(`the counting process ended at start (${signal ?? `exit code ${code}`})`));
+        else reject(new Error(`the counting process ended at start (${reason ?? signal ?? `exit code ${code}`})`));
       });
     });
   }

@@ -1,6 +1,6 @@
 /** The counting process as it is built: private, replaced when it dies or hangs, and gone with the program. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -19,7 +19,7 @@ const EVERYBODY_ELSE = 0o077;
 const WORKERS = 2;
 
 describe('the counting process', () => {
-  let lines: { event: string; missing?: number }[];
+  let lines: { event: string; missing?: number; err?: { message: string } }[];
   let child: CountingChild;
   let path: string;
   let client: Redis;
@@ -75,6 +75,32 @@ describe('the counting process', () => {
     await eventually('it is noticed', () => logged('counting_process_hangs'));
     await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
     expect(pids()).not.toContain(victim);
+  });
+
+  it('is replaced also where somebody has cleaned its folder away', async () => {
+    rmSync(dirname(path), { recursive: true });
+    process.kill(pids()[0]!, 'SIGKILL');
+    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+    expect(statSync(dirname(path)).mode & EVERYBODY_ELSE).toBe(0);
+  });
+
+  it('says why it cannot be replaced, and is as soon as it can', async () => {
+    rmSync(path);
+    mkdirSync(path);
+    process.kill(pids()[0]!, 'SIGKILL');
+    await eventually('it is said', () => logged('counting_process_start_failed'));
+    expect(lines.find(({ event }) => event === 'counting_process_start_failed')?.err?.message).toContain(path);
+    rmdirSync(path);
+    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+  });
+
+  it('is not replaced in a folder that others may write to', async () => {
+    chmodSync(dirname(path), 0o777);
+    process.kill(pids()[0]!, 'SIGKILL');
+    await eventually('it is said', () => logged('counting_process_start_failed'));
+    expect(pids()).toEqual([]);
+    chmodSync(dirname(path), 0o700);
+    await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
   });
 
   it('takes no heed of the signals of a terminal', async () => {

@@ -268,6 +268,21 @@ describe('a gateway of two workers without Redis', () => {
   });
 });
 
+describe('workers without Redis in a folder for temporary files that is said by a relative path', () => {
+  it('find what counts for them', async () => {
+    const backend = await startBackend((_request, response) => response.end('{}'));
+    const config = { plans: { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } } };
+    const args = ['--workers', '2'];
+    const trailgate = await startTrailgate({ backend: backend.url, config, args, env: { TMPDIR: '.' } });
+    const { key } = await trailgate.admin.newKey('month');
+    const caller = new Caller(trailgate.gatewayUrl, key.secret, 10);
+    expect(await caller.decided(10)).toEqual({ 200: 10 });
+    caller.close();
+    await trailgate.stop();
+    await backend.stop();
+  });
+});
+
 describe('workers without Redis beside which nobody has the worker role', () => {
   it('leave nothing in flight when one is killed: their first process looks after that', async () => {
     const backend = await startBackend(() => undefined);

@@ -8,6 +8,8 @@ export interface ToCounting {
 
 export type FromCounting =
   | { readonly type: 'listening' }
+  /** It cannot count, and ends. */
+  | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'alive'; readonly id: number }
   /** It decides again, without what so many workers know of the counts before. */
   | { readonly type: 'incomplete'; readonly missing: number };

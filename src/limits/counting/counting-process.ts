@@ -34,12 +34,23 @@ process.on('disconnect', () => {
 });
 process.on('message', (message: ToCounting) => tell({ type: 'alive', id: message.id }));
 setInterval(() => tables.sweep(), SWEEP_INTERVAL_MS);
-await server.listen();
+await listen();
 tell({ type: 'listening' });
 setTimeout(() => {
   const missing = awaited.end();
   if (missing > 0) tell({ type: 'incomplete', missing });
 }, LONGEST_WAIT_MS);
+
+async function listen(): Promise<void> {
+  try {
+    await server.listen();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    process.send?.({ type: 'failed', reason } satisfies FromCounting, undefined, undefined, () => process.exit(1));
+    // Ends with that.
+    await new Promise(() => undefined);
+  }
+}
 
 function tell(message: FromCounting): void {
   // A program that is gone is noticed by `disconnect`.
