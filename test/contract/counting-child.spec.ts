@@ -1,7 +1,9 @@
 /** The counting process as it is built: private, replaced when it dies or hangs, and gone with the program. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
@@ -115,6 +117,35 @@ describe('the counting process', () => {
     expect(pids()).toEqual([]);
     expect(existsSync(dirname(path))).toBe(false);
     expect(logged('counting_process_ended')).toBe(false);
+  });
+});
+
+describe('a counting process whose program is gone', () => {
+  const startAlone = (path: string): ChildProcess =>
+    fork(COUNTING_PROGRAM, ['0', path, ''], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  let path: string;
+  beforeEach(() => {
+    path = join(temporaryFolder('orphan'), 'folder', 'counters');
+    mkdirSync(dirname(path), { mode: 0o700 });
+  });
+
+  it('ends, also when that went before it listened', async () => {
+    const child = startAlone(path);
+    child.disconnect();
+    await once(child, 'exit');
+    expect(existsSync(dirname(path))).toBe(false);
+  });
+
+  it('ends when nobody is connected any more', async () => {
+    const child = startAlone(path);
+    await once(child, 'message');
+    const client = await countingClient(path);
+    const ended = once(child, 'exit');
+    child.disconnect();
+    expect(await client.ping()).toBe('PONG');
+    client.disconnect();
+    expect(await ended).toEqual([0, null]);
+    expect(existsSync(dirname(path))).toBe(false);
   });
 });
 

@@ -1,10 +1,14 @@
 /** What serves the commands of the workers: each its own, and nobody who stands still is waited for. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { connectSubscriber } from '../../src/redis/connect.js';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
-import { eventually } from '../support/processes.js';
+import { CommandServer } from '../../src/redis/server/command-server.js';
+import { PONG } from '../../src/redis/server/replies.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
 
 const SILENT = { warn: () => {} };
 
@@ -55,6 +59,35 @@ describe('the server of the counting process', () => {
     await eventually('it is let go of', async () => (await client.publish('tg:invalidations', text)) === 0);
     expect(await client.ping()).toBe('PONG');
     frozen.destroy();
+  });
+
+  it('is alone when it has been so for a while, and not between two connections', async () => {
+    const path = join(temporaryFolder('alone'), 'counters');
+    const server = new CommandServer(path, new Map([['ping', () => PONG]]));
+    await server.listen();
+    const come = async () => {
+      const socket = connect(path);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const leave = async (socket: Socket) => {
+      socket.destroy();
+      await once(socket, 'close');
+    };
+    let isAlone = false;
+    const first = await come();
+    server.onceAlone(3_600_000, () => (isAlone = true));
+    await leave(first);
+    const second = await come();
+    expect(isAlone).toBe(false);
+    server.onceAlone(1, () => (isAlone = true));
+    // Its reply says that what went before has been done.
+    second.write('*1\r\n$4\r\nPING\r\n');
+    await once(second, 'data');
+    expect(isAlone).toBe(false);
+    await leave(second);
+    await eventually('it is alone', () => isAlone);
+    await server.close();
   });
 
   it('ends a connection that speaks another language, and says why', async () => {

@@ -30,6 +30,8 @@ export class CommandServer {
   private readonly connections = new Set<Connection>();
   private readonly channels = new Channels();
   private whenAlone: (() => void) | undefined;
+  private ending: NodeJS.Timeout | undefined;
+  private graceMs = 0;
 
   /** @param path of the socket. What stands there is taken for the rest of a process that is gone. */
   constructor(
@@ -51,10 +53,11 @@ export class CommandServer {
     });
   }
 
-  /** Calls back as soon as nobody is connected. */
-  onceAlone(done: () => void): void {
+  /** Calls back when nobody has been connected for `graceMs`: whoever connects again meanwhile finds all as it was. */
+  onceAlone(graceMs: number, done: () => void): void {
+    this.graceMs = graceMs;
     this.whenAlone = done;
-    if (this.connections.size === 0) done();
+    this.lookIfAlone();
   }
 
   /** Lets everybody go. Resolves when the socket is closed. */
@@ -64,13 +67,21 @@ export class CommandServer {
     return closed;
   }
 
+  private lookIfAlone(): void {
+    clearTimeout(this.ending);
+    const { whenAlone } = this;
+    if (whenAlone === undefined || this.connections.size > 0) return;
+    this.ending = setTimeout(whenAlone, this.graceMs);
+  }
+
   private welcome(socket: Socket): void {
     const connection = new Connection(socket, this.commands, this.channels);
     this.connections.add(connection);
+    this.lookIfAlone();
     socket.on('close', () => {
       this.connections.delete(connection);
       this.channels.forget(connection);
-      if (this.connections.size === 0) this.whenAlone?.();
+      this.lookIfAlone();
     });
   }
 }
