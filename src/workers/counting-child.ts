@@ -5,6 +5,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { FromCounting, ToCounting } from '../limits/counting/counting-messages.js';
+import { LUA_HASH } from '../limits/counting/lua.js';
 import { keepSocketFolder, makeSocketFolder, removeSocketFolder } from '../limits/counting/socket-folder.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
@@ -119,6 +120,7 @@ export class CountingChild {
         this.listens = true;
         this.hasCounted = true;
         this.heard = this.asked;
+        if (message.lua !== LUA_HASH) this.isOther();
         resolve();
       });
       child.once('exit', (code, signal) => {
@@ -138,6 +140,14 @@ export class CountingChild {
     );
     if (performance.now() - this.startedMs > GROWN_UP_MS) this.pauseMs = 0;
     this.replaceSoon();
+  }
+
+  /** An upgrade in place: what is started now is of another version than what runs. */
+  private isOther(): void {
+    const text =
+      'The files of the program were replaced while it runs, and the process that counts does not know its calls: ' +
+      'plans decide by onRedisLoss until the program is restarted';
+    this.log.error({ event: 'counting_process_other_version' }, text);
   }
 
   private incomplete(missing: number): void {

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
 import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
 import { systemClock } from '../../src/platform/clock.js';
@@ -22,6 +22,7 @@ const WORKERS = 2;
 
 describe('the counting process', () => {
   let lines: { event: string; missing?: number; err?: { message: string } }[];
+  let log: Logger;
   let child: CountingChild;
   let path: string;
   let client: Redis;
@@ -29,7 +30,7 @@ describe('the counting process', () => {
   const logged = (event: string): boolean => lines.some((line) => line.event === event);
   beforeEach(async () => {
     lines = [];
-    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { event: string }) });
+    log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { event: string }) });
     child = new CountingChild(WORKERS, undefined, log, { program: COUNTING_PROGRAM, askIntervalMs: 50 });
     path = await child.start();
     client = await countingClient(path);
@@ -103,6 +104,18 @@ describe('the counting process', () => {
     expect(pids()).toEqual([]);
     chmodSync(dirname(path), 0o700);
     await eventually('another counts', async () => (await client.ping().catch(() => '')) === 'PONG');
+  });
+
+  it('says that the program has to be restarted where its files were replaced', async () => {
+    const program = join(temporaryFolder('upgraded'), 'counting-process.mjs');
+    writeFileSync(
+      program,
+      "process.send({ type: 'listening', lua: 'of another version' }); setInterval(() => {}, 1000);",
+    );
+    const replaced = new CountingChild(WORKERS, undefined, log, { program, askIntervalMs: 50 });
+    await replaced.start();
+    expect(logged('counting_process_other_version')).toBe(true);
+    await replaced.stop();
   });
 
   it('takes no heed of the signals of a terminal', async () => {

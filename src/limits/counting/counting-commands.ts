@@ -6,40 +6,31 @@ import { hash } from 'node:crypto';
 import { bulkText } from '../../redis/script-command.js';
 import type { Command, Commands } from '../../redis/server/command-server.js';
 import { errorReply, mapReply, numberReply, OK, PONG } from '../../redis/server/replies.js';
-import { DECIDE_LUA } from '../redis/scripts/decide.js';
-import { HEARTBEAT_LUA } from '../redis/scripts/heartbeat.js';
-import { MONTHS_LUA } from '../redis/scripts/months.js';
-import { REPLAY_LUA, UNDO_LUA } from '../redis/scripts/outage.js';
-import { READ_LUA } from '../redis/scripts/read.js';
-import { REFUND_LUA } from '../redis/scripts/refund.js';
-import { SEED_LUA } from '../redis/scripts/seed.js';
-import { SET_USED_LUA } from '../redis/scripts/set-used.js';
-import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../redis/scripts/throttle.js';
-import { TIME_LUA } from '../redis/scripts/time.js';
 import type { CountingTables } from './counting-tables.js';
 import { decide, NOT_YET } from './decide-script.js';
 import { months, read, setUsed } from './month-scripts.js';
 import { heartbeat, throttle, time } from './node-scripts.js';
 import { refund, refundHit, undo } from './refund-scripts.js';
+import { LUA } from './lua.js';
 import type { ScriptRun } from './script-call.js';
 import { replay, seed } from './seed-scripts.js';
 
 /** The protocol that is spoken. */
 const RESP = '3';
-const SCRIPTS: readonly (readonly [source: string, run: ScriptRun])[] = [
-  [DECIDE_LUA, decide],
-  [READ_LUA, read],
-  [MONTHS_LUA, months],
-  [SET_USED_LUA, setUsed],
-  [REFUND_LUA, refund],
-  [UNDO_LUA, undo],
-  [REPLAY_LUA, replay],
-  [SEED_LUA, seed],
-  [THROTTLE_LUA, throttle],
-  [THROTTLE_REFUND_LUA, refundHit],
-  [HEARTBEAT_LUA, heartbeat],
-  [TIME_LUA, time],
-];
+const SCRIPTS: Readonly<Record<keyof typeof LUA, ScriptRun>> = {
+  decide,
+  read,
+  months,
+  setUsed,
+  refund,
+  undo,
+  replay,
+  seed,
+  throttle,
+  refundHit,
+  heartbeat,
+  time,
+};
 
 /** The clock that is counted by, µs: no two calls have the same instant, unless a thousand come in a millisecond. */
 class CallClock {
@@ -62,7 +53,8 @@ class CallClock {
  */
 export function countingCommands(tables: CountingTables, nowMs: () => number = Date.now): Commands {
   const clock = new CallClock(nowMs);
-  const scripts = new Map(SCRIPTS.map(([source, run]) => [hash('sha1', source), run]));
+  const names = Object.keys(LUA) as (keyof typeof LUA)[];
+  const scripts = new Map(names.map((name) => [hash('sha1', LUA[name]), SCRIPTS[name]]));
   const runScript = (sha: string, keyCount: string | undefined, rest: readonly string[]): string => {
     const run = scripts.get(sha);
     if (run === undefined) return errorReply('NOSCRIPT this script is not one of ours');

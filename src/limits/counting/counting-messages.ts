@@ -7,7 +7,8 @@ export interface ToCounting {
 }
 
 export type FromCounting =
-  | { readonly type: 'listening' }
+  /** It counts, by scripts of which this is the hash. */
+  | { readonly type: 'listening'; readonly lua: string }
   /** It cannot count, and ends. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'alive'; readonly id: number }

@@ -9,6 +9,7 @@ import { countingCommands } from './counting-commands.js';
 import type { FromCounting, ToCounting } from './counting-messages.js';
 import { CountingTables } from './counting-tables.js';
 import { AwaitedNodes, LONGEST_WAIT_MS } from './awaited-nodes.js';
+import { LUA_HASH } from './lua.js';
 import { removeSocketFolder } from './socket-folder.js';
 
 const SWEEP_INTERVAL_MS = 1_000;
@@ -31,7 +32,7 @@ setInterval(() => tables.sweep(), SWEEP_INTERVAL_MS);
 await listen();
 // The program may have been killed before anybody listened to that.
 if (!process.connected) endWhenAlone();
-tell({ type: 'listening' });
+tell({ type: 'listening', lua: LUA_HASH });
 setTimeout(() => {
   const missing = awaited.end();
   if (missing > 0) tell({ type: 'incomplete', missing });
