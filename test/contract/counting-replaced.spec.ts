@@ -16,7 +16,7 @@ import { CountingNode, type TestDatabase } from '../support/counting-node.js';
 import { testDatabase } from '../support/database.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { eventually } from '../support/processes.js';
-import { subjectWith } from '../support/quotas.js';
+import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 
 const NODES = 3;
 const KEYS = 2;
@@ -154,6 +154,20 @@ describe('a counting process in the place of another', () => {
     for (const each of [second!, third!]) await each.look();
     await eventually('the first one is sure', () => first!.counters.refundUnanswered());
     expect(await burst(first!, 60)).toBe(10);
+  });
+
+  it('tells nobody a count, and takes none, before all have handed in', async () => {
+    const [first, second] = clients.map((client) => new CountingNode(client, database));
+    for (const each of [first!, second!]) await each.look();
+    const of = { accountId: `acc_${++accounts}`, keyId: `key_${accounts}` };
+    await second!.limiter.decide(subjectWith({}, of), 50);
+    counting.empty(2);
+    await first!.look();
+    const operator = first!.counters;
+    await expect(operator.read(of.accountId, undefined, UTC_MONTHS)).rejects.toThrow('AWAITING');
+    await expect(operator.setMonthUsed(of.accountId, undefined, UTC_MONTHS, 5)).rejects.toThrow('AWAITING');
+    await second!.look();
+    expect(await operator.setMonthUsed(of.accountId, undefined, UTC_MONTHS, 5)).toMatchObject({ before: 50, used: 5 });
   });
 
   it('waits also for a node that did not hear its first reply in time', async () => {

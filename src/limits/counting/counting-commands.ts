@@ -7,12 +7,12 @@ import { bulkText } from '../../redis/script-command.js';
 import type { Command, Commands } from '../../redis/server/command-server.js';
 import { errorReply, mapReply, numberReply, OK, PONG } from '../../redis/server/replies.js';
 import type { CountingTables } from './counting-tables.js';
-import { decide, NOT_YET } from './decide-script.js';
+import { decide } from './decide-script.js';
 import { months, read, setUsed } from './month-scripts.js';
 import { heartbeat, throttle, time } from './node-scripts.js';
 import { refund, refundHit, undo } from './refund-scripts.js';
 import { LUA } from './lua.js';
-import type { ScriptRun } from './script-call.js';
+import { NOT_YET, type ScriptRun } from './script-call.js';
 import { replay, seed } from './seed-scripts.js';
 
 /** The protocol that is spoken. */

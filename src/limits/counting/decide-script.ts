@@ -1,8 +1,7 @@
 /** The decision, as the counting process makes it: `DECIDE_LUA` in `src/limits/redis/scripts/decide.ts`. */
 import { plainText } from '../../redis/script-command.js';
-import { errorReply } from '../../redis/server/replies.js';
 import type { BatchMarker } from './counting-tables.js';
-import { nodeIn, secondOf, type ScriptCall } from './script-call.js';
+import { nodeIn, NOT_YET, secondOf, type ScriptCall } from './script-call.js';
 import type { StoredCounter } from './stored-counter.js';
 
 const LATEST_MS = 0;
@@ -13,9 +12,6 @@ const GROUPS = 3;
 const MISSING = ' -1 0 0 0 0 0 0 0 0';
 /** The node has to hand in first. */
 const OWING = ' -2 0 0 0 0 0 0 0 0';
-
-/** The reply while nodes have yet to hand in what was counted before: plans decide. */
-export const NOT_YET = errorReply('AWAITING workers have to hand in first what was counted before');
 
 /** What a line says behind cost and count: the same for most groups of a batch. Below zero a limit is none. */
 class Terms {

@@ -1,13 +1,14 @@
 /** Counts that are read and months that are set, as the counting process does it. */
 import { numbersReply } from '../../redis/server/replies.js';
 import { YOUTH_MS } from '../redis/scripts/young.js';
-import { millisecondOf, numberAt, secondOf, type ScriptCall } from './script-call.js';
+import { millisecondOf, NOT_YET, numberAt, secondOf, type ScriptCall } from './script-call.js';
 
 /** In the place of a month label: there is no counter, or it does not know the month. */
 const NO_MONTH = -1;
 
-/** `READ_LUA`: reads counters without counting. */
+/** `READ_LUA`: reads counters without counting; not while nodes have to hand in what they should show. */
 export function read(call: ScriptCall): string {
+  if (call.tables.awaited.isWaiting) return NOT_YET;
   const second = secondOf(call);
   const reply = [call.nowUs];
   call.keys.forEach((name, index) => {
@@ -40,9 +41,13 @@ export function months(call: ScriptCall): string {
   return numbersReply(reply);
 }
 
-/** `SET_USED_LUA`: sets the month's count of a counter, and of its shadow where that exists. */
+/**
+ * `SET_USED_LUA`: sets the month's count of a counter, and of its shadow where that exists. What it was before is kept
+ * with the change: not while nodes have to hand that in.
+ */
 export function setUsed(call: ScriptCall): string {
   const { tables, keys, nowUs } = call;
+  if (tables.awaited.isWaiting) return NOT_YET;
   const [name = '', shadowName = ''] = keys;
   const [period = 0, following = 0, expiresAtMs = 0, used = 0, latestMs = 0] = call.args.map(Number);
   const ms = millisecondOf(call);

@@ -1,5 +1,9 @@
 /** A call of one of the scripts, as the counting process carries it out. */
+import { errorReply } from '../../redis/server/replies.js';
 import type { CountingTables } from './counting-tables.js';
+
+/** The reply while nodes have yet to hand in what was counted before: plans decide, and nobody is told too little. */
+export const NOT_YET = errorReply('AWAITING workers have to hand in first what was counted before');
 
 /** ScriptCall is what a script is called with. Keys, arguments and replies are those of the Lua of the same name. */
 export interface ScriptCall {
