@@ -90,6 +90,17 @@ describe('the server of the counting process', () => {
     await server.close();
   });
 
+  it('takes nothing more of one that speaks another language, however long that goes on', async () => {
+    const socket = connect({ path: counting.path, allowHalfOpen: true });
+    let isClosed = false;
+    socket.on('error', () => undefined).on('close', () => (isClosed = true));
+    socket.resume();
+    const speaking = setInterval(() => socket.write('GET / HTTP/1.1\r\n\r\n'), 5);
+    await eventually('it is let go of', () => isClosed);
+    clearInterval(speaking);
+    expect(await client.ping()).toBe('PONG');
+  });
+
   it('ends a connection that speaks another language, and says why', async () => {
     const socket = connect(counting.path);
     let text = '';

@@ -11,6 +11,12 @@ const SWEPT_AT_ONCE = 5_000;
 /** Most throttles that are remembered at once, as in a process; the one that was quiet longest is forgotten first. */
 const MOST_THROTTLES = 10_000;
 
+/**
+ * Longest that it is remembered that an outage was handed in: many times what a worker of this machine takes to try
+ * again. In Redis, which nodes may be cut off from, it is a day (`REPLAY_MARKER_MS`).
+ */
+const REPLAYED_MS = 3_600_000;
+
 /** What is forgotten at an instant, ms. */
 interface Expiring {
   expiresAtMs: number;
@@ -27,9 +33,14 @@ export class ExpiringTable<Value extends Expiring> {
   private readonly values = new Map<string, Value>();
   private readonly reaper = new IdleReaper(this.values);
 
+  /**
+   * @param forgotten called for each that is forgotten.
+   * @param kept called now and then for each that is not.
+   */
   constructor(
     private readonly nowMs: () => number,
     private readonly forgotten: (value: Value) => void = () => {},
+    private readonly kept: (value: Value, nowMs: number) => void = () => {},
   ) {}
 
   get size(): number {
@@ -61,6 +72,7 @@ export class ExpiringTable<Value extends Expiring> {
     this.reaper.run(SWEPT_AT_ONCE, (value) => {
       const isOver = value.expiresAtMs <= nowMs;
       if (isOver) this.forgotten(value);
+      else this.kept(value, nowMs);
       return isOver;
     });
   }
@@ -71,7 +83,7 @@ export class CountingTables {
   readonly counters: ExpiringTable<StoredCounter>;
   readonly markers: ExpiringTable<BatchMarker>;
   /** Outages whose counts have been added. */
-  readonly replays: ExpiringTable<Expiring>;
+  private readonly replays: ExpiringTable<Expiring>;
   readonly throttles = new LRUCache<string, SlidingWindow>({ max: MOST_THROTTLES });
   /** Nodes, by when they were last heard, ms. */
   readonly nodes = new Map<string, number>();
@@ -87,7 +99,11 @@ export class CountingTables {
     readonly nowMs: () => number = Date.now,
     readonly awaited = new AwaitedNodes(),
   ) {
-    this.counters = new ExpiringTable(nowMs, (counter) => counter.release());
+    this.counters = new ExpiringTable(
+      nowMs,
+      (counter) => counter.release(),
+      (counter, ms) => counter.grow(Math.floor(ms / 1_000)),
+    );
     this.markers = new ExpiringTable(nowMs);
     this.replays = new ExpiringTable(nowMs);
   }
@@ -104,6 +120,18 @@ export class CountingTables {
     const counter = this.counters.set(name, new StoredCounter(this.rings, month, used, expiresAtMs));
     counter.slideTo(second);
     return counter;
+  }
+
+  /** Notes that an outage was handed in. @returns whether that was known. */
+  wasReplayed(marker: string, lifeMs: number): boolean {
+    if (this.replays.get(marker) !== undefined) return true;
+    this.replays.set(marker, { expiresAtMs: this.nowMs() + Math.min(lifeMs, REPLAYED_MS) });
+    return false;
+  }
+
+  /** How many of each there are. */
+  get size(): { readonly counters: number; readonly markers: number; readonly replays: number } {
+    return { counters: this.counters.size, markers: this.markers.size, replays: this.replays.size };
   }
 
   /** Forgets some of what is over: to be called every second. */

@@ -13,7 +13,7 @@ export function read(call: ScriptCall): string {
   const reply = [call.nowUs];
   call.keys.forEach((name, index) => {
     const counter = call.tables.counter(name, second);
-    counter?.owes(second, undefined);
+    counter?.grow(second);
     const state = counter?.in(numberAt(call, 0), numberAt(call, 1));
     if (counter === undefined || state === undefined) {
       reply.push(NO_MONTH, 0, 0, 0, 0);

@@ -85,7 +85,7 @@ export function undo(call: ScriptCall): string {
     if (cost === 0) return;
     for (const counterName of keys.slice(group * 2, group * 2 + 2)) {
       const counter = tables.counter(counterName, secondOf(call));
-      counter?.owes(secondOf(call), undefined);
+      counter?.grow(secondOf(call));
       refundIn(counter, { cost, second: batch.second, label, following });
     }
   });

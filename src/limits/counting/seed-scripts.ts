@@ -81,7 +81,7 @@ function create(call: ScriptCall, name: string, known: KnownCounts): Seeded {
 function handOver(call: ScriptCall, counter: StoredCounter, known: KnownCounts): Seeded {
   const [, , , , node = '', mayCreate] = call.args;
   const [period, following, expiresAtMs] = [numberAt(call, 0), numberAt(call, 1), numberAt(call, 2)];
-  counter.owes(secondOf(call), undefined);
+  counter.grow(secondOf(call));
   // What the database knows may have been seen in this very counter. A later label that is not yet `following` was seen
   // as the earlier one.
   if (node !== '' && counter.month >= period && counter.month < following) handIn(counter, node, known);
@@ -118,9 +118,7 @@ export function replay(call: ScriptCall): string {
   const ofAccount = account.in(period, following);
   const ofKey = ofAccount && key.in(period, following);
   if (ofAccount === undefined || ofKey === undefined) return numbersReply([NOT_READY, 0, 0]);
-  const marker = keys[2]!;
-  if (tables.replays.get(marker) !== undefined) return numbersReply([DONE, ofAccount.used, ofKey.used, nowUs]);
-  tables.replays.set(marker, { expiresAtMs: tables.nowMs() + lifeMs });
+  if (tables.wasReplayed(keys[2]!, lifeMs)) return numbersReply([DONE, ofAccount.used, ofKey.used, nowUs]);
   const costs = pairsOf(args.slice(REPLAY_ARGUMENTS).map(Number));
   account.turnTo(ofAccount, expiresAtMs);
   key.turnTo(ofKey, expiresAtMs);

@@ -45,14 +45,18 @@ export class StoredCounter extends SlidingWindow {
     super(counts, from);
   }
 
+  /** Ends its youth where that is over. */
+  grow(second: number): void {
+    if (this.youth === undefined) return;
+    const age = second - this.youth.born;
+    if (age < 0 || age >= YOUTH_SECONDS) this.youth = undefined;
+  }
+
   /** Ends its youth where that is over. @returns whether this node has to hand in first. */
   owes(second: number, node: string | undefined): boolean {
-    const { youth } = this;
-    if (youth === undefined) return false;
-    const age = second - youth.born;
-    if (age >= 0 && age < YOUTH_SECONDS) return node !== undefined && !youth.handedIn.has(node);
-    this.youth = undefined;
-    return false;
+    if (this.youth === undefined) return false;
+    this.grow(second);
+    return node !== undefined && this.youth !== undefined && !this.youth.handedIn.has(node);
   }
 
   /**

@@ -121,7 +121,7 @@ class Connection implements Client {
     private readonly commands: Commands,
     private readonly channels: Channels,
   ) {
-    socket.on('data', (chunk: Buffer) => this.take(chunk));
+    socket.on('data', this.onData);
     // `close` follows, and there is nobody to tell.
     socket.on('error', () => undefined);
   }
@@ -146,13 +146,18 @@ class Connection implements Client {
     this.socket.destroy();
   }
 
+  private readonly onData = (chunk: Buffer): void => this.take(chunk);
+
   private take(chunk: Buffer): void {
     this.replies = '';
     try {
       this.reader.take(chunk);
     } catch (error) {
       if (!(error instanceof CommandSyntaxError)) throw error;
-      this.socket.end(this.replies + errorReply(`ERR ${error.message}`));
+      // Nothing more of it is read or kept.
+      this.socket.off('data', this.onData);
+      this.socket.write(this.replies + errorReply(`ERR ${error.message}`));
+      this.socket.destroySoon();
       return;
     }
     this.write(this.replies);

@@ -1,0 +1,39 @@
+/** What the counting process keeps goes by itself when it is over, also where nobody asks for it again. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { CountingTables } from '../../src/limits/counting/counting-tables.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const START_MS = Date.parse('2100-12-31T23:58:00Z');
+
+describe('the tables of the counting process', () => {
+  let nowMs: number;
+  let tables: CountingTables;
+  beforeEach(() => {
+    nowMs = START_MS;
+    tables = new CountingTables(() => nowMs);
+  });
+
+  it('do not keep what nodes handed in at a counter when that is young no more', () => {
+    const second = START_MS / 1_000;
+    const counter = tables.create('tg:q:{acc_1}', second, 210012, 5, nowMs + DAY_MS);
+    counter.youth = { born: second, baseSeenUs: 0, base: 0, handedIn: new Map([['one', [1, 1]]]) };
+    nowMs += 9_999;
+    tables.sweep();
+    expect(counter.youth).toBeDefined();
+    nowMs += 1;
+    // The first look has come to its end.
+    for (const _ of [1, 2]) tables.sweep();
+    expect(counter.youth).toBeUndefined();
+    expect(counter.used).toBe(5);
+  });
+
+  it('remember for an hour at most that an outage was handed in', () => {
+    expect(tables.wasReplayed('tg:r:{acc_1}:x', DAY_MS)).toBe(false);
+    nowMs += HOUR_MS - 1;
+    expect(tables.wasReplayed('tg:r:{acc_1}:x', DAY_MS)).toBe(true);
+    nowMs += 1;
+    for (const _ of [1, 2]) tables.sweep();
+    expect(tables.size.replays).toBe(0);
+  });
+});
