@@ -14,14 +14,17 @@ import { METRICS } from '../platform/metrics.js';
 export interface CountingBounds {
   readonly program: string;
   readonly askIntervalMs: number;
+  /** Longest that a start waits for it. */
+  readonly startTimeoutMs: number;
 }
 
+/** Longest that a start waits for it. */
+const START_TIMEOUT_MS = 10_000;
 const BOUNDS: CountingBounds = {
   program: fileURLToPath(new URL('../limits/counting/counting-process.js', import.meta.url)),
   askIntervalMs: 1_000,
+  startTimeoutMs: START_TIMEOUT_MS,
 };
-/** Longest that a start waits for it. */
-const START_TIMEOUT_MS = 10_000;
 /** So many questions in a row without a reply: it hangs. Counted, because this process may have stood still itself. */
 const MOST_UNHEARD = 10;
 /** Before one that has ended is replaced; nothing the first time, doubles while they go on ending young. */
@@ -50,6 +53,7 @@ export class CountingChild {
   private asking: NodeJS.Timeout | undefined;
   private restarting: NodeJS.Timeout | undefined;
   private isStopped = false;
+  private readonly bounds: CountingBounds;
 
   /**
    * @param workers how many count in it: one in the place of another waits for them.
@@ -59,8 +63,10 @@ export class CountingChild {
     private readonly workers: number,
     private readonly lockedFolder: string | undefined,
     private readonly log: Logger,
-    private readonly bounds: CountingBounds = BOUNDS,
-  ) {}
+    bounds: Partial<CountingBounds> = {},
+  ) {
+    this.bounds = { ...BOUNDS, ...bounds };
+  }
 
   /**
    * Starts it, in a folder that nobody else can look into.
@@ -109,7 +115,10 @@ export class CountingChild {
     this.listens = false;
     let reason: string | undefined;
     await new Promise<void>((resolve, reject) => {
-      const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
+      const late = setTimeout(() => {
+        reason = `did not listen within ${this.bounds.startTimeoutMs / 1_000} s`;
+        child.kill('SIGKILL');
+      }, this.bounds.startTimeoutMs);
       child.on('error', reject);
       child.on('message', (message: FromCounting) => {
         if (message.type === 'alive') this.heard = message.id;
@@ -163,9 +172,11 @@ export class CountingChild {
       try {
         await this.run(this.path);
       } catch (error) {
+        // The end of the program ended it.
+        if (this.isStopped) return;
         const text = 'The counting process could not be replaced; tried again';
         this.log.error({ event: 'counting_process_start_failed', err: error }, text);
-        if (!this.isStopped) this.replaceSoon();
+        this.replaceSoon();
       }
     };
     this.restarting = setTimeout(() => void replace(), this.pauseMs);

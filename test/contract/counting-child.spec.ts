@@ -118,6 +118,20 @@ describe('the counting process', () => {
     await replaced.stop();
   });
 
+  it('is stopped without a word while another takes its place', async () => {
+    const program = join(temporaryFolder('slow'), 'counting-process.mjs');
+    // The first one listens and ends, the next one does neither.
+    const source =
+      "if (process.argv[2] === '0') process.send({ type: 'listening' }, () => process.exit()); setInterval(() => {}, 1e6);";
+    writeFileSync(program, source);
+    const replaced = new CountingChild(WORKERS, undefined, log, { program });
+    await replaced.start();
+    await eventually('another is started', () => childrenOf(process.pid, `${program} ${WORKERS}`).length === 1);
+    await replaced.stop();
+    expect(logged('counting_process_ended')).toBe(true);
+    expect(logged('counting_process_start_failed')).toBe(false);
+  });
+
   it('takes no heed of the signals of a terminal', async () => {
     const [pid = 0] = pids();
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, name);
@@ -163,6 +177,13 @@ describe('a counting process whose program is gone', () => {
 });
 
 describe('a counting process that cannot be started', () => {
+  it('says that it did not listen in time', async () => {
+    const program = join(temporaryFolder('slow'), 'counting-process.mjs');
+    writeFileSync(program, 'setInterval(() => {}, 1e6);');
+    const child = new CountingChild(WORKERS, undefined, pino({ level: 'silent' }), { program, startTimeoutMs: 100 });
+    await expect(child.start()).rejects.toThrow('the counting process ended at start (did not listen within 0.1 s)');
+  });
+
   it('says why, and leaves nothing behind', async () => {
     const program = `${temporaryFolder('no-program')}/none.js`;
     const child = new CountingChild(WORKERS, undefined, pino({ level: 'silent' }), { program, askIntervalMs: 50 });
