@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -328,6 +328,7 @@ describe('workers without Redis whose first process is killed', () => {
       config: {
         plans: { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } },
         usage: { flushInterval: '60s' },
+        gateway: { shutdown: { drain: '60s' } },
       },
       args: ['--workers', '2'],
     };
@@ -349,8 +350,10 @@ describe('workers without Redis whose first process is killed', () => {
       asking.close();
       return admitted;
     };
+    const pidFile = join(dataDir, 'trailgate.pid');
+    await eventually('the data folder has been taken', () => Number(readFileSync(pidFile, 'utf8')) !== trailgate.pid);
     // It would listen by then, but for those that are under way.
-    const early = await Promise.race([starting, sleep(3_000).then(() => undefined)]);
+    const early = await Promise.race([starting, sleep(5_000).then(() => undefined)]);
     let admitted = early === undefined ? 0 : await usedUp(early);
     for (const response of held) response.end('{}');
     expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
