@@ -8,11 +8,13 @@ import { CommandServer } from '../../redis/server/command-server.js';
 import { countingCommands } from './counting-commands.js';
 import type { FromCounting, ToCounting } from './counting-messages.js';
 import { CountingTables } from './counting-tables.js';
-import { AwaitedNodes, LONGEST_WAIT_MS } from './awaited-nodes.js';
+import { AwaitedNodes } from './awaited-nodes.js';
 import { LUA_HASH } from './lua.js';
 import { removeSocketFolder } from './socket-folder.js';
 
 const SWEEP_INTERVAL_MS = 1_000;
+/** How often it looks whether it has waited long enough for what workers have to hand in. */
+const LATE_INTERVAL_MS = 50;
 /** Without the program it ends when nobody was connected for so long: longer than whoever connects again pauses. */
 const ALONE_MS = 2_000;
 
@@ -33,10 +35,12 @@ await listen();
 // The program may have been killed before anybody listened to that.
 if (!process.connected) endWhenAlone();
 tell({ type: 'listening', lua: LUA_HASH });
-setTimeout(() => {
-  const missing = awaited.end();
+const waiting = setInterval(() => {
+  const missing = awaited.endIfLate();
+  if (missing === undefined) return;
+  clearInterval(waiting);
   if (missing > 0) tell({ type: 'incomplete', missing });
-}, LONGEST_WAIT_MS);
+}, LATE_INTERVAL_MS);
 
 function endWhenAlone(): void {
   server.onceAlone(ALONE_MS, () => {

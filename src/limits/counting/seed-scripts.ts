@@ -43,6 +43,7 @@ class KnownCounts {
 /** `SEED_LUA`: creates counters, hands in at young ones, brings those to a month that have to be told what it holds. */
 export function seed(call: ScriptCall): string {
   const { keys, args, nowUs } = call;
+  call.tables.awaited.goesOn();
   if (millisecondOf(call) > numberAt(call, 3)) return numbersReply([LATE, nowUs]);
   const reply = [DONE, nowUs];
   keys.forEach((name, index) => {
