@@ -69,8 +69,8 @@ export function throttleKey(name: string, key: string): string {
 export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
 /**
- * String: a number by which a node tells a Redis that was emptied from the one that it knew; in the slot of `NODES_KEY`.
- * Lives for `NODES_MS`.
+ * String: a number by which a node tells a Redis that was emptied from the one that it knew; in the slot of
+ * `NODES_KEY`. Lives for `NODES_MS`.
  */
 export const EPOCH_KEY = `${PREFIX}:{${NODES_KEY}}:epoch`;
 

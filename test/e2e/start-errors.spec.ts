@@ -157,18 +157,6 @@ describe('the command line', () => {
   });
 });
 
-describe('workers without Redis', () => {
-  it('are told which folder takes no socket, and nothing where they were started is touched', async () => {
-    const folder = temporaryFolder('start');
-    writeFileSync(join(folder, 'kept.txt'), 'kept');
-    const nowhere = join(folder, 'no-folder');
-    const line = theLine(await attempt({ folder, args: ['--workers', '2'], env: { TMPDIR: nowhere } }));
-    expect(line).toMatch(/--workers 2 without REDIS_URL needs a process that counts for all of them/);
-    expect(line).toContain(nowhere);
-    expect(readdirSync(folder)).toEqual(expect.arrayContaining(['backend.openapi.yaml', 'gateway.yaml', 'kept.txt']));
-  });
-});
-
 describe('the stores', () => {
   it('PostgreSQL that refuses connections is named with its address, and what to do', async () => {
     const port = await freePort();

@@ -2,18 +2,15 @@
  * `--workers` on a machine without any server: a process beside them counts for all. One limit, one word about a revoked key, and nothing
  * that was granted is lost with a worker.
  */
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
-import { dirname, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
-import { childrenOf, WORKER } from '../support/child-processes.js';
+import { childrenOf, isAlive, socketOf, WORKER } from '../support/child-processes.js';
 import { COUNTING } from '../support/counting.js';
 import { send } from '../support/http.js';
-import { eventually, sleep } from '../support/processes.js';
+import { eventually } from '../support/processes.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
 
@@ -22,20 +19,6 @@ const LIMIT = 100;
 const SOON_MS = 1_000;
 /** How often it is killed: what a node knows alone differs each time. */
 const KILLS = 3;
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-const socketOf = (pid: number): string =>
-  execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
-    .trim()
-    .split(' ')
-    .find((argument) => argument.endsWith('/counters'))!;
 
 /** How many are admitted of those that ask on until so many have been and all others are refused. */
 async function admittedOn(caller: Caller, least: number): Promise<number> {
@@ -265,124 +248,5 @@ describe('a gateway of two workers without Redis', () => {
     expect(await caller.burst(120)).toEqual({ 200: LIMIT - 6, 429: 120 - LIMIT + 6 });
     caller.close();
     await alone.stop();
-  });
-});
-
-describe('workers without Redis in a folder for temporary files that is said by a relative path', () => {
-  it('find what counts for them', async () => {
-    const backend = await startBackend((_request, response) => response.end('{}'));
-    const config = { plans: { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } } };
-    const args = ['--workers', '2'];
-    const trailgate = await startTrailgate({ backend: backend.url, config, args, env: { TMPDIR: '.' } });
-    const { key } = await trailgate.admin.newKey('month');
-    const caller = new Caller(trailgate.gatewayUrl, key.secret, 10);
-    expect(await caller.decided(10)).toEqual({ 200: 10 });
-    caller.close();
-    await trailgate.stop();
-    await backend.stop();
-  });
-});
-
-describe('workers without Redis beside which nobody has the worker role', () => {
-  it('leave nothing in flight when one is killed: their first process looks after that', async () => {
-    const backend = await startBackend(() => undefined);
-    const config = { plans: { month: { account: { month: LIMIT } } }, usage: { flushInterval: '200ms' } };
-    const before = await startTrailgate({ backend: backend.url, config });
-    const { key } = await before.admin.newKey('month');
-    await before.stop();
-    const { dataDir, adminToken } = before;
-    const args = ['--workers', '2'];
-    const trailgate = await startTrailgate({
-      backend: backend.url,
-      config,
-      dataDir,
-      adminToken,
-      roles: ['gateway'],
-      args,
-    });
-    const headers = { authorization: `Bearer ${key.secret}` };
-    const ask = () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers }).catch(() => undefined);
-    const slow = Promise.all(Array.from({ length: 6 }, ask));
-    await eventually('they are under way', () => backend.requests.length === 6);
-    const database = new DatabaseSync(join(dataDir, 'trailgate.db'), { readOnly: true });
-    const inFlight = () => database.prepare('select count(*) as n from usage_in_flight').get()?.['n'];
-    await eventually('that is written', () => inFlight() !== 0);
-    for (const pid of childrenOf(trailgate.pid, WORKER)) process.kill(pid, 'SIGKILL');
-    await slow;
-    await eventually('they have an end', () => inFlight() === 0);
-    database.close();
-    await trailgate.stop();
-    await backend.stop();
-  });
-});
-
-describe('workers without Redis whose first process is killed', () => {
-  it('are waited for by whoever is started in its place: no month is given out twice', async () => {
-    const held: ServerResponse[] = [];
-    const backend = await startBackend((request, response) => {
-      if (request.url?.includes('slow') === true) held.push(response);
-      else response.end('{}');
-    });
-    const shared = {
-      backend: backend.url,
-      config: {
-        plans: { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } },
-        usage: { flushInterval: '60s' },
-        gateway: { shutdown: { drain: '60s' } },
-      },
-      args: ['--workers', '2'],
-    };
-    const trailgate = await startTrailgate(shared);
-    const { dataDir, adminToken } = trailgate;
-    const { key } = await trailgate.admin.newKey('month');
-    const caller = new Caller(trailgate.gatewayUrl, key.secret, 20);
-    expect(await caller.decided(60)).toEqual({ 200: 60 });
-    const headers = { authorization: `Bearer ${key.secret}` };
-    const ask = () => send(`${trailgate.gatewayUrl}/api/v1/open?slow`, { headers });
-    const slow = Promise.all(Array.from({ length: 6 }, ask));
-    await eventually('they are under way', () => held.length === 6);
-    caller.close();
-    await trailgate.kill9();
-    const starting = startTrailgate({ ...shared, dataDir, adminToken });
-    const usedUp = async ({ gatewayUrl }: RunningTrailgate): Promise<number> => {
-      const asking = new Caller(gatewayUrl, key.secret, 20);
-      const { 200: admitted = 0 } = await asking.decided(200);
-      asking.close();
-      return admitted;
-    };
-    const pidFile = join(dataDir, 'trailgate.pid');
-    await eventually('the data folder has been taken', () => Number(readFileSync(pidFile, 'utf8')) !== trailgate.pid);
-    // It would listen by then, but for those that are under way.
-    const early = await Promise.race([starting, sleep(5_000).then(() => undefined)]);
-    let admitted = early === undefined ? 0 : await usedUp(early);
-    for (const response of held) response.end('{}');
-    expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-    const again = await starting;
-    admitted += await usedUp(again);
-    expect(admitted).toBe(LIMIT - 66);
-    await again.stop();
-    await backend.stop();
-  });
-
-  it('answer what is under way, and all end', async () => {
-    const backend = await startBackend((_request, response) => void setTimeout(() => response.end('{}'), 800));
-    const trailgate = await startTrailgate({
-      backend: backend.url,
-      config: { plans: { month: { account: { month: LIMIT } } } },
-      args: ['--workers', '2'],
-    });
-    const { key } = await trailgate.admin.newKey('month');
-    const headers = { authorization: `Bearer ${key.secret}` };
-    const slow = Promise.all(Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers })));
-    await eventually('they are under way', () => backend.requests.length === 6);
-    const [counting = 0] = childrenOf(trailgate.pid, COUNTING);
-    const socket = socketOf(counting);
-    const pids = [...childrenOf(trailgate.pid, WORKER), counting];
-    expect(pids).toHaveLength(3);
-    await trailgate.kill9();
-    expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-    await eventually('they have ended', () => !pids.some(isAlive), 30_000);
-    expect(existsSync(dirname(socket))).toBe(false);
-    await backend.stop();
   });
 });

@@ -17,3 +17,21 @@ export function childrenOf(pid: number, command: string): number[] {
 export const WORKER = 'main.js start';
 /** What checks a changed configuration. */
 export const CHECK = 'check-process';
+
+/** Whether there is a process. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The socket of a counting process, of its command line. */
+export function socketOf(pid: number): string {
+  const args = execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
+    .trim()
+    .split(' ');
+  return args.find((argument) => argument.endsWith('/counters')) ?? '';
+}

@@ -18,7 +18,7 @@ const LATE_INTERVAL_MS = 50;
 /** Without the program it ends when nobody was connected for so long: longer than whoever connects again pauses. */
 const ALONE_MS = 2_000;
 
-/** How many workers have to hand in what another process counted; where to listen; the folder whose counters these are. */
+/** How many workers have to hand in what another counted; where to listen; the folder whose counters these are. */
 const [workers = '', path = '', dataDir = ''] = process.argv.slice(2);
 const awaited = new AwaitedNodes(Number(workers));
 const tables = new CountingTables(Date.now, awaited);

@@ -2,10 +2,10 @@
 
 /**
  * KEYS: the set of nodes, the epoch. ARGV: this node ('': only asks), when one is gone (ms), how long both keys live
- * (ms), the epoch of the store that the node has handed in to all that it knows ('': none; Redis does not ask), a random
- * number, the epoch where there is none. Response: how many there are, how many of them have a name before this one's,
- * whether this one was not among them, the epoch; from the counting process, 1 where it waits for nodes that have not
- * handed in.
+ * (ms), the epoch of the store that the node has handed in to all that it knows ('': none; Redis does not ask), a
+ * random number, the epoch where there is none. Response: how many there are, how many of them have a name before
+ * this one's, whether this one was not among them, the epoch; from the counting process, 1 where it waits for nodes
+ * that have not handed in.
  */
 export const HEARTBEAT_LUA = `
 local time = redis.call('TIME')
