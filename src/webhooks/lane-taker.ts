@@ -1,6 +1,7 @@
 /**
- * Takes lanes that are nobody's: those that it was told of, at once, and now and then all that are due. Rarely, because
- * the lanes that are at work are due as well, and each time all of them are read.
+ * Finds what there is to do: takes lanes that are nobody's, those that it was told of at once, and every second all
+ * that are due. Not more often, because the lanes that are at work are due as well, and each time all of them are read.
+ * As often it looks at own lanes that have nothing to do: a word that was lost on the way would leave them so.
  */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
@@ -10,6 +11,8 @@ import { METRICS } from '../platform/metrics.js';
 
 /** Lanes that are taken by one statement. */
 const LANES_A_CLAIM = 64;
+/** Own lanes that one statement looks at. */
+const LANES_A_LOOK = 500;
 /** Endpoints that it remembers to have been told of: of others their lanes say that they are due. */
 const MOST_TOLD = 10_000;
 /** How often it looks for all that are due; and while nothing tells it. */
@@ -24,6 +27,12 @@ export interface LaneTakerParts {
   readonly isTold: () => boolean;
   /** Lanes that there is room for now. */
   readonly room: () => number;
+  /** Own lanes that have nothing to do, for all that is known. */
+  readonly idle: () => readonly string[];
+  /** Those of them of which deliveries are due. */
+  readonly dueOf: (endpointIds: readonly string[]) => Promise<readonly string[]>;
+  /** Own lanes that have something to do after all. */
+  readonly wake: (endpointIds: readonly string[]) => void;
   /** Gets the endpoints of lanes that were taken, and since when they are (`performance.now()`). */
   readonly add: (endpoints: readonly LaneEndpoint[], atMs: number) => void;
 }
@@ -77,6 +86,14 @@ export class LaneTaker {
       if (claimed.length > 0) METRICS.webhookClaimDuration.series().observe((performance.now() - startMs) / 1_000);
       await this.add(claimed, startMs);
     } while (claimed.length === LANES_A_CLAIM);
+    await this.lookAtIdle();
+  }
+
+  private async lookAtIdle(): Promise<void> {
+    const idle = this.parts.idle();
+    for (let at = 0; at < idle.length; at += LANES_A_LOOK) {
+      this.parts.wake(await this.parts.dueOf(idle.slice(at, at + LANES_A_LOOK)));
+    }
   }
 
   private async add(endpointIds: readonly string[], atMs: number): Promise<void> {

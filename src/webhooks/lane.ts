@@ -112,11 +112,6 @@ export class Lane {
     return endpoint === undefined || keys === undefined ? undefined : { version: endpoint.version, keys };
   }
 
-  /** Does not sign any longer with a key that has ended. */
-  forgetEndedKeys(): void {
-    if (this.keys?.endsAtMs !== undefined && this.crew.msUntil(this.keys.endsAtMs) === 0) this.keys = undefined;
-  }
-
   /** The lane is another process's: nothing more begins here; what is under way comes to its end and is recorded. */
   drop(): void {
     this.isDropped = true;
@@ -152,6 +147,7 @@ export class Lane {
 
   /** Does the next thing that can be done. */
   step(): Step {
+    this.forgetEndedKeys();
     const { endpoint, keys } = this;
     if (this.isDropped || this.isStale || endpoint?.isEnabled !== true || !this.crew.mayBegin()) return 'nothing';
     const troubleMs = this.notBeforeMs - performance.now();
@@ -173,6 +169,11 @@ export class Lane {
       this.crew.wantsTurn(this);
     });
     return 'began';
+  }
+
+  /** Does not sign any longer with a key that has ended. */
+  private forgetEndedKeys(): void {
+    if (this.keys?.endsAtMs !== undefined && this.crew.msUntil(this.keys.endsAtMs) === 0) this.keys = undefined;
   }
 
   private get wantsRead(): boolean {

@@ -47,7 +47,6 @@ export class LanesHeld {
     const lane = new Lane(endpoint.id, crew);
     this.lanes.set(endpoint.id, lane);
     lane.use(endpoint, this.restingKeys.take(endpoint.id, endpoint.version));
-    lane.forgetEndedKeys();
   }
 
   /** Lets go of a lane that has nothing to do; its keys are kept for a while. */
@@ -55,11 +54,6 @@ export class LanesHeld {
     const opened = this.lanes.get(endpointId)?.openedKeys;
     if (opened !== undefined) this.restingKeys.put(endpointId, opened);
     this.drop(endpointId);
-  }
-
-  /** Keys that have ended sign nothing more: those that are left are opened anew. */
-  forgetEndedKeys(): void {
-    for (const lane of this.lanes.values()) lane.forgetEndedKeys();
   }
 
   /** Lets go of a lane: nothing more begins there. */

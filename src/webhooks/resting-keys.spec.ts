@@ -23,7 +23,8 @@ const crew = {
   readDue: async () => ({ due: [], hasMore: false }),
   openKeys: async () => {
     opened += 1;
-    return { secrets: [], privateKeys: [], endsAtMs };
+    // One that has ended is not among them any more.
+    return { secrets: [], privateKeys: [], ...(endsAtMs !== undefined && endsAtMs > nowMs && { endsAtMs }) };
   },
   msUntil: (atMs) => Math.max(0, atMs - nowMs),
 } as Partial<LaneCrew> as LaneCrew;
@@ -40,7 +41,6 @@ async function takeUp(version: number): Promise<void> {
 /** As the worker looks now and then; taken up where it sleeps. */
 async function again(): Promise<void> {
   if (held.get('a') === undefined) return takeUp(1);
-  held.forgetEndedKeys();
   held.get('a')?.told();
   for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -72,6 +72,9 @@ export class WebhookWorker {
     this.taker = new LaneTaker({
       ...parts,
       room: () => (this.isStopping ? 0 : MOST_LANES - this.held.size),
+      idle: () => this.idleFor(0),
+      dueOf: (endpointIds) => parts.scan.dueOf(endpointIds),
+      wake: (endpointIds) => this.tell(endpointIds),
       add: (endpoints, atMs) => this.add(endpoints, atMs),
     });
     this.looks = new Rounds(
@@ -230,7 +233,6 @@ export class WebhookWorker {
     const ids = isForAll ? this.held.ids() : [...this.toRefresh];
     this.toRefresh.clear();
     if (isForAll) this.allRefreshedMs = nowMs;
-    this.held.forgetEndedKeys();
     for (let at = 0; at < ids.length; at += LANES_A_STATEMENT) {
       await this.refreshThese(ids.slice(at, at + LANES_A_STATEMENT));
     }
@@ -248,13 +250,19 @@ export class WebhookWorker {
   private async sleep(): Promise<void> {
     if (this.isStopping) return;
     const lingerMs = this.held.size > MOST_LANES / 2 ? CROWDED_LINGER_MS : LINGER_MS;
-    const idle = [...this.held.all()].filter((lane) => lane.isIdleFor(lingerMs)).map(({ endpointId }) => endpointId);
+    const idle = this.idleFor(lingerMs);
     for (let at = 0; at < idle.length; at += LANES_A_STATEMENT) {
       const part = idle.slice(at, at + LANES_A_STATEMENT);
       for (const id of part) this.held.rest(id);
-      await this.parts.lanes.sleep(part);
+      const asleep = await this.parts.lanes.sleep(part);
+      // What came while it fell asleep, and found it taken.
+      this.tell(asleep.filter(({ dueAtMs }) => this.parts.crew.msUntil(dueAtMs) === 0).map((lane) => lane.endpointId));
       setTimeout(() => void this.lookAgain(part), SECOND_LOOK_MS).unref();
     }
+  }
+
+  private idleFor(lingerMs: number): string[] {
+    return [...this.held.all()].filter((lane) => lane.isIdleFor(lingerMs)).map(({ endpointId }) => endpointId);
   }
 
   private async lookAgain(endpointIds: readonly string[]): Promise<void> {

@@ -143,6 +143,23 @@ describeOnDatabases('the worker', (kind) => {
     expect(receiver.received).toHaveLength(100);
   });
 
+  it('finds within two seconds what nobody has told it of at an endpoint that is its own, also what is due later', async () => {
+    await endpoint();
+    await start();
+    await happens('told');
+    await arrived(1);
+    for (const [name, inMs] of [
+      ['lost', 0],
+      ['later', 1_500],
+    ] as const) {
+      const count = receiver.received.length;
+      const { events } = await addEvents(database.db, [serviceEvent(name)], Date.now() + inMs);
+      expect(events.size).toBe(1);
+      await eventually(`${name} arrives`, () => receiver.received.length > count, inMs + 2_000);
+    }
+    expect(names()).toEqual(['told', 'lost', 'later']);
+  });
+
   it('takes over the lanes of one that died, when its leases have ended', async () => {
     const id = await endpoint();
     await addEvents(database.db, [serviceEvent('ana')], Date.now());

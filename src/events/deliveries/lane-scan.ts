@@ -61,6 +61,22 @@ export class LaneScan {
     return rows.filter(({ earliest }) => earliest <= now).map((row) => row.endpoint_id);
   }
 
+  /** Those of some endpoints of which deliveries are due, whatever their lanes say. */
+  async dueOf(endpointIds: readonly string[]): Promise<string[]> {
+    if (endpointIds.length === 0) return [];
+    const looked = jsonRows(
+      kindOf(this.db),
+      [{ name: 'looked_id', type: 'text' }],
+      endpointIds.map((id) => [id]),
+      'looked',
+    );
+    const { rows } = await sql<{ id: string }>`
+      select looked_id as id from ${looked} where exists (select 1 from webhook_delivery as d
+        where d.endpoint_id = looked_id and d.state = 'pending' and d.due_at <= ${this.clock.now()})
+    `.execute(this.db);
+    return rows.map(({ id }) => id);
+  }
+
   private async wake(late: readonly Late[]): Promise<void> {
     const rows = late.map((row) => [row.endpoint_id, row.earliest]);
     await sql`

@@ -57,10 +57,15 @@ it('names those that were changed to other processes, which read them anew, and 
   expect([here, there]).toEqual([[[['whe_1'], ['whe_1']]], [[['whe_1'], ['whe_1']]]]);
 });
 
-it('takes the words of a process of a version before, which name no sender', () => {
+it('takes all of which a process of a version before speaks for changed, for it does not say which are', () => {
   const heard: unknown[] = [];
   const signal = new WorkSignal();
   signal.follow((...each) => heard.push(each));
   signal.hear('whe_1 whe_2');
-  expect(heard).toEqual([[['whe_1', 'whe_2'], []]]);
+  expect(heard).toEqual([
+    [
+      ['whe_1', 'whe_2'],
+      ['whe_1', 'whe_2'],
+    ],
+  ]);
 });

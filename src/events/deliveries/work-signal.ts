@@ -59,8 +59,11 @@ export class WorkSignal {
   hear(message: string): void {
     if (message === ALL) return this.toFollowers(ALL, []);
     const words = message.split(' ');
-    if (words[0] === this.sender) return;
-    const told = words.filter((word) => !word.startsWith(SENDER) && !word.startsWith(CHANGED));
+    const [sender = ''] = words;
+    if (sender === this.sender) return;
+    // Those of a version before do not say which were changed.
+    if (!sender.startsWith(SENDER)) return this.toFollowers(words, words);
+    const told = words.slice(1).filter((word) => !word.startsWith(CHANGED));
     const changed = words.filter((word) => word.startsWith(CHANGED)).map((word) => word.slice(CHANGED.length));
     this.toFollowers(told, changed);
   }
