@@ -4,6 +4,7 @@
  * `unrecorded`. Belongs to the worker role, and to whoever has a counting process of its own; any number may do it at
  * once.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient } from '../redis/connect.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
@@ -33,7 +34,7 @@ const ROWS_PER_WRITE = 1_000;
 export class UsageSweep {
   private timer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
-  private isStopped = false;
+  private readonly stopping = new AbortController();
   private reconciledAtMs = 0;
   /** Whether a process has been found dead since counts were last brought to what Redis says. */
   private hasDeaths = false;
@@ -54,11 +55,15 @@ export class UsageSweep {
     this.timer.unref();
   }
 
-  /** Resolves when nothing of it runs any more. Never rejects. */
+  /** Resolves when nothing of it runs any more: it waits for nobody from then on. Never rejects. */
   async stop(): Promise<void> {
-    this.isStopped = true;
+    this.stopping.abort();
     clearInterval(this.timer);
     await this.sweeping;
+  }
+
+  private get isStopped(): boolean {
+    return this.stopping.signal.aborted;
   }
 
   private sweepOnce(flushIntervalMs: number): void {
@@ -98,7 +103,7 @@ export class UsageSweep {
 
   /**
    * Brings counts and usage to what Redis says of everything that was counted since. False where a process that lives
-   * did not write for too long: ask again.
+   * did not write for too long, or this was stopped: ask again.
    */
   async reconcile(sinceMs: number, flushIntervalMs: number): Promise<boolean> {
     const counts = await this.countsIn(await countersSince(this.table.db, sinceMs));
@@ -144,8 +149,10 @@ export class UsageSweep {
   private async everyoneHasWritten(flushIntervalMs: number): Promise<boolean> {
     const before = await this.table.rounds();
     const giveUpAtMs = performance.now() + this.longestWaitMs + 2 * ROUNDS * flushIntervalMs;
-    while (performance.now() < giveUpAtMs && !this.isStopped) {
-      await new Promise((resolve) => setTimeout(resolve, flushIntervalMs / 2).unref());
+    while (performance.now() < giveUpAtMs) {
+      // Half of a long interval would be longer than the end of the program has.
+      await sleep(flushIntervalMs / 2, undefined, { ref: false, signal: this.stopping.signal }).catch(() => undefined);
+      if (this.isStopped) return false;
       // Nobody waits for one that dies meanwhile.
       await this.endSilent(flushIntervalMs);
       const now = await this.table.rounds();

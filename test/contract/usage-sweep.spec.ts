@@ -1,5 +1,5 @@
 /** What a process that died has counted and not recorded is found, written once, and taken back when it turns up. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { Redis } from 'ioredis';
@@ -155,6 +155,25 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     const impatient = new UsageSweep(new UsageTable(database.db, kind, true), client, 'w', systemClock, LOG, 100);
     expect(await impatient.reconcile(0, seldomMs)).toBe(true);
     expect(await costs()).toEqual({ success: 1, unrecorded: 2 });
+  });
+
+  it('waits for nobody once it is stopped, however long the flush interval', async () => {
+    const hourMs = 3_600_000;
+    const living = await openNode();
+    living.start(FLUSH_MS);
+    await serve(living, 1, subjectWith({}));
+    await isWritten();
+    const table = new UsageTable(database.db, kind, true);
+    const asked = jest.spyOn(table, 'rounds');
+    const stopped = new UsageSweep(table, client, 'worker', systemClock, LOG);
+    const reconciling = stopped.reconcile(0, hourMs);
+    await eventually('it asks who has written what', () => asked.mock.calls.length > 0);
+    // Behind that it sleeps for half an hour.
+    await asked.mock.results[0]?.value;
+    await new Promise((resolve) => setImmediate(resolve));
+    await stopped.stop();
+    expect(await reconciling).toBe(false);
+    expect(asked).toHaveBeenCalledTimes(1);
   });
 
   it('charges nothing twice where the billing day was moved back', async () => {
