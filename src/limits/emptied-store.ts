@@ -53,7 +53,7 @@ export class EmptiedStore {
   }
 
   private noticed({ isEmptied }: Heard): void {
-    const what = isEmptied ? 'was emptied' : 'has not heard this process for a while, and may have been emptied';
+    const what = isEmptied ? 'was emptied' : 'and this process did not hear each other, and it may have been emptied';
     this.log.warn({ event: 'quota_store_emptied' }, `${this.storeName} ${what}: what was counted is brought back`);
     this.memory.wasEmptied();
     for (const subject of this.ledger.allSeenLately()) this.left.add(subject);

@@ -20,10 +20,11 @@ export interface Heard {
   /** By what this store is told from one that is empty in its place. */
   readonly epoch: number;
   /**
-   * What this node counted may be gone: since it was last heard the store was emptied, or has forgotten this node.
+   * What this node counted may be gone: since it was last heard the store was emptied, or has forgotten this node; or
+   * this node may have counted before it heard anything, and cannot tell.
    */
   readonly isLoss: boolean;
-  /** It was emptied for sure. */
+  /** It was emptied for sure: this node has heard another. */
   readonly isEmptied: boolean;
 }
 
@@ -73,10 +74,11 @@ export class NodeCount {
       const [count = 1, rank = 0, isNew = 0, epoch = 0, isAwaited = 0] = response;
       this.isAwaited = this.handsOut && isAwaited === 1;
       // Told by each reply, and not only by the first: that one may be lost.
-      const isEmptied = mayHaveCounted && epoch !== this.epoch;
+      const isUnheard = this.epoch === undefined;
+      const isEmptied = mayHaveCounted && !isUnheard && epoch !== this.epoch;
       this.epoch = epoch;
       // An older state of it, such as a replica or a backup, may have the epoch, and not this node.
-      const isLoss = isEmptied || (mayHaveCounted && isNew === 1);
+      const isLoss = isEmptied || (mayHaveCounted && (isUnheard || isNew === 1));
       if (isLoss) this.unsureUntilMs = performance.now() + NODE_GONE_MS;
       // Right after that this node may be the only one to have said it again: it would hand out the share of all.
       if (count >= this.known.count || performance.now() >= this.unsureUntilMs) {
