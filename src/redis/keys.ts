@@ -70,9 +70,11 @@ export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
 /**
  * String: a number by which a node tells a Redis that was emptied from the one that it knew; in the slot of
- * `NODES_KEY`. Lives for `NODES_MS`.
+ * `NODES_KEY`. Lives for `EPOCH_MS`.
  */
 export const EPOCH_KEY = `${PREFIX}:{${NODES_KEY}}:epoch`;
+/** Longer than a Redis is away and comes back with all its data, which then has the epoch too. */
+export const EPOCH_MS = 24 * 3_600_000;
 
 /**
  * Hash: what each node says of itself, JSON by its id; in the slot of `STATEMENT_TIMES_KEY`. Lives for `STATEMENTS_MS`.

@@ -5,6 +5,8 @@ import { NODES_KEY } from '../../src/redis/keys.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { emptyRedis } from '../support/timed-redis.js';
 
+const HOUR_MS = 3_600_000;
+
 describeWithRedis('nodes that share limits', () => {
   let client: Awaited<ReturnType<typeof emptyRedis>>;
   let nodes: NodeCount[];
@@ -61,6 +63,16 @@ describeWithRedis('nodes that share limits', () => {
     const heard = [await nodes[0]!.beat(), await nodes[1]!.beat()];
     expect(heard.map((each) => each?.isEmptied)).toEqual([false, false]);
     expect(heard.filter((each) => each?.isLoss === true)).toHaveLength(1);
+  });
+
+  it('know a Redis again that was away for an hour and has lost nothing', async () => {
+    // Nobody said anything meanwhile, and what lives no longer than that is gone.
+    for (const key of await client.keys('*')) {
+      const leftMs = (await client.pttl(key)) - HOUR_MS;
+      await (leftMs > 0 ? client.pexpire(key, leftMs) : client.del(key));
+    }
+    for (const node of nodes) expect(await node.beat()).toMatchObject({ isEmptied: false, isLoss: true });
+    expect(counts()).toEqual([2, 2]);
   });
 
   it('leave each other their share while not all have said again that they are there', async () => {

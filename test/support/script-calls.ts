@@ -211,7 +211,7 @@ const throttle = fc
   });
 const epoch = fc.nat(2);
 const heartbeat = fc.tuple(fc.oneof(node, fc.constant('')), epoch).map(([name, first]) => (): Call => {
-  return { script: HEARTBEAT_LUA, keys: [NODES_KEY, EPOCH_KEY], args: [name, 10_000, 60_000, '', first] };
+  return { script: HEARTBEAT_LUA, keys: [NODES_KEY, EPOCH_KEY], args: [name, 10_000, 60_000, '', first, DAY_MS] };
 });
 
 const waitMs = fc.oneof(

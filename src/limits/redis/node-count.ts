@@ -2,7 +2,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { METRICS } from '../../platform/metrics.js';
 import type { RedisClient } from '../../redis/connect.js';
-import { EPOCH_KEY, NODES_KEY, NODES_MS } from '../../redis/keys.js';
+import { EPOCH_KEY, EPOCH_MS, NODES_KEY, NODES_MS } from '../../redis/keys.js';
 import type { NodePlace } from '../model/node-place.js';
 import { Script } from '../../redis/script.js';
 import { HEARTBEAT_LUA } from './scripts/heartbeat.js';
@@ -69,7 +69,7 @@ export class NodeCount {
     const mayHaveCounted = this.hasBeaten;
     this.hasBeaten = this.handsOut;
     try {
-      const args = [this.name, NODE_GONE_MS, NODES_MS, handedInTo ?? '', randomInt(EPOCHS)];
+      const args = [this.name, NODE_GONE_MS, NODES_MS, handedInTo ?? '', randomInt(EPOCHS), EPOCH_MS];
       const response = (await HEARTBEAT.run(this.client, [NODES_KEY, EPOCH_KEY], args)) as number[];
       const [count = 1, rank = 0, isNew = 0, epoch = 0, isAwaited = 0] = response;
       this.isAwaited = this.handsOut && isAwaited === 1;
