@@ -154,8 +154,8 @@ export class CountingChild {
   /** An upgrade in place: what is started now is of another version than what runs. */
   private isOther(): void {
     const text =
-      'The files of the program were replaced while it runs, and the process that counts does not know its calls: ' +
-      'plans decide by onRedisLoss until the program is restarted';
+      'The files of the program were replaced while it runs, and the process that counts may not know its calls: ' +
+      'plans may decide by onRedisLoss until the program is restarted';
     this.log.error({ event: 'counting_process_other_version' }, text);
   }
 
