@@ -39,12 +39,14 @@ async function countersFree(dataDir: string, longestMs: number, log: Log, shutdo
     if (shutdown.hasBegun) throw new ShutdownBegun();
     if (performance.now() - startedMs > longestMs) {
       throw new StartError(
-        `Workers of a program that was killed still answer requests for ${dataDir}, and count them: ` +
-          'start again when they have ended, or end them.',
+        `The process that counts for a program that was killed is still there, for ${dataDir}: ` +
+          'start again when it and the workers have ended, or end them.',
       );
     }
     if (asked === 0) {
-      const text = 'Workers of a program that was killed still answer requests: the start waits until they have ended';
+      const text =
+        'The process that counts for a program that was killed is still there, and workers may be that write down ' +
+        'what it has: the start waits until it has ended';
       log.logger.warn({ event: 'counters_in_use', longest_ms: longestMs }, text);
     }
     await new Promise((resolve) => setTimeout(resolve, ASK_INTERVAL_MS));
