@@ -3,7 +3,7 @@
  * are elsewhere, a first process that is killed.
  */
 import { describe, expect, it } from '@jest/globals';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,7 +11,7 @@ import { startBackend } from '../support/backend.js';
 import { childrenOf, isAlive, socketOf, WORKER } from '../support/child-processes.js';
 import { COUNTING } from '../support/counting.js';
 import { send } from '../support/http.js';
-import { eventually, sleep, temporaryFolder } from '../support/processes.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
 import { writeConfig } from '../support/program-config.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
@@ -113,17 +113,18 @@ describe('workers without Redis whose first process is killed', () => {
     await eventually('they are under way', () => held.length === 6);
     caller.close();
     await trailgate.kill9();
-    const starting = startTrailgate({ ...shared, dataDir, adminToken });
+    const stdout: string[] = [];
+    const starting = startTrailgate({ ...shared, dataDir, adminToken, stdout });
     const usedUp = async ({ gatewayUrl }: RunningTrailgate): Promise<number> => {
       const asking = new Caller(gatewayUrl, key.secret, 20);
       const { 200: admitted = 0 } = await asking.decided(200);
       asking.close();
       return admitted;
     };
-    const pidFile = join(dataDir, 'trailgate.pid');
-    await eventually('the data folder has been taken', () => Number(readFileSync(pidFile, 'utf8')) !== trailgate.pid);
-    // It would listen by then, but for those that are under way.
-    const early = await Promise.race([starting, sleep(5_000).then(() => undefined)]);
+    const isWaiting = () => stdout.some((line) => line.includes('counters_in_use'));
+    // One that does not wait listens instead, and gives out what is written nowhere yet.
+    const waiting = eventually('the start waits', isWaiting, 60_000).then(() => undefined);
+    const early = await Promise.race([starting, waiting]);
     let admitted = early === undefined ? 0 : await usedUp(early);
     for (const response of held) response.end('{}');
     expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);

@@ -27,6 +27,8 @@ export interface TrailgateOptions {
   readonly args?: readonly string[];
   /** The most file descriptors that the program may have, by `prlimit`. */
   readonly descriptors?: number;
+  /** Gets the lines of its stdout as they come: for a test that looks at them before it listens. */
+  readonly stdout?: string[];
 }
 
 export interface RunningTrailgate {
@@ -77,8 +79,7 @@ function spawnProgram(
   return spawnOwned(file, rest, { env: environment, cwd });
 }
 
-function collectLines(stream: NodeJS.ReadableStream | null): string[] {
-  const lines: string[] = [];
+function collectLines(stream: NodeJS.ReadableStream | null, lines: string[] = []): string[] {
   if (stream !== null) createInterface({ input: stream }).on('line', (line) => lines.push(line));
   return lines;
 }
@@ -98,7 +99,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
   const roleArgs = options.roles === undefined ? [] : ['--roles', options.roles.join(',')];
   const args = ['start', '--config', configPath, ...roleArgs, ...(options.args ?? [])];
   const program = spawnProgram(args, env, folder, options.descriptors);
-  const stdout = collectLines(program.child.stdout);
+  const stdout = collectLines(program.child.stdout, options.stdout);
   const stderr = collectLines(program.child.stderr);
   const logs = () => parseObjects(stdout);
   const urlOf = (role: Role) =>
