@@ -30,10 +30,15 @@ export class MemberStore {
     return memberOf((await query.where('removed_at', 'is', null).executeTakeFirst()) ?? memberNotFound());
   }
 
-  /** Whether somebody is there who may everything, and can sign in. */
+  /** Whether somebody is there who may everything, and can sign in: the demo's operator, who comes by links, cannot. */
   async hasOperator(): Promise<boolean> {
     const active = this.database.db.selectFrom('member').select('id').where('status', '=', 'active');
-    return (await active.where('is_operator', '=', 1).limit(1).executeTakeFirst()) !== undefined;
+    const withWayIn = active.where('is_operator', '=', 1).where(({ or, exists, eb, selectFrom }) => {
+      const passkeys = selectFrom('member_passkey').select('member_id').whereRef('member_id', '=', 'member.id');
+      const identities = selectFrom('member_identity').select('member_id').whereRef('member_id', '=', 'member.id');
+      return or([eb('password', 'is not', null), exists(passkeys), exists(identities)]);
+    });
+    return (await withWayIn.limit(1).executeTakeFirst()) !== undefined;
   }
 
   /** The accounts that somebody may see, by name; at most `most`, and one more where there are more. */

@@ -55,6 +55,14 @@ describeOnDatabases('a link', (kind) => {
     expect(await database.db.selectFrom('member').select('id').execute()).toHaveLength(1);
   });
 
+  it('of the first owner is given beside a demo operator who has no way to come back, and not beside one who has', async () => {
+    const own = browser();
+    await take(await running.members.firstOwner.startLink(), {}, own);
+    expect(await running.members.firstOwner.link()).not.toBeNull();
+    expect((await own.ask('PUT', '/me/password', { password: GOOD_PASSWORD })).status).toBe(204);
+    expect(await running.members.firstOwner.link()).toBeNull();
+  });
+
   it('of the first owner makes an operator with a password, and is given as long as there is none', async () => {
     const first = (await running.members.firstOwner.link())!;
     const second = (await running.members.firstOwner.link())!;
