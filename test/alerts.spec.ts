@@ -36,6 +36,12 @@ describe('deploy/alerts.yaml', () => {
     expect(text.slice(text.indexOf('groups:'))).toBe(quoted);
   });
 
+  it('has no alert of which docs/failure-modes.md does not say where to read on', () => {
+    const [, table = ''] = /^## By alert\n([\s\S]*?)^## /m.exec(readFileSync('docs/failure-modes.md', 'utf8')) ?? [];
+    const named = [...table.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name);
+    expect(named.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  });
+
   it('names metrics that there are, and label values that they can have', () => {
     const names = rules.flatMap(({ expr }) =>
       [...expr.matchAll(/\b(trailgate_\w+|http_server_\w+)/g)].map(([, name = '']) => name),
