@@ -19,6 +19,7 @@ import type { ThrottleWindows } from '../limits/throttle-windows.js';
 import type { Clock } from '../platform/clock.js';
 import { announce, listenBare } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
+import { ServerEnd } from '../platform/server-end.js';
 
 const HEAD_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
@@ -102,10 +103,13 @@ export async function startOAuthServer(
     maxHeaderSize: LARGEST_HEAD_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEAD_TIMEOUT_MS,
+    // Of TLS; Node's own is two minutes.
+    handshakeTimeout: HEAD_TIMEOUT_MS,
   };
   const secure = certificate && createTlsServer({ ...bounds, ...(await certificate.read()) }, handle);
   const server = secure ?? createServer(bounds, handle);
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  const serverEnd = new ServerEnd(server);
   const stopWatching = watch(server, MOST_CONNECTIONS);
   boundNetworks(server, MOST_OF_NETWORK, (from) => trusts?.(from) === true || areMany?.(from) === true);
   const stopFollowing = secure && certificate.follow(secure);
@@ -114,16 +118,17 @@ export async function startOAuthServer(
   const end = async (): Promise<void> => {
     stopFollowing?.();
     stopWatching();
-    await closed(server, drainMs());
+    await serverEnd.during(() => closed(server, drainMs()));
   };
   shutdown.add('close authorization server', end, () => drainMs() + PHASE_MARGIN_MS);
   announce('oauth', url, log);
 }
 
 /** Ends with the last response, or cuts what is left of them. */
-function closed(server: Server, drainMs: number): Promise<void> {
-  setTimeout(() => server.closeAllConnections(), drainMs).unref();
-  return new Promise((resolve) => void server.close(() => resolve()));
+async function closed(server: Server, drainMs: number): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  clearTimeout(cut);
 }
 
 let known: { readonly config: Config; readonly scopes: readonly string[] } | undefined;

@@ -1,10 +1,12 @@
 /** The listeners for operators and members, and for probes and scrapes: on one port, or on two. */
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createAdminApplication, createHealthApplication } from '../admin/admin.application.js';
 import type { AdminDependencies } from '../admin/request/admin-dependencies.js';
 import { adminUrlOf } from '../config/model/admin-url.js';
 import type { RunningConfig } from '../config/running-config.js';
 import { announce, listen, listenQuietly } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
+import { ServerEnd } from '../platform/server-end.js';
 import type { Shutdown } from './shutdown.js';
 
 /** What the applications are given beside the settings of their listener. */
@@ -32,16 +34,21 @@ export async function openAdminListeners(
   };
   if (health !== undefined) {
     const application = await createHealthApplication(deps);
-    shutdown.add('close health', () => application.close());
+    shutdown.add('close health', endOf(application));
     await listen(application, 'health', health, log);
     if (parts.api === null) return undefined;
   }
   const application = await createAdminApplication(deps);
-  shutdown.add('close admin', () => application.close());
+  shutdown.add('close admin', endOf(application));
   const scheme = tls === undefined ? 'http' : 'https';
   const bound = await listenQuietly(application, 'admin', { host, port }, scheme, false);
   boundPort = bound.port;
   // Where browsers go may have another name than where the listener is: passkeys are of a name, not of 127.0.0.1.
   announce('admin', bound.url, log, parts.api === null ? {} : { panel: deps.url() });
   return bound.url;
+}
+
+function endOf(application: NestFastifyApplication): () => Promise<void> {
+  const serverEnd = new ServerEnd(application.getHttpServer());
+  return () => serverEnd.during(() => application.close());
 }

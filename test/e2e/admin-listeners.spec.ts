@@ -1,5 +1,7 @@
 /** The admin listener as the program opens it: beside health and the public one, and with a certificate of its own. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { connect as connectPlain } from 'node:net';
 import { connect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeCertificate } from '../support/certificates.js';
@@ -39,6 +41,17 @@ describe('the program', () => {
       url: trailgate.adminUrl,
       panel: `http://localhost:${new URL(trailgate.adminUrl).port}`,
     });
+  });
+
+  it('ends though somebody holds a connection with half of a request', async () => {
+    trailgate = await startTrailgate();
+    const socket = connectPlain(Number(new URL(trailgate.adminUrl).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write('GET / HTT');
+    await once(socket, 'connect');
+    expect((await trailgate.stop()).code).toBe(0);
+    const failed = trailgate.logs().filter(({ event, level }) => event === 'shutdown_phase' && level === 'error');
+    expect(failed).toEqual([]);
   });
 
   it('without the admin role opens no admin listener beside the one for health', async () => {

@@ -59,6 +59,18 @@ it('a proxy of ours has as many as it likes', async () => {
   expect([await isServed('127.0.0.1'), closed(), await metric('address_limit')]).toEqual([true, 0, 0]);
 }, 30_000);
 
+it('no connection that says nothing, or half of a request, holds up the end of the program', async () => {
+  world = await OAuthWorld.start();
+  open(2);
+  await eventually('both stand', () => flood.every(({ readyState }) => readyState === 'open'));
+  flood[0]!.write('GET / HTT');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const startedMs = performance.now();
+  await world.stop();
+  world = undefined;
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
+}, 30_000);
+
 describeUnless(canLimitDescriptors ? null : 'needs prlimit of util-linux')('where there are few descriptors', () => {
   it('the gateway has most of them', async () => {
     world = await OAuthWorld.start({}, {}, { descriptors: DESCRIPTORS });
