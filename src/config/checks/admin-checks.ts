@@ -51,7 +51,7 @@ export function adminWarnings(source: SourceDocument, admin: AdminConfig): Confi
 /** What cannot be done because no key seals secrets: one of its own in a data folder is no key for several machines. */
 export function secretsWarnings(source: SourceDocument, environment: Environment): ConfigProblem[] {
   if (environment.databaseUrl === undefined || environment.secretsKey !== undefined) return [];
-  const message = 'DATABASE_URL is set and TRAILGATE_SECRETS_KEY is not: nobody can set up an authenticator app';
+  const message = 'DATABASE_URL is set and TRAILGATE_SECRETS_KEY is not: no webhooks, no authenticator apps';
   const hint = 'set TRAILGATE_SECRETS_KEY to the same 32 bytes in base64 on every machine: openssl rand -base64 32';
   return [source.problem(['admin'], message, hint)];
 }
