@@ -14,6 +14,11 @@ signed as [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0 says. Resp
 (where the operator has not set another time), and do the work afterwards. A delivery can come twice: remember \
 \`webhook-id\`, which is the same in every attempt.
 
+Anything but a 2xx is a failure, a redirect too. It comes again after 5 seconds, 5 and 30 minutes, 2, 5, 10, 14, 20 \
+and 24 hours, each a tenth more or less, unless the endpoint has another schedule; the \`Retry-After\` of a 429 or 503 \
+is kept. A 410 disables the endpoint at once, and so do five days in which nothing arrives; what waits then is kept \
+for 30 days.
+
 | field | meaning |
 |---|---|
 | \`webhook-id\` | the event |
