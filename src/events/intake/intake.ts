@@ -139,10 +139,10 @@ async function writeRequests(
   const late = all.filter(({ dedupeKey }) => known.get(dedupeKey)?.id === null && !added.events.has(dedupeKey));
   const foundLate = await knownEvents(trx, late);
   if (late.some((event) => foundLate.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
-  const responses = requests.map(({ events }, index) => {
-    const told = new Set<string>();
-    return refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, told));
-  });
+  const told = new Set<string>();
+  const responses = requests.map(
+    ({ events }, index) => refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, told)),
+  );
   return { responses, added };
 }
 
