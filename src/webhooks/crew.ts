@@ -36,8 +36,11 @@ export interface CrewParts {
   readonly openKeys: (endpointIds: readonly string[], nowMs: number) => Promise<readonly (SigningKeys | Error)[]>;
   /** For an attempt, where its endpoint does not say. */
   readonly timeoutMs: () => number;
-  /** Attempts at these endpoints have failed, or said that they are gone: told behind the commit. */
-  readonly onFailed: (endpointIds: ReadonlySet<string>, gone: ReadonlySet<string>) => void;
+  /**
+   * Attempts at these endpoints have failed; at some, by their endpoint, the receiver of that URL is gone. Told behind
+   * the commit.
+   */
+  readonly onFailed: (endpointIds: ReadonlySet<string>, goneUrls: ReadonlyMap<string, string>) => void;
 }
 
 /** Crew works for all lanes of a process. */
@@ -108,8 +111,8 @@ export class Crew {
     return payload && payloadOf({ ...payload, occurredAtMs: payload.occurredAt, data: payload.dataText });
   }
 
-  outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade): AttemptRecord {
-    const record = recordOf(endpoint, delivery, made, this.parts.clock.now());
+  outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade, url: string): AttemptRecord {
+    const record = recordOf(endpoint, delivery, made, url, this.parts.clock.now());
     const { statusCode, durationMs, error } = made;
     const { state } = record.outcome;
     this.parts.log.info({
@@ -143,11 +146,10 @@ export class Crew {
     }
     const failed = records.filter(({ outcome }) => outcome.state !== 'succeeded');
     const gone = failed.filter(({ outcome }) => outcome.state === 'failed' && outcome.reason === 'gone');
-    if (failed.length > 0) onFailed(endpointsOf(failed), endpointsOf(gone));
+    if (failed.length > 0) {
+      const goneUrls = new Map(gone.map(({ delivery, url }) => [delivery.endpointId, url]));
+      onFailed(new Set(failed.map(({ delivery }) => delivery.endpointId)), goneUrls);
+    }
     return records.map(() => undefined);
   }
-}
-
-function endpointsOf(records: readonly AttemptRecord[]): ReadonlySet<string> {
-  return new Set(records.map(({ delivery }) => delivery.endpointId));
 }

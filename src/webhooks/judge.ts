@@ -22,8 +22,8 @@ export interface JudgeParts {
 
 /** Judge remembers whom to look at. Who is forgotten with the process is seen at the next failure. */
 export class Judge {
-  private failed = new Set<string>();
-  private gone = new Set<string>();
+  private readonly failed = new Set<string>();
+  private readonly goneUrls = new Map<string, string>();
   private readonly rounds: Rounds;
 
   constructor(private readonly parts: JudgeParts) {
@@ -35,11 +35,11 @@ export class Judge {
     this.rounds.start();
   }
 
-  /** Attempts at these have failed; some of them are gone, which is judged at once. */
-  look(failed: ReadonlySet<string>, gone: ReadonlySet<string>): void {
+  /** Attempts at these have failed; what some of their URLs led to is gone, which is judged at once. */
+  look(failed: ReadonlySet<string>, goneUrls: ReadonlyMap<string, string>): void {
     for (const id of failed) this.failed.add(id);
-    for (const id of gone) this.gone.add(id);
-    if (gone.size > 0) this.rounds.now();
+    for (const [id, url] of goneUrls) this.goneUrls.set(id, url);
+    if (goneUrls.size > 0) this.rounds.now();
   }
 
   /** Judges what is left, once. Never rejects. */
@@ -50,9 +50,9 @@ export class Judge {
 
   private async judge(): Promise<void> {
     const { db, clock, hasMail } = this.parts;
-    const [failed, gone] = [[...this.failed], [...this.gone]];
-    this.tell(await disableGone(db, gone, clock.now(), hasMail()));
-    for (const id of gone) this.gone.delete(id);
+    const [failed, goneUrls] = [[...this.failed], [...this.goneUrls]];
+    this.tell(await disableGone(db, goneUrls, clock.now(), hasMail()));
+    for (const [id, url] of goneUrls) if (this.goneUrls.get(id) === url) this.goneUrls.delete(id);
     this.tell(await judgeFailing(db, failed, clock.now(), hasMail()));
     for (const id of failed) this.failed.delete(id);
   }

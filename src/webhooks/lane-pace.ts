@@ -111,6 +111,11 @@ export class LanePace {
     if (made.outcome === 'succeeded') this.atOnce = Math.min(this.mostAtOnce, this.atOnce + 1);
   }
 
+  /** Whether no attempt may begin for a while, because the receiver has asked for time or does not respond. */
+  get isPaused(): boolean {
+    return this.notBeforeMs > this.now() || this.breaker.waitMs > 0;
+  }
+
   /** Whether the receiver is left alone but for one attempt now and then. */
   get isOpen(): boolean {
     return this.breaker.openSinceMs !== undefined;

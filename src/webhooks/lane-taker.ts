@@ -27,7 +27,7 @@ export interface LaneTakerParts {
   readonly isTold: () => boolean;
   /** Lanes that there is room for now. */
   readonly room: () => number;
-  /** Own lanes that have nothing to do, for all that is known. */
+  /** Own lanes that could do more, and know of nothing. */
   readonly idle: () => readonly string[];
   /** Those of them of which deliveries are due. */
   readonly dueOf: (endpointIds: readonly string[]) => Promise<readonly string[]>;
@@ -35,6 +35,8 @@ export interface LaneTakerParts {
   readonly wake: (endpointIds: readonly string[]) => void;
   /** Gets the endpoints of lanes that were taken, and since when they are (`performance.now()`). */
   readonly add: (endpoints: readonly LaneEndpoint[], atMs: number) => void;
+  /** Lanes were taken, and their endpoints could not be read. */
+  readonly untaken: (endpointIds: readonly string[]) => void;
 }
 
 /** LaneTaker remembers whom it was told of. */
@@ -97,6 +99,12 @@ export class LaneTaker {
   }
 
   private async add(endpointIds: readonly string[], atMs: number): Promise<void> {
-    if (endpointIds.length > 0) this.parts.add(await readLaneEndpoints(this.parts.db, endpointIds), atMs);
+    if (endpointIds.length === 0) return;
+    try {
+      this.parts.add(await readLaneEndpoints(this.parts.db, endpointIds), atMs);
+    } catch (error) {
+      this.parts.untaken(endpointIds);
+      throw error;
+    }
   }
 }

@@ -46,7 +46,8 @@ export interface LaneCrew {
     keys: SigningKeys,
     delivery: DueDelivery,
   ): Promise<AttemptMade | AttemptPutOff | null>;
-  outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade): AttemptRecord;
+  /** @param url where it was sent: the endpoint may have another one by now. */
+  outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade, url: string): AttemptRecord;
   /** How long until a time of the table. */
   msUntil(dueAtMs: number): number;
   /** Resolves when it is written. */
@@ -96,8 +97,10 @@ export class Lane {
     if (before === undefined && endpoint.hasDoneWell) this.pace.trust();
     if (before !== undefined && before.url !== endpoint.url) this.pace.reset();
     if (before?.version !== endpoint.version) this.keys = keys;
-    if (!endpoint.isEnabled) this.waiting = [];
-    else if (before?.version !== endpoint.version || this.mustRead) this.told();
+    // What was read by another order is read again.
+    if (!endpoint.isEnabled || before?.isOrdered !== endpoint.isOrdered) this.waiting = [];
+    if (!endpoint.isEnabled) return;
+    if (before?.version !== endpoint.version || this.mustRead) this.told();
   }
 
   /** There may be something new: looks at once. */
@@ -121,9 +124,24 @@ export class Lane {
 
   /** Whether it has had nothing to do for so long. */
   isIdleFor(lingerMs: number): boolean {
-    if (this.underWay.size > 0 || this.isReading || this.keysUnreadable) return false;
+    if (this.isBusy || this.isReading || this.keysUnreadable) return false;
     if (this.endpoint?.isEnabled === false) return true;
     return this.waiting.length === 0 && !this.mustRead && performance.now() - this.lastWorkMs >= lingerMs;
+  }
+
+  /** Whether the receiver gets nothing for a while, and whoever had this lane anew would not know it. */
+  get isPaused(): boolean {
+    return this.endpoint?.isEnabled === true && this.pace.isPaused;
+  }
+
+  get isBusy(): boolean {
+    return this.underWay.size > 0;
+  }
+
+  /** Whether it has room and knows of nothing to do: a word that was lost on the way would leave it so. */
+  get mayHaveMissed(): boolean {
+    const knowsNothing = this.waiting.length === 0 && !this.mustRead && !this.isReading;
+    return knowsNothing && this.pace.waitMs(this.underWay.size) !== Infinity;
   }
 
   /** Deliveries that are read and not begun. */
@@ -190,7 +208,7 @@ export class Lane {
         return;
       }
       this.pace.ended(made);
-      const record = this.crew.outcomeOf(endpoint, delivery, made);
+      const record = this.crew.outcomeOf(this.endpoint ?? endpoint, delivery, made, endpoint.url);
       await this.crew.record(record);
       this.lookAfter(record);
     } catch (error) {
@@ -214,7 +232,8 @@ export class Lane {
       if (this.endpoint?.version === endpoint.version) this.keys = keys;
       else this.mustRead = true;
       if (this.isDropped || this.endpoint?.isEnabled !== true) return;
-      const { version } = this.endpoint;
+      const { version, isOrdered } = this.endpoint;
+      if (isOrdered !== endpoint.isOrdered) return;
       // What happened behind a change goes out as the endpoint is since then, though nobody has told of it yet.
       if (due.some(({ endpointVersion }) => endpointVersion !== version)) {
         this.mustRead = true;

@@ -34,6 +34,11 @@ export class LanesHeld {
     return [...this.lanes.keys()];
   }
 
+  /** The endpoints of those lanes of which that is true. */
+  idsOf(which: (lane: Lane) => boolean): string[] {
+    return [...this.lanes.values()].filter(which).map(({ endpointId }) => endpointId);
+  }
+
   all(): Iterable<Lane> {
     return this.lanes.values();
   }

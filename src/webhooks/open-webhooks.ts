@@ -57,7 +57,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
   // Where it fails, the leases end by themselves.
   else await endDead().catch(() => undefined);
   const judge = new Judge(parts);
-  const crew = new Crew({ ...parts, onFailed: (failed, gone) => judge.look(failed, gone) });
+  const crew = new Crew({ ...parts, onFailed: (failed, goneUrls) => judge.look(failed, goneUrls) });
   const hears = { isUp: databaseUrl === undefined };
   const worker = new WebhookWorker({
     db,

@@ -6,16 +6,18 @@ import type { LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import { nextAttemptMs } from '../events/deliveries/retry-schedule.js';
 import type { AttemptMade } from '../events/sending/attempt.js';
 
-/** What becomes of the delivery, by the schedule that its endpoint has now. */
+/** What becomes of the delivery that was sent to `url`, by the schedule that its endpoint has now. */
 export function recordOf(
   endpoint: LaneEndpoint,
   delivery: DueDelivery,
   made: AttemptMade,
+  url: string,
   nowMs: number,
 ): AttemptRecord {
   return {
     delivery,
     attempt: made,
+    url,
     outcome: outcomeOf(endpoint, delivery, made, nowMs),
     isOrdered: endpoint.isOrdered,
   };

@@ -12,7 +12,8 @@ import type { ToldEndpoints } from '../events/deliveries/work-signal.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import type { Crew } from './crew.js';
-import { LINGER_MS, type Lane, type LaneCrew } from './lane.js';
+import type { Lane, LaneCrew } from './lane.js';
+import { LaneSleep } from './lane-sleep.js';
 import { LaneTaker } from './lane-taker.js';
 import { LanesHeld } from './lanes-held.js';
 import { Places } from './places.js';
@@ -27,11 +28,7 @@ const SCAN_INTERVAL_MS = 10_000;
 const SCAN_SPREAD_MS = 2_000;
 const REFRESH_INTERVAL_MS = 5_000;
 const SLEEP_INTERVAL_MS = 500;
-/** What was being committed while a lane was put to sleep is there by then. */
-const SECOND_LOOK_MS = 1_000;
 const LANES_A_STATEMENT = 500;
-/** Where there are so many lanes that there may be no room for others: those without work make some. */
-const CROWDED_LINGER_MS = 2_000;
 
 /** What the worker stands on. */
 export interface WorkerParts {
@@ -52,6 +49,8 @@ export class WebhookWorker {
   private readonly held = new LanesHeld(this.places);
   private readonly rounds: Rounds[];
   private readonly taker: LaneTaker;
+  private readonly sleeping: LaneSleep;
+  private readonly sleeps: Rounds;
   private readonly looks: Rounds;
   private readonly refreshes: Rounds;
   /** By `performance.now()`; the leases are good for a while from then on. */
@@ -69,13 +68,17 @@ export class WebhookWorker {
   constructor(private readonly parts: WorkerParts) {
     const onEnd = (error: unknown): void => this.noteEnd(error);
     const every = (ms: number, run: () => Promise<void>): Rounds => new Rounds(run, () => ms, onEnd);
+    const { crew, scan } = parts;
+    const wake = (endpointIds: readonly string[]): void => this.tell(endpointIds);
+    this.sleeping = new LaneSleep(this.held, { ...parts, msUntil: (dueAtMs) => crew.msUntil(dueAtMs), wake });
     this.taker = new LaneTaker({
       ...parts,
       room: () => (this.isStopping ? 0 : MOST_LANES - this.held.size),
-      idle: () => this.idleFor(0),
-      dueOf: (endpointIds) => parts.scan.dueOf(endpointIds),
-      wake: (endpointIds) => this.tell(endpointIds),
+      idle: () => this.held.idsOf((lane) => lane.mayHaveMissed),
+      dueOf: (endpointIds) => scan.dueOf(endpointIds),
+      wake,
       add: (endpoints, atMs) => this.add(endpoints, atMs),
+      untaken: (endpointIds) => this.sleeping.untaken(endpointIds),
     });
     this.looks = new Rounds(
       () => this.look(),
@@ -83,18 +86,18 @@ export class WebhookWorker {
       onEnd,
     );
     this.refreshes = every(REFRESH_INTERVAL_MS, () => this.refresh());
+    this.sleeps = every(SLEEP_INTERVAL_MS, () => (this.isStopping ? this.sleeping.leave() : this.sleeping.sleep()));
     this.rounds = [
       this.looks,
       this.refreshes,
       every(RENEW_INTERVAL_MS, () => this.renew()),
-      every(SLEEP_INTERVAL_MS, () => this.sleep()),
+      this.sleeps,
       new Rounds(
         () => this.scan(),
         () => SCAN_INTERVAL_MS + (2 * Math.random() - 1) * SCAN_SPREAD_MS,
         onEnd,
       ),
     ];
-    const { crew } = parts;
     this.laneCrew = {
       takePlace: (lane) => this.held.takePlace(lane),
       givePlace: (place) => this.held.givePlace(place),
@@ -103,7 +106,7 @@ export class WebhookWorker {
       openKeys: (endpointId) => crew.openKeys(endpointId),
       msUntil: (dueAtMs) => crew.msUntil(dueAtMs),
       attempt: (endpoint, keys, delivery) => crew.attempt(endpoint, keys, delivery),
-      outcomeOf: (endpoint, delivery, made) => crew.outcomeOf(endpoint, delivery, made),
+      outcomeOf: (endpoint, delivery, made, url) => crew.outcomeOf(endpoint, delivery, made, url),
       record: (record) => crew.record(record),
       changed: (lane) => this.laneChanged(lane),
       wantsTurn: (lane) => this.held.wantsTurn(lane),
@@ -132,25 +135,25 @@ export class WebhookWorker {
     if (this.toRefresh.size > 0) this.refreshes.now();
   }
 
-  /** Begins nothing more. What is under way goes on. */
+  /** Begins nothing more. What is under way goes on; lanes without are left to others at once. */
   rest(): void {
+    if (this.isStopping) return;
     this.isStopping = true;
+    this.sleeps.now();
   }
 
   /** Waits for what is under way, at most so long, and lets go of the lanes. Never rejects. */
   async stop(patienceMs: number): Promise<void> {
     this.rest();
-    const stopped = Promise.all(this.rounds.map((each) => each.stop()));
     const endMs = performance.now() + patienceMs;
     while (this.places.underWay > 0 && performance.now() < endMs) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    const { underWay } = this.places;
     this.parts.crew.stop();
-    this.held.dropAll();
-    await stopped;
+    await Promise.all(this.rounds.map((each) => each.stop()));
     // What is still under way keeps its lease: nobody else is to send it at the same moment.
-    if (underWay === 0) await this.parts.lanes.release().catch(() => undefined);
+    await this.sleeping.leave().catch(() => undefined);
+    this.held.dropAll();
   }
 
   get activeAttempts(): number {
@@ -191,7 +194,11 @@ export class WebhookWorker {
     // Good for as long as what is renewed at that time.
     if (this.held.size === 0) this.renewedMs = atMs;
     for (const endpoint of endpoints) {
-      this.held.add(endpoint, this.laneCrew);
+      this.sleeping.taken(endpoint.id);
+      const own = this.held.get(endpoint.id);
+      // Its lease had ended, and it is this process's again, with what it has in hand.
+      if (own === undefined) this.held.add(endpoint, this.laneCrew);
+      else own.use(endpoint);
       this.held.get(endpoint.id)?.told();
     }
   }
@@ -245,31 +252,6 @@ export class WebhookWorker {
       if (endpoint === undefined) this.held.drop(id);
       else this.held.get(id)?.use(endpoint);
     }
-  }
-
-  private async sleep(): Promise<void> {
-    if (this.isStopping) return;
-    const lingerMs = this.held.size > MOST_LANES / 2 ? CROWDED_LINGER_MS : LINGER_MS;
-    const idle = this.idleFor(lingerMs);
-    for (let at = 0; at < idle.length; at += LANES_A_STATEMENT) {
-      const part = idle.slice(at, at + LANES_A_STATEMENT);
-      for (const id of part) this.held.rest(id);
-      const asleep = await this.parts.lanes.sleep(part);
-      // What came while it fell asleep, and found it taken.
-      this.tell(asleep.filter(({ dueAtMs }) => this.parts.crew.msUntil(dueAtMs) === 0).map((lane) => lane.endpointId));
-      setTimeout(() => void this.lookAgain(part), SECOND_LOOK_MS).unref();
-    }
-  }
-
-  private idleFor(lingerMs: number): string[] {
-    return [...this.held.all()].filter((lane) => lane.isIdleFor(lingerMs)).map(({ endpointId }) => endpointId);
-  }
-
-  private async lookAgain(endpointIds: readonly string[]): Promise<void> {
-    if (this.isStopping) return;
-    // Where it fails, the scan does it.
-    const found = await this.parts.scan.look(endpointIds).catch(() => []);
-    if (found.length > 0) this.tell(found);
   }
 
   private laneChanged({ endpointId }: Lane): void {

@@ -4,6 +4,8 @@ import type { KyselyPlugin, QueryId } from 'kysely';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { addEvents } from '../../src/events/outbox.js';
+import { writeResults } from '../../src/events/deliveries/delivery-results.js';
+import { healthOf } from '../../src/webhooks/outcomes.js';
 import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
 import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
 import { testDatabase } from '../support/database.js';
@@ -11,7 +13,14 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { signatureOf, startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { startWorker, TEST_SECRET } from '../support/webhook-worker.js';
-import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
+import {
+  addAccount,
+  addEndpoint,
+  attemptOf,
+  deliveriesIn,
+  serviceEvent,
+  type EndpointOptions,
+} from '../support/webhooks.js';
 
 /** Waits for `then` behind each statement with which a worker reads what endpoints are. */
 function onEndpointReads(then: () => unknown): KyselyPlugin {
@@ -122,6 +131,58 @@ describeOnDatabases('the worker', (kind) => {
     } finally {
       moved.stop();
     }
+  });
+
+  it('has what it held back when order was asked for go out behind what was under way before', async () => {
+    const id = await endpoint();
+    const held: (() => void)[] = [];
+    receiver.respond((response) => held.push(() => response.writeHead(204).end()));
+    await start();
+    const about = async (name: string) => {
+      const { endpointIds } = await addEvents(database.db, [serviceEvent(name, { resource: 'cus_1' })], Date.now());
+      signal.tell(endpointIds);
+    };
+    await about('1');
+    await arrived(1);
+    await update(id, { ordered: 1, version: 2 });
+    signal.tellChanged([id]);
+    await about('2');
+    await eventually('it is held', async () => (await states()).includes('held'));
+    receiver.respond((response) => response.writeHead(204).end());
+    for (const respond of held) respond();
+    await eventually('both have arrived', async () => (await states()).every((state) => state === 'succeeded'));
+    expect(names()).toEqual(['1', '2']);
+  });
+
+  it('has what was held go out also where the result comes from one that never heard of order', async () => {
+    const id = await endpoint({ ordered: 1 });
+    const about = (name: string) => serviceEvent(name, { resource: 'cus_1' });
+    await addEvents(database.db, [about('1'), about('2')], Date.now());
+    const [first, second] = await deliveriesIn(database.db);
+    await database.db.updateTable('webhook_delivery').set({ state: 'held' }).where('id', '=', second!.id).execute();
+    const delivery = { id: first!.id, endpointId: id, resource: 'cus_1', attempts: 0, cycle: 0 };
+    const records = [attemptOf(delivery, { state: 'succeeded' }, { isOrdered: false })];
+    const { released } = await writeResults(database.db, records, healthOf(records), Date.now());
+    expect(released).toEqual([id]);
+    expect(await states()).toEqual(['succeeded', 'pending']);
+  });
+
+  it('goes on at a new address when the receiver of the old one says at last that it is gone', async () => {
+    const id = await endpoint();
+    let respond = (): void => {};
+    receiver.respond((response) => (respond = () => response.writeHead(410).end()));
+    await start();
+    await happens('ana');
+    await arrived(1);
+    await update(id, { url: `${receiver.url}/moved`, version: 2 });
+    signal.tellChanged([id]);
+    receiver.respond((response) => response.writeHead(204).end());
+    respond();
+    await happens('ben');
+    await arrived(2);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const { status } = await database.db.selectFrom('webhook_endpoint').select('status').executeTakeFirstOrThrow();
+    expect([status, receiver.received[1]?.path]).toEqual(['enabled', '/moved']);
   });
 
   it('does not read an endpoint anew for each event that it is told of', async () => {

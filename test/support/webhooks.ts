@@ -70,7 +70,13 @@ export function attemptOf(
   const { isOrdered = false, ...given } = options;
   const statusCode = outcome.state === 'succeeded' ? 204 : 500;
   const usual = { atMs: 1_795_000_000_000, durationMs: 12, statusCode, error: null, address: '192.0.2.1' };
-  return { delivery, attempt: { ...usual, responseBody: 'no', ...given }, outcome, isOrdered };
+  return {
+    delivery,
+    attempt: { ...usual, responseBody: 'no', ...given },
+    outcome,
+    isOrdered,
+    url: 'https://example.com/hook',
+  };
 }
 
 /** What is due of one endpoint. */

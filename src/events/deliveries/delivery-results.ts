@@ -41,6 +41,8 @@ export type DeliveryOutcome =
 export interface AttemptRecord {
   readonly delivery: Pick<DueDelivery, 'id' | 'endpointId' | 'resource' | 'attempts' | 'cycle'>;
   readonly attempt: MadeAttempt;
+  /** Where it was sent. */
+  readonly url: string;
   readonly outcome: DeliveryOutcome;
   /** Whether the endpoint wants order: then the next of the resource comes when this one has ended. */
   readonly isOrdered: boolean;
@@ -91,30 +93,58 @@ export async function writeResults(
   health: readonly EndpointHealth[],
   nowMs: number,
 ): Promise<WrittenResults> {
-  const ended = endedResources(records);
+  const ended = endedResources(records, true);
+  const unordered = endedResources(records, false);
   const kind = kindOf(db);
-  const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health).compile(db)];
+  const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health, unordered.length > 0).compile(db)];
   const ofResults = [outcomeUpdate(kind, records, nowMs).compile(db), attemptInsert(kind, records, nowMs).compile(db)];
   // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
   if (ended.length === 0) {
     const results = await transactTogether(db, [...ofHealth, ...ofResults]);
-    return { changed: idsIn(results[ofHealth.length]), released: [] };
+    const released = await releaseLate(db, unordered, results[0], nowMs);
+    return { changed: idsIn(results[ofHealth.length]), released };
   }
-  return db.transaction().execute(async (trx) => {
-    await executeTogether(trx, ofHealth);
-    await lockLanes(trx, [...new Set(ended.map(({ endpointId }) => endpointId))]);
+  const { healths, changed, released } = await db.transaction().execute(async (trx) => {
+    const healths = await executeTogether(trx, ofHealth);
+    await lockLanes(trx, endpointsOf(ended));
     const [outcomes] = await executeTogether(trx, ofResults);
-    return { changed: idsIn(outcomes), released: await releaseNext(trx, ended, nowMs) };
+    return { healths, changed: idsIn(outcomes), released: await releaseNext(trx, ended, nowMs) };
   });
+  return { changed, released: [...released, ...(await releaseLate(db, unordered, healths[0], nowMs))] };
+}
+
+/**
+ * An endpoint may have begun to want order while attempts were under way that knew nothing of it, or the worker did not
+ * know of it yet: what was held behind those comes now. `healths`: endpoints as they are.
+ */
+async function releaseLate(
+  db: Kysely<Tables>,
+  unordered: readonly ResourceOfEndpoint[],
+  healths: QueryResult<unknown> | undefined,
+  nowMs: number,
+): Promise<readonly string[]> {
+  if (unordered.length === 0) return [];
+  const rows = (healths?.rows ?? []) as { id: string; ordered?: number }[];
+  const wantOrder = new Set(rows.flatMap(({ id, ordered }) => (ordered === 1 ? [id] : [])));
+  const late = unordered.filter(({ endpointId }) => wantOrder.has(endpointId));
+  if (late.length === 0) return [];
+  return db.transaction().execute(async (trx) => {
+    await lockLanes(trx, endpointsOf(late));
+    return releaseNext(trx, late, nowMs);
+  });
+}
+
+function endpointsOf(resources: readonly ResourceOfEndpoint[]): string[] {
+  return [...new Set(resources.map(({ endpointId }) => endpointId))];
 }
 
 function idsIn(result: QueryResult<unknown> | undefined): ReadonlySet<string> {
   return new Set(((result?.rows ?? []) as { id: string }[]).map(({ id }) => id));
 }
 
-function endedResources(records: readonly AttemptRecord[]): ResourceOfEndpoint[] {
+function endedResources(records: readonly AttemptRecord[], wantOrder: boolean): ResourceOfEndpoint[] {
   return records.flatMap(({ delivery: { endpointId, resource }, outcome, isOrdered }) =>
-    isOrdered && resource !== null && outcome.state !== 'pending' ? [{ endpointId, resource }] : [],
+    isOrdered === wantOrder && resource !== null && outcome.state !== 'pending' ? [{ endpointId, resource }] : [],
   );
 }
 

@@ -75,9 +75,10 @@ export class Lanes {
     return rows.map(({ endpoint_id: endpointId, due_at: dueAtMs }) => ({ endpointId, dueAtMs }));
   }
 
-  /** Lets go of all, as they are: another process may take them at once. */
-  async release(): Promise<void> {
-    const own = inOrder(this.db, sql`owner = ${this.owner}`);
+  /** Lets go of all but these, as they are: another process may take them at once. */
+  async release(except: readonly string[] = []): Promise<void> {
+    const others = except.length === 0 ? sql`` : sql` and endpoint_id not in ${textList(this.kind, except)}`;
+    const own = inOrder(this.db, sql`owner = ${this.owner}${others}`);
     const { db } = this;
     await sql`update webhook_lane set owner = null, owned_until = 0 where endpoint_id in ${own}`.execute(db);
   }

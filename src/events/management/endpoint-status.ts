@@ -35,14 +35,17 @@ export interface Verdicts {
   readonly endpointIds: readonly string[];
 }
 
-/** Disables endpoints whose receivers have said that they are gone. */
+/**
+ * Disables endpoints whose receivers have said that they are gone.
+ * @param goneUrls each endpoint with the URL that was asked: with another one it goes on.
+ */
 export async function disableGone(
   db: Kysely<Tables>,
-  endpointIds: readonly string[],
+  goneUrls: readonly (readonly [endpointId: string, url: string])[],
   nowMs: number,
   hasMail: boolean,
 ): Promise<Verdicts> {
-  const all = await Promise.all(endpointIds.map((id) => disable(db, id, 'gone', nowMs, hasMail)));
+  const all = await Promise.all(goneUrls.map(([id, url]) => disable(db, id, { goneUrl: url }, nowMs, hasMail)));
   return merged(all);
 }
 
@@ -64,19 +67,24 @@ export async function judgeFailing(
   const all: Verdicts[] = [];
   for (const row of rows) {
     const isOver = (row.failing_since ?? nowMs) <= nowMs - DISABLE_AFTER_MS && row.failures >= FEWEST_FAILURES;
-    all.push(await (isOver ? disable(db, row.id, 'failing', nowMs, hasMail) : warn(db, row, nowMs)));
+    all.push(await (isOver ? disable(db, row.id, {}, nowMs, hasMail) : warn(db, row, nowMs)));
   }
   return merged(all);
 }
 
-/** Exactly one caller gets the row that is changed, and with it writes the entry, the event and the mails. */
+/**
+ * Exactly one caller gets the row that is changed, and with it writes the entry, the event and the mails.
+ * @param why without a URL: it fails.
+ */
 async function disable(
   db: Kysely<Tables>,
   id: string,
-  reason: 'gone' | 'failing',
+  why: { readonly goneUrl?: string },
   nowMs: number,
   hasMail: boolean,
 ): Promise<Verdicts> {
+  const { goneUrl } = why;
+  const reason = goneUrl === undefined ? 'failing' : 'gone';
   return await db.transaction().execute(async (trx) => {
     let update = trx
       .updateTable('webhook_endpoint')
@@ -86,7 +94,8 @@ async function disable(
       .where('status', '=', 'enabled')
       .where('deleted_at', 'is', null);
     // Not where a success has come in between.
-    if (reason === 'failing') update = update.where('failing_since', '<=', nowMs - DISABLE_AFTER_MS);
+    if (goneUrl === undefined) update = update.where('failing_since', '<=', nowMs - DISABLE_AFTER_MS);
+    else update = update.where('url', '=', goneUrl);
     const row = await update.returningAll().executeTakeFirst();
     if (row === undefined) return { verdicts: [], endpointIds: [] };
     await quietLane(trx, id);
