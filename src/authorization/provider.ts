@@ -127,7 +127,8 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        allowFetch: (ctx: Context) => parts.mayFetch(ctx.ip),
+        // A client that is let in would throw away what it has where somebody beside it has asked much.
+        allowFetch: async (ctx: Context, id: string) => (await parts.mayFetch(ctx.ip)) || parts.requests.isKnown(id),
         allowClient: async () => true,
         cacheDuration: DOCUMENT_CACHE_SECONDS,
       },
