@@ -25,8 +25,10 @@ export class UnsaidOutcomes {
   private readonly waiting: Unsaid[] = [];
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
+  /** Two at once would tell the same, and each would take it off the list. */
+  private running: Promise<void> | undefined;
 
-  constructor(private readonly store: RecordStore) {}
+  constructor(private readonly store: Pick<RecordStore, 'release' | 'end'>) {}
 
   /** How many wait. */
   get length(): number {
@@ -48,8 +50,20 @@ export class UnsaidOutcomes {
     setTimeout(() => this.isStopped || this.add(terms, undefined), SECOND_RELEASE_MS).unref();
   }
 
+  /** Tells what it can for the last time. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+    await this.tellAll();
+  }
+
   /** Tells what it can, once. Never rejects. */
-  async tellAll(): Promise<void> {
+  private tellAll(): Promise<void> {
+    return (this.running ??= this.tellWaiting().finally(() => (this.running = undefined)));
+  }
+
+  private async tellWaiting(): Promise<void> {
     while (this.waiting.length > 0) {
       const some = this.waiting.slice(0, AT_ONCE);
       const told = await Promise.allSettled(some.map((each) => tell(this.store, each)));
@@ -57,13 +71,6 @@ export class UnsaidOutcomes {
       this.waiting.splice(0, some.length, ...failed);
       if (failed.length > 0) return;
     }
-  }
-
-  /** Tells what it can for the last time. */
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
-    await this.tellAll();
   }
 
   private later(): void {
@@ -77,7 +84,7 @@ export class UnsaidOutcomes {
   }
 }
 
-async function tell(store: RecordStore, { terms, outcome }: Unsaid): Promise<void> {
+async function tell(store: Pick<RecordStore, 'release' | 'end'>, { terms, outcome }: Unsaid): Promise<void> {
   if (outcome === undefined) await store.release(terms);
   else await store.end(terms, outcome);
 }
