@@ -44,6 +44,29 @@ describe('where it goes away on the way', () => {
   const failAtInsertOf = (kind: string): void => {
     door.failing = (statement) => statement.kind === 'InsertQueryNode' && JSON.stringify(statement).includes(kind);
   };
+
+  it.each(['"RefreshToken"', '"api_key_secret"'])(
+    'to the tokens (%s), what they are asked for with can be shown again, also later',
+    async (kind) => {
+      const own = await door.newAccount();
+      const { clientId, code, verifier } = await door.code(own);
+      failAtInsertOf(kind);
+      expect((await door.token(door.exchange(clientId, code, verifier))).status).toBe(503);
+      door.failing = () => false;
+      const first = await door.token(door.exchange(clientId, code, verifier));
+      expect(first.status).toBe(200);
+      const { refresh_token: refresh } = first.body;
+      failAtInsertOf(kind);
+      expect((await door.token(door.refresh(clientId, refresh))).status).toBe(503);
+      door.clock.advance(30_000);
+      expect((await door.token(door.refresh(clientId, refresh))).status).toBe(503);
+      door.failing = () => false;
+      expect((await door.token(door.refresh(clientId, refresh))).status).toBe(200);
+      expect((await door.keysOf(own)).map(({ status }) => status)).toEqual(['active']);
+      expect(door.logged).toEqual([]);
+    },
+  );
+
   let browser: Browser;
   let url: URL;
   beforeEach(async () => {

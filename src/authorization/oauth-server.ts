@@ -4,7 +4,7 @@
  * - `metadata.ts`: the documents by which a client finds its way, and `registration.ts`, `client-documents.ts`: how it
  *   says who it is.
  * - `provider.ts`: authorization, token and revocation endpoint, by `oidc-provider`; `stored-objects.ts` keeps what it
- *   makes. A person decides in the panel (`oauth/authorization-requests.ts`).
+ *   makes, `token-writes.ts` what belongs together. A person decides in the panel (`oauth/authorization-requests.ts`).
  * - `mcp-door.ts`: requests to `/mcp` go on to the gateway, as those with a key do.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

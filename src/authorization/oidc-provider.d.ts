@@ -63,6 +63,8 @@ declare module 'oidc-provider' {
 
   export default class Provider {
     constructor(issuer: string, configuration: object);
+    /** Of the request in whose course it is read. */
+    static readonly ctx: Context | undefined;
     proxy: boolean;
     readonly AccessToken: { readonly prototype: Token };
     readonly Grant: { find(id: string): Promise<object | undefined> };

@@ -16,6 +16,7 @@ import { placeOf } from './client-metadata.js';
 import type { ClientDocuments } from './client-documents.js';
 import { ROUTES } from './metadata.js';
 import { adapterOf } from './stored-objects.js';
+import { TokenWrites } from './token-writes.js';
 
 /** The session of a browser at the authorization server: for the way to the panel and back. */
 const SESSION_SECONDS = 600;
@@ -66,7 +67,10 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
         result?.consent === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
       ),
     );
-  const stored = { ...parts, usedTwice: () => new errors.InvalidGrant('it has been used already') };
+  const { objects, keys } = parts;
+  const usedTwice = (): Error => new errors.InvalidGrant('it has been used already');
+  const writes = new TokenWrites({ objects, keys, request: () => Provider.ctx, usedTwice });
+  const stored = { ...parts, writes };
   const provider = new Provider(issuer, {
     adapter: (kind: string) => adapterOf(kind, stored),
     clients: [],

@@ -7,6 +7,7 @@ import { CLIENT, INTERACTION, SUBJECT } from '../oauth/authorization-requests.js
 import type { ClientKeys } from '../oauth/client-keys.js';
 import type { Clock } from '../platform/clock.js';
 import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
+import type { TokenWrites } from './token-writes.js';
 
 /** Who takes back what a client was let in by, in the audit log. */
 const BY_ITSELF = { actor: 'system', actorLabel: 'OAuth client', ip: '', requestId: '' } as const;
@@ -29,8 +30,8 @@ export interface StoredObjectParts {
   readonly resource: string;
   /** Every scope that an operation asks for. */
   readonly scopes: () => readonly string[];
-  /** What is thrown where a code is used twice at the same moment. */
-  readonly usedTwice: () => Error;
+  /** What a code or a refresh token is used up for. */
+  readonly writes: TokenWrites;
   /** Where an interaction is resumed. */
   readonly resumeUrl: (id: string) => string;
 }
@@ -64,7 +65,12 @@ class Objects implements Adapter {
     const expiresAt = expiresInSeconds === undefined ? NO_END_MS : this.parts.clock.now() + expiresInSeconds * 1_000;
     const { grantId } = payload;
     const keyId = typeof grantId === 'string' ? grantId : undefined;
-    await this.parts.objects.put(this.kind, id, this.withoutId(payload), expiresAt, keyId);
+    const kept = this.withoutId(payload);
+    if (this.kind === REFRESH_TOKEN) {
+      const { kind } = this;
+      return this.parts.writes.addRefresh({ kind, id, payload: kept, expiresAtMs: expiresAt, keyId });
+    }
+    await this.parts.objects.put(this.kind, id, kept, expiresAt, keyId);
   }
 
   async find(id: string): Promise<StoredPayload | undefined> {
@@ -84,7 +90,7 @@ class Objects implements Adapter {
   async findByUserCode(): Promise<undefined> {}
 
   async consume(id: string): Promise<void> {
-    if (!(await this.parts.objects.consume(this.kind, id))) throw this.parts.usedTwice();
+    this.parts.writes.use(this.kind, id);
   }
 
   destroy(id: string): Promise<void> {
@@ -97,7 +103,7 @@ class Objects implements Adapter {
 
   /**
    * Whether what was used then is a refresh token that is shown twice in a hurry. The library, which is not told, uses
-   * it once more, and `consume` refuses. Clocks of two nodes may differ either way.
+   * it once more, and is refused where that is written. Clocks of two nodes may differ either way.
    */
   private isRepeated(consumedAtMs: number): boolean {
     return this.kind === REFRESH_TOKEN && Math.abs(this.parts.clock.now() - consumedAtMs) < REPEATED_REFRESH_MS;
@@ -118,7 +124,7 @@ class AccessTokens implements Adapter {
 
   async upsert(id: string, { grantId, exp }: StoredPayload): Promise<void> {
     if (typeof grantId !== 'string' || typeof exp !== 'number') throw new Error('an access token of nobody');
-    await this.parts.keys.addToken(grantId, id, exp * 1_000);
+    await this.parts.writes.addAccess({ keyId: grantId, token: id, expiresAtMs: exp * 1_000 });
   }
 
   async find(id: string): Promise<StoredPayload | undefined> {

@@ -9,7 +9,7 @@ import type { CreateApiKey } from '../accounts/api-key-fields.js';
 import type { ApiKey, LetInClient } from '../accounts/api-key-rows.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import type { Tables } from '../database/schema.js';
-import type { InvalidationBus } from '../keys/api-key.js';
+import type { Invalidation, InvalidationBus } from '../keys/api-key.js';
 import { parseStrings } from '../keys/api-key-columns.js';
 import { hashSecret } from '../keys/api-key-format.js';
 import type { Clock } from '../platform/clock.js';
@@ -67,11 +67,18 @@ export class ClientKeys {
   /**
    * Makes a text that was drawn by chance an access token of a key until a time. What an earlier one leaves is cleared
    * away; of too many that work, the oldest ends.
+   * @param together what is written with it, before it: all of it, or nothing.
    */
-  async addToken(keyId: string, token: string, expiresAtMs: number): Promise<void> {
-    const { db, clock } = this.parts;
+  async addToken(
+    keyId: string,
+    token: string,
+    expiresAtMs: number,
+    together: (trx: Kysely<Tables>) => Promise<void>,
+  ): Promise<void> {
+    const { db, clock, bus } = this.parts;
     const now = clock.now();
-    const superfluous = await db.transaction().execute(async (trx) => {
+    const change = await db.transaction().execute(async (trx) => {
+      await together(trx);
       const dead = trx.deleteFrom('api_key_secret').where('api_key_id', '=', keyId);
       await dead.where('expires_at', '<', now - DEAD_TOKEN_RETENTION_MS).execute();
       const value = { hash: hashSecret(token), api_key_id: keyId, created_at: now, expires_at: expiresAtMs };
@@ -89,10 +96,11 @@ export class ClientKeys {
         .limit(MOST_TOKENS + 1)
         .execute();
       const oldest = live[MOST_TOKENS];
-      if (oldest !== undefined) await trx.deleteFrom('api_key_secret').where('hash', '=', oldest.hash).execute();
-      return oldest !== undefined;
+      if (oldest === undefined) return undefined;
+      await trx.deleteFrom('api_key_secret').where('hash', '=', oldest.hash).execute();
+      return changeOf(trx, keyId);
     });
-    if (superfluous) await this.tell(keyId);
+    if (change !== undefined) await bus.publish(change);
   }
 
   /** Undefined for a text that is no token, or none any more. */
@@ -114,11 +122,12 @@ export class ClientKeys {
   /** Ends an access token, on every node within a second. */
   async endToken(token: string): Promise<void> {
     const hash = hashSecret(token);
-    const { db } = this.parts;
+    const { db, bus } = this.parts;
     const row = await db.selectFrom('api_key_secret').select('api_key_id').where('hash', '=', hash).executeTakeFirst();
     if (row === undefined) return;
     await db.deleteFrom('api_key_secret').where('hash', '=', hash).execute();
-    await this.tell(row.api_key_id);
+    const change = await changeOf(db, row.api_key_id);
+    if (change !== undefined) await bus.publish(change);
   }
 
   /** Takes back what a client was let in by. Does nothing where that has been done, or there is no such key. */
@@ -126,12 +135,6 @@ export class ClientKeys {
     await this.parts.keys.revoke(keyId, context).catch((error: unknown) => {
       if (!(error instanceof Problem && error.code === 'resource_not_found')) throw error;
     });
-  }
-
-  private async tell(keyId: string): Promise<void> {
-    const { db, bus } = this.parts;
-    const row = await db.selectFrom('api_key').select('account_id').where('id', '=', keyId).executeTakeFirst();
-    if (row !== undefined) await bus.publish({ type: 'api_key', accountId: row.account_id, keyId });
   }
 }
 
@@ -152,4 +155,10 @@ function usableKey(row: KeyRow, nowMs: number): ClientKey | undefined {
   if (clientId === null || status === 'revoked' || (expiresAt !== null && expiresAt <= nowMs)) return undefined;
   const { account_id: accountId, created_at: createdAt } = row;
   return { id, accountId, clientId, scopes: parseStrings(row.scopes), expiresAt, createdAt };
+}
+
+/** What every node is told of a key that has changed. */
+async function changeOf(db: Kysely<Tables>, keyId: string): Promise<Invalidation | undefined> {
+  const row = await db.selectFrom('api_key').select('account_id').where('id', '=', keyId).executeTakeFirst();
+  return row && { type: 'api_key', accountId: row.account_id, keyId };
 }

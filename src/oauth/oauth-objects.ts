@@ -27,6 +27,11 @@ export class OAuthObjects {
     private readonly clock: Clock,
   ) {}
 
+  /** The same in a transaction. */
+  within(trx: Kysely<Tables>): OAuthObjects {
+    return new OAuthObjects(trx, this.clock);
+  }
+
   /** Keeps an object until a time, ms since the epoch; one of the same kind and id is replaced, used or not. */
   async put(kind: string, id: string, payload: StoredPayload, expiresAtMs: number, keyId?: string): Promise<void> {
     const values = { api_key_id: keyId ?? null, payload: JSON.stringify(payload), expires_at: expiresAtMs };
