@@ -53,6 +53,9 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   /** What is counted as its method. */
   private method: Method | undefined;
   private isNotification = false;
+  private fields!: McpFields;
+  /** A body that did not come with its head; undefined: there is none yet. */
+  private late: Buffer | undefined;
 
   constructor(
     readonly parts: OpenedParts,
@@ -73,8 +76,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
       letPageRead(request);
       if (message.method === 'OPTIONS' && headers.origin !== undefined) return respondToPreflight(request);
       if (message.method !== 'POST') return this.refuse(NOT_POST);
-      const passes = parts.keyStep.ask(request, this);
-      if (passes !== undefined) this.onKey(passes);
+      this.askKey();
     });
   }
 
@@ -114,27 +116,46 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     }
   }
 
+  private askKey(): void {
+    const passes = this.parts.keyStep.ask(this.request, this);
+    if (passes !== undefined) this.onKey(passes);
+  }
+
   private onKey(passes: boolean): void {
-    const { request, parts } = this;
+    const { request, parts, late } = this;
     const { key } = request;
     if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
     this.key = key;
-    const fields = mcpFieldsOf(request.message);
-    const { 'content-type': type = '', accept = USUAL_ACCEPT } = fields;
-    if (type !== USUAL_TYPE && !JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
-    if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
-    readBody(request, (body) => this.guard(() => this.onBody(body, fields)));
+    if (late === undefined) this.onHead();
+    else this.onText(late);
   }
 
-  private onBody(body: Buffer | Problem, fields: McpFields): void {
+  private onHead(): void {
+    const { request } = this;
+    this.fields = mcpFieldsOf(request.message);
+    const { 'content-type': type = '', accept = USUAL_ACCEPT } = this.fields;
+    if (type !== USUAL_TYPE && !JSON_TYPE.test(type)) return this.refuse(NOT_JSON);
+    if (accept !== USUAL_ACCEPT && !ACCEPTS_JSON.test(accept)) return this.refuse(NOT_TAKEN);
+    readBody(request, (body) => this.guard(() => this.onBody(body)));
+  }
+
+  private onBody(body: Buffer | Problem): void {
     if (!Buffer.isBuffer(body)) return this.refuse(body);
-    this.request.bytesIn = body.length;
+    const { request } = this;
+    request.bytesIn = body.length;
+    if (request.message.body !== undefined) return this.onText(body);
+    // It may have taken long, and its key may be over.
+    this.late = body;
+    this.askKey();
+  }
+
+  private onText(body: Buffer): void {
     const parsed = parseJson(body);
     if (parsed instanceof RpcError) return this.failUnread(parsed, undefined);
     if (this.isReply(parsed.value)) return this.free(() => respondAccepted(this.request));
     const message = messageIn(parsed.value);
     if (message instanceof RpcError) return this.failUnread(message, parsed.value);
-    const era = eraOf(fields, message);
+    const era = eraOf(this.fields, message);
     if (era instanceof RpcError) return this.failUnread(era, parsed.value);
     this.era = era;
     this.onMessage(message);

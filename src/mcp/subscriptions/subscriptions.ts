@@ -50,6 +50,8 @@ export class Subscriptions {
     if (!this.hasEnded) this.timer ??= setInterval(() => this.keepAlive(), KEEP_ALIVE_MS).unref();
     stream.begin();
     if (this.hasEnded) this.end(stream);
+    // What its key has become since it was looked up was told to the streams that were open then.
+    else this.look(stream, false);
   }
 
   /** The tools are other ones: whoever listens is told. */
@@ -62,10 +64,7 @@ export class Subscriptions {
     for (const stream of this.streams) {
       const { accountId, keyId } = stream.key.record;
       if (accountId !== change.accountId || (change.type === 'api_key' && change.keyId !== keyId)) continue;
-      void this.recheck(stream.key.record.hash, stream.request.clientAddress).then((problem) => {
-        if (problem === undefined) stream.tellOfTools();
-        else this.end(stream);
-      });
+      this.look(stream, true);
     }
   }
 
@@ -78,6 +77,14 @@ export class Subscriptions {
     clearInterval(this.timer);
     this.timer = undefined;
     for (const stream of this.streams) this.end(stream);
+  }
+
+  /** Looks whether a stream may go on. @param tells whether it is told of other tools where it does. */
+  private look(stream: EventStream, tells: boolean): void {
+    void this.recheck(stream.key.record.hash, stream.request.clientAddress).then((problem) => {
+      if (problem !== undefined) this.end(stream);
+      else if (tells) stream.tellOfTools();
+    });
   }
 
   /** Once: of a change the bus may tell twice, and both times its key is looked at. */

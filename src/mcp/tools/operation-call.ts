@@ -25,8 +25,7 @@ export function callOperation(call: MethodCall, tool: Tool, args: JsonObject): v
       lines: bound.lines,
       body: bound.body,
       carrier: request,
-      // A body that was at hand has taken no time.
-      key: request.message.body === undefined ? undefined : call.key,
+      key: call.key,
       tool: tool.name,
       mostBytes,
     },
