@@ -1,12 +1,16 @@
-/** What comes of a request to the MCP server whose key ends while it is on its way. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+/** What comes of a request to the MCP server whose key ends, or whose client leaves, while it is on its way. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { open } from '../support/http.js';
 import { modernMessage, startMcpWorld, type McpWorld } from '../support/mcp-world.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
 
+const logFile = join(temporaryFolder('mcp-late-ends'), 'log');
 let world: McpWorld;
 beforeAll(async () => {
-  world = await startMcpWorld();
+  world = await startMcpWorld({ logFile });
 });
 afterAll(() => world?.stop());
 
@@ -50,4 +54,32 @@ describe('a key that is revoked behind the head of a request', () => {
     expect([status, text]).toEqual([401, expect.stringContaining('revoked_api_key')]);
     expect(world.backend.requests).toHaveLength(before);
   });
+});
+
+it('a client that leaves while its key is looked up makes no call', async () => {
+  const { secret } = await world.newKey('unlimited');
+  const { authenticator } = world.domain.keys;
+  const found = await authenticator.authenticate(secret, '127.0.0.1');
+  let openGate = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (openGate = resolve));
+  const asked = jest.spyOn(authenticator, 'authenticate').mockImplementationOnce(async () => {
+    await gate;
+    return found;
+  });
+  const { body, headers } = modernMessage('tools/call', { name: 'list_customers', arguments: {} });
+  const fields = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'x-request-id': 'left' };
+  const request = open(world.mcpUrl, { method: 'POST', headers: { ...fields, ...headers }, body });
+  request.on('error', () => undefined).end(JSON.stringify(body));
+  await eventually('its key is looked up', () => asked.mock.calls.length === 1);
+  const before = world.backend.requests.length;
+  request.destroy();
+  const lines = () =>
+    readFileSync(logFile, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"left"'));
+  await eventually('it is noted', () => lines().length > 0);
+  openGate();
+  await sleep(300);
+  expect(world.backend.requests).toHaveLength(before);
+  expect(lines()).toEqual([expect.stringContaining('"status":499')]);
 });

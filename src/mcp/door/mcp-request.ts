@@ -123,6 +123,8 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
 
   private onKey(passes: boolean): void {
     const { request, parts, late } = this;
+    // Whoever has left meanwhile wants nothing any more, and the end of the request has been noted.
+    if (request.response.isGone) return;
     const { key } = request;
     if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
     this.key = key;
