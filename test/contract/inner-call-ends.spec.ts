@@ -1,5 +1,5 @@
 /** A request that is made inside ends as one over HTTP: in counters, usage and log, once for a key, and with its client. */
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { CachedKey } from '../../src/keys/cached-key.js';
 import { open, send } from '../support/http.js';
 import { fileRequest, filesOfTests } from '../support/inner-files.js';
@@ -7,6 +7,7 @@ import type { InnerRequest, InnerResult } from '../support/inner-world.js';
 import { eventually } from '../support/processes.js';
 
 const files = filesOfTests();
+afterEach(() => void jest.restoreAllMocks());
 
 describe('an Idempotency-Key among its fields', () => {
   const keyed = (name: string, key: string): InnerRequest => ({
@@ -70,6 +71,20 @@ describe('a client that leaves', () => {
     await eventually('the backend is let go of', () => files.backend.requests.at(-1)?.aborted === true);
     await eventually('the log says so', () => files.linesOf('left').length === 1);
     expect(files.linesOf('left')[0]).toMatchObject({ status: 499, source: 'mcp', tool: 'a_tool' });
+  });
+
+  it('by a reset before its address was asked for is noted, too, and nothing of it stays under way', async () => {
+    const ended = jest.spyOn(files.world.domain.quotas.recorder, 'end');
+    const before = files.backend.requests.length;
+    const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'reset' };
+    const request = open(`${files.world.url}/inner`, { method: 'POST', headers });
+    request.on('error', () => undefined);
+    request.end(JSON.stringify(fileRequest('small', { isReset: true })));
+    await eventually('the log says so', () => files.linesOf('reset').length > 0);
+    request.destroy();
+    expect(files.linesOf('reset')).toMatchObject([{ status: 499, source: 'mcp', tool: 'a_tool' }]);
+    expect(ended.mock.calls.map(([{ usage }]) => usage?.inFlight)).toEqual([0]);
+    expect(files.backend.requests).toHaveLength(before);
   });
 });
 

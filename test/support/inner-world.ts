@@ -30,6 +30,8 @@ export interface InnerRequest {
   readonly lines?: string;
   readonly body?: string;
   readonly mostBytes?: number;
+  /** The client's connection was reset before its address was asked for. */
+  readonly isReset?: boolean;
 }
 
 /** What came back, as JSON. */
@@ -151,7 +153,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
       takes: (path) => path === '/inner',
       serve: (request) => {
         void bodyOf(request).then((text) => {
-          const { match, url, lines = '', body, mostBytes = MOST_BYTES } = JSON.parse(text) as InnerRequest;
+          const { match, url, lines = '', body, mostBytes = MOST_BYTES, isReset } = JSON.parse(text) as InnerRequest;
           const operation = operations.find((one) => `${one.method} ${one.template}` === match);
           if (operation === undefined) {
             refuse(request, new Error(`no ${match}`));
@@ -163,7 +165,7 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
             url,
             lines,
             body: upload,
-            carrier: request,
+            carrier: isReset === true ? withoutAddress(request) : request,
             key: undefined,
             tool: 'a_tool',
             mostBytes,
@@ -188,6 +190,11 @@ export async function startInnerWorld(files: ConfigFiles, logFile?: string): Pro
       return (await send(`${world.url}/inner`, { method: 'POST', headers, body: request })).json<InnerResult>();
     },
   };
+}
+
+/** The same request, of nobody knows whom. */
+function withoutAddress(request: DoorRequest): DoorRequest {
+  return new Proxy(request, { get: (of, name) => (name === 'clientAddress' ? '' : Reflect.get(of, name, of)) });
 }
 
 function resultOf(response: InnerResponse, requestId: string, pages: ErrorPages): InnerResult {

@@ -59,8 +59,9 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
   /** There is no connection that could be used again. */
   endConnection(): void {}
 
+  /** Nobody else notes its end: it has no connection that closes. */
   destroy(): void {
-    this.isGone = true;
+    this.cancel();
   }
 
   cancel(): void {
