@@ -1,7 +1,7 @@
 /**
  * The accounts: who there is, on which plan, in which time zone. Every change is audited and made known to every node.
  */
-import type { Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { Page } from '../database/cursor.js';
@@ -44,6 +44,8 @@ export interface StoreDependencies {
   readonly signal?: WorkSignal;
   /** The longest that an OAuth client may be let in for, ms; without it nobody is. */
   readonly longestAccessMs?: () => number;
+  /** Keeps an OAuth client known for longer than a key of it that gets this end, ms since the epoch. */
+  readonly keepClient?: (trx: Kysely<Tables>, clientId: string, keyEndsMs: number) => Promise<void>;
 }
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */

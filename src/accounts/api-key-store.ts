@@ -144,6 +144,9 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       if (difference === null) return before;
       await this.checkVersion(trx, before, expected);
       await checkLetInKey(trx, before, after, this.deps.longestAccessMs?.() ?? 0);
+      // Clients may have been let in for fewer days when this one was.
+      const { oauth_client_id: clientId, expires_at: endsMs } = after;
+      if (clientId !== null && endsMs !== null) await this.deps.keepClient?.(trx, clientId, endsMs);
       await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
       await this.record(trx, context, after, 'api_key.updated', difference);
       return after;

@@ -1,6 +1,7 @@
 /** What becomes of a refresh token that is shown more than once, or for less, with a real database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { DAY_MS } from '../../test/support/oauth-steps.js';
 import { OPERATOR } from '../../test/support/stores.js';
 import { CachedKey } from '../keys/cached-key.js';
 
@@ -57,6 +58,25 @@ it('a key that is paused has tokens, which work nowhere until it goes on', async
   expect((await door.token(door.refresh(clientId, body.refresh_token))).status).toBe(200);
   await door.stores.keys.revoke(key?.id ?? '', OPERATOR);
   expect(await door.token(door.refresh(clientId, body.refresh_token))).toMatchObject(REFUSED);
+});
+
+it('a client is known as long as its key, which was given more days than clients had when it was let in', async () => {
+  door.longestMs = 30 * DAY_MS;
+  const { clientId, refresh_token: first } = await door.letIn(accountId);
+  door.longestMs = 90 * DAY_MS;
+  const [key] = await door.keysOf(accountId);
+  const end = new Date(door.clock.now() + 80 * DAY_MS).toISOString();
+  await door.stores.keys.update(key?.id ?? '', { expires_at: end }, OPERATOR);
+  let refresh = first;
+  // Days apart, as somebody asks who uses an assistant now and then.
+  for (const days of [29, 29, 21]) {
+    door.clock.advance(days * DAY_MS);
+    const { status, body } = await door.token(door.refresh(clientId, refresh));
+    expect([status, body.error]).toEqual([200, undefined]);
+    refresh = body.refresh_token;
+  }
+  door.clock.advance(DAY_MS);
+  expect(await door.token(door.refresh(clientId, refresh))).toMatchObject(REFUSED);
 });
 
 describe('a refresh that names scopes', () => {

@@ -16,7 +16,9 @@ import { openWebhooks, type Webhooks } from '../events/management/open-webhooks.
 import { EventOutbox } from '../events/outbox.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { openKeyedRequests } from '../idempotency/open-keyed-requests.js';
-import { AccountStore } from '../accounts/accounts.js';
+import { keepClient } from '../oauth/authorization-requests.js';
+import { OAuthObjects } from '../oauth/oauth-objects.js';
+import { AccountStore, type StoreDependencies } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
 import { Catalogue } from '../accounts/catalogue.js';
 import { openKeys, type Keys } from '../keys/open-keys.js';
@@ -124,13 +126,14 @@ export async function openDomain(
   await warnOfUnknownPlans(database, file.plans, log);
   const secretBox = roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null;
   const catalogue = new Catalogue(() => running.current);
-  const storeDeps = {
+  const storeDeps: StoreDependencies = {
     database,
     clock: systemClock,
     bus: keys.bus,
     catalogue,
     signal: workSignal,
     longestAccessMs: () => longestAccessMs(running.current.file.mcp),
+    keepClient: (trx, clientId, endsMs) => keepClient(new OAuthObjects(trx, systemClock), clientId, endsMs),
   };
   const accounts = new AccountStore(storeDeps);
   const refusals = showRefusals(quotas.recorder.refusals, () => running.current.file.metrics.topAccounts);

@@ -134,7 +134,7 @@ export class AuthorizationRequests {
     let key: ApiKey | undefined;
     try {
       key = await keys.create(approval.accountId, input, client, context);
-      await this.keepClient(clientId);
+      await keepClient(this.parts.objects, clientId, this.parts.clock.now() + this.longestMs);
       const ticket = randomBytes(TICKET_BYTES).toString('base64url');
       await this.conclude(id, interaction, {
         login: { accountId: SUBJECT, remember: false },
@@ -177,12 +177,6 @@ export class AuthorizationRequests {
     return end;
   }
 
-  /** As long as its key may be given, which may be given a later end. */
-  private async keepClient(clientId: string): Promise<void> {
-    const until = this.parts.clock.now() + this.longestMs + CLIENT_KEPT_MS;
-    for (const kind of [CLIENT, DOCUMENT]) await this.parts.objects.keepUntil(kind, clientId, until);
-  }
-
   /** Of two who decide, one. */
   private async take(id: string): Promise<void> {
     if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
@@ -209,6 +203,11 @@ export class AuthorizationRequests {
   private async conclude(id: string, interaction: StoredPayload, result: StoredPayload): Promise<void> {
     if (!(await this.parts.objects.change(INTERACTION, id, { ...interaction, result }))) throw notFound();
   }
+}
+
+/** Keeps a client known for longer than a key of it that ends then, ms since the epoch. */
+export async function keepClient(objects: OAuthObjects, clientId: string, keyEndsMs: number): Promise<void> {
+  for (const kind of [CLIENT, DOCUMENT]) await objects.keepUntil(kind, clientId, keyEndsMs + CLIENT_KEPT_MS);
 }
 
 function notFound(): Problem {

@@ -53,6 +53,8 @@ export class OAuthDoor extends OAuthSteps {
   readonly logged: string[] = [];
   readonly log: Logger;
   readonly clock = new TestClock(Date.now());
+  /** `mcp.oauth.longestAccess`, ms. */
+  longestMs = 90 * DAY_MS;
   readonly stores: ReturnType<typeof storesOn>;
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
@@ -85,7 +87,7 @@ export class OAuthDoor extends OAuthSteps {
       keys,
       clock,
       resumeUrl,
-      longestMs: () => 90 * DAY_MS,
+      longestMs: () => this.longestMs,
       mostOpen: MOST_OPEN,
     });
   }

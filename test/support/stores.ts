@@ -1,6 +1,8 @@
 /** The stores of the control plane on a database, with a clock that tests turn and a bus that remembers. */
+import type { Kysely } from 'kysely';
 import type { Config } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { Tables } from '../../src/database/schema.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { AccountStore } from '../../src/accounts/accounts.js';
 import type { Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
@@ -9,6 +11,8 @@ import type { SecretUse } from '../../src/keys/last-used.js';
 import { ApiKeyStore } from '../../src/accounts/api-key-store.js';
 import { AuditLog } from '../../src/accounts/audit-log.js';
 import { Catalogue } from '../../src/accounts/catalogue.js';
+import { keepClient } from '../../src/oauth/authorization-requests.js';
+import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
 
 const operation = (index: number, id: string, method: string, scope: string) => ({
   index,
@@ -78,7 +82,16 @@ export function storesOn(database: DatabaseHandle, signal = new WorkSignal(), cl
   const bus = new RecordingBus();
   const catalogue = new Catalogue(() => TEST_CONFIG);
   const longestAccessMs = (): number => 90 * 86_400_000;
-  const deps = { database, clock, bus, catalogue, signal, longestAccessMs };
+  const deps = {
+    database,
+    clock,
+    bus,
+    catalogue,
+    signal,
+    longestAccessMs,
+    keepClient: (trx: Kysely<Tables>, clientId: string, endsMs: number) =>
+      keepClient(new OAuthObjects(trx, clock), clientId, endsMs),
+  };
   return {
     ...deps,
     accounts: new AccountStore(deps),
