@@ -84,7 +84,8 @@ export async function startGatewayRole(
   );
   try {
     const { url = '', isOwn } = domain.counterPlace;
-    const gatewayUrl = await pool.start(isOwn ? [...workerArgs, '--counters', url] : workerArgs);
+    const told = isOwn ? ['--counters', url, `--clock-ahead=${domain.clockAheadMs}`] : [];
+    const gatewayUrl = await pool.start([...workerArgs, ...told]);
     announce('gateway', gatewayUrl, log);
     return gatewayUrl;
   } catch (error) {

@@ -14,6 +14,7 @@ import { notifyBy, WorkSignal } from '../events/deliveries/work-signal.js';
 import { EmittedEvents } from '../events/intake/emitted-events.js';
 import { openWebhooks, type Webhooks } from '../events/management/open-webhooks.js';
 import { EventOutbox } from '../events/outbox.js';
+import { clockAheadMs as clockAhead, recordTime, type RecordTime } from '../idempotency/database-records.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { openKeyedRequests } from '../idempotency/open-keyed-requests.js';
 import { keepClient } from '../oauth/authorization-requests.js';
@@ -77,6 +78,10 @@ export interface Domain extends Stores {
   readonly secretBox: SecretBox | null;
   /** As the forwarder: only where requests are forwarded. */
   readonly keyedRequests: KeyedRequests | undefined;
+  /** How far ahead of the machine's count the clock was when the first process began. */
+  readonly clockAheadMs: number;
+  /** What time it is for what is kept of requests with an `Idempotency-Key`. */
+  readonly recordTime: RecordTime;
   /** Only where requests are forwarded. */
   readonly forwarder: Forwarder | undefined;
 }
@@ -89,6 +94,8 @@ export interface DomainPlace {
   /** Not a worker of another process, which has the data folder. */
   readonly isFirst: boolean;
   readonly counterPlace: CounterPlace;
+  /** That of the first process; undefined: this one is the first. */
+  readonly clockAheadMs?: number | undefined;
 }
 
 /**
@@ -96,7 +103,7 @@ export interface DomainPlace {
  * @param beforeBackends called before the targets are resolved and their health is checked.
  */
 export async function openDomain(
-  { running, roles, forwards, isFirst, counterPlace }: DomainPlace,
+  { running, roles, forwards, isFirst, counterPlace, clockAheadMs = clockAhead(systemClock) }: DomainPlace,
   log: Log,
   shutdown: Shutdown,
   beforeBackends: (stores: Stores) => Promise<void> = async () => {},
@@ -105,6 +112,7 @@ export async function openDomain(
   const { environment, file } = config;
   const database = await openStores(config, isFirst, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
+  const time = { clockAheadMs, recordTime: recordTime(database.kind, clockAheadMs) };
   const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
   const requestLogs = new RequestLogRecorder(file.api.basePath, file.usage.requestLogRetention > 0);
   const follower = new RequestLogFlush(requestLogs, new RequestLogWriter(database.db, database.kind), log.logger);
@@ -142,7 +150,7 @@ export async function openDomain(
   const emitted = new EmittedEvents(database.db, systemClock, workSignal, log.logger, () => running.current.eventTypes);
   // Behind the last response, and before the database is closed.
   shutdown.add('write emitted events', () => emitted.stop());
-  const keyedRequests = forwards ? await openKeyedRequests(parts, environment.redisUrl) : undefined;
+  const keyedRequests = forwards ? await openKeyedRequests({ ...parts, ...time }, environment.redisUrl) : undefined;
   // Behind the last response as well.
   if (keyedRequests !== undefined) shutdown.add('write what came of keyed requests', () => keyedRequests.stop());
   const forwarder = forwards ? openForwarder(config, emitted, log, shutdown) : undefined;
@@ -161,6 +169,7 @@ export async function openDomain(
   return {
     config: running,
     counterPlace,
+    ...time,
     database,
     databaseHealth,
     quotas,

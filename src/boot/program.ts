@@ -40,6 +40,7 @@ interface StartOptions {
   readonly roles: readonly Role[];
   readonly workers: number;
   readonly counters?: string;
+  readonly clockAhead?: number;
 }
 
 const MOST_WORKERS = 256;
@@ -58,6 +59,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .option('--workers <count>', 'processes for the gateway role: a number, or auto for one a core', parseWorkers, 1)
     // What the program tells its workers.
     .addOption(new Option('--counters <socket>').hideHelp())
+    .addOption(new Option('--clock-ahead <ms>').argParser(Number).hideHelp())
     .action((options: StartOptions) => runStart(options));
   program
     .command('demo')
@@ -104,14 +106,15 @@ function parseWorkers(text: string): number {
   return count;
 }
 
-async function runStart({ config: path, roles, workers, counters }: StartOptions): Promise<void> {
+async function runStart({ config: path, roles, workers, counters, clockAhead }: StartOptions): Promise<void> {
   const { isWorker } = cluster;
   const end = new ProgramEnd(isWorker);
   const { config, warnings } = await configOrExit(path);
   const log = openLog(config.environment.logLevel, STANDARD_OUTPUT, isWorker || workers > 1);
   if (!isWorker) logWarnings(warnings, log);
   const workerArgs = ['start', '--config', path, '--roles', 'gateway'];
-  const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker, countersPath: counters };
+  const told = { countersPath: counters, clockAheadMs: clockAhead };
+  const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker, ...told };
   const shutdown = new Shutdown(log);
   end.takeDown(shutdown, log);
   const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>

@@ -12,6 +12,8 @@ export interface Processes {
   readonly isWorker: boolean;
   /** Of a worker: the socket of the process that counts for all of them. Undefined: they count in Redis. */
   readonly countersPath?: string | undefined;
+  /** Of a worker that counts there: `clockAheadMs` of the first process. */
+  readonly clockAheadMs?: number | undefined;
 }
 
 export const ONE_PROCESS: Processes = { workers: 1, workerArgs: [], isWorker: false };

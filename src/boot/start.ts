@@ -24,7 +24,6 @@ import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './machine/idle-memory.j
 import type { AccountStore } from '../accounts/accounts.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../accounts/audit-log.js';
-import { recordTime } from '../idempotency/database-records.js';
 import { RecordSweep } from '../idempotency/record-sweep.js';
 import { IdempotentRequests } from '../accounts/idempotent-requests.js';
 import { portOf } from '../platform/listen.js';
@@ -122,7 +121,9 @@ async function open(
   const isFirst = !processes.isWorker;
   const lockedFolder = isFirst ? await lockData(config, log, shutdown) : undefined;
   const counterPlace = await placeCounters(config.environment, processes, roles, lockedFolder, log, shutdown);
-  const domain = await openDomain({ running, roles, forwards, isFirst, counterPlace }, log, shutdown, beforeBackends);
+  const { clockAheadMs } = processes;
+  const place = { running, roles, forwards, isFirst, counterPlace, clockAheadMs };
+  const domain = await openDomain(place, log, shutdown, beforeBackends);
   const admission = openAdmission(domain, log);
   const { dataDir, adminToken } = config.environment;
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
@@ -185,7 +186,7 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
 
 /** Housekeeping. */
 function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
-  const { config, database, keyStore, events, workSignal, webhooks } = domain;
+  const { config, database, keyStore, events, workSignal, webhooks, recordTime } = domain;
   const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);
   const { retention } = config.current.file.usage;
   const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
@@ -218,7 +219,7 @@ function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
   const logDays = (): number => config.current.file.usage.requestLogRetention;
   const requestLogs = new RequestLogRetention(database.db, database.kind, logDays, systemClock, log.logger);
   requestLogs.start();
-  const records = new RecordSweep(database.db, recordTime(database.kind, systemClock), log.logger);
+  const records = new RecordSweep(database.db, recordTime, log.logger);
   records.start();
   const objects = new ObjectSweep(new OAuthObjects(database.db, systemClock), log.logger);
   objects.start();

@@ -14,14 +14,24 @@ const MOST_AT_ONCE = 100;
 export type RecordTime = () => RawBuilder<number>;
 
 /**
- * The time that records go by: PostgreSQL's own, which all nodes share. SQLite belongs to one process, whose records go
- * by the clock as it was when the process began and by how long that is ago: a clock that is set ahead must not make
- * what was done look as if it were forgotten.
+ * The time that records go by: PostgreSQL's own, which all nodes share. SQLite belongs to one machine, whose records go
+ * by the clock as it was when the first process began and by how long that is ago: a clock that is set ahead must not
+ * make what was done look as if it were forgotten, also not to a worker that is started behind it.
+ * @param aheadMs `clockAheadMs` of the first process.
  */
-export function recordTime(kind: DatabaseHandle['kind'], clock: Clock): RecordTime {
+export function recordTime(kind: DatabaseHandle['kind'], aheadMs: number): RecordTime {
   if (kind === 'postgres') return () => sql`(extract(epoch from statement_timestamp()) * 1000)::bigint`;
-  const aheadMs = clock.now() - performance.now();
-  return () => instant(Math.floor(performance.now() + aheadMs));
+  return () => instant(Math.floor(machineMs() + aheadMs));
+}
+
+/** How far a clock is ahead of what the machine counts, ms. */
+export function clockAheadMs(clock: Clock): number {
+  return Math.round(clock.now() - machineMs());
+}
+
+/** It goes on evenly, whatever the clock is set to, and is the same in all processes. */
+function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }
 
 /** An instant in SQL, ms. */

@@ -1,11 +1,10 @@
 /** Puts requests with an `Idempotency-Key` together: their records are where quotas are counted. */
 import type { Kysely } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { connectRedis, redisReady } from '../redis/connect.js';
-import { DatabaseRecords, recordTime } from './database-records.js';
+import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { KeyedRequests } from './keyed-requests.js';
 import { RedisRecords } from './redis-records.js';
 
@@ -14,7 +13,7 @@ const REDIS_START_TIMEOUT_MS = 5_000;
 /** KeyedRequestsParts is what they are put together from. */
 export interface KeyedRequestsParts {
   readonly db: Kysely<Tables>;
-  readonly kind: DatabaseHandle['kind'];
+  readonly recordTime: RecordTime;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -24,10 +23,10 @@ export interface KeyedRequestsParts {
  * where that does not answer at start.
  */
 export async function openKeyedRequests(
-  { db, kind, clock, log }: KeyedRequestsParts,
+  { db, recordTime, clock, log }: KeyedRequestsParts,
   redisUrl: string | undefined,
 ): Promise<KeyedRequests> {
-  if (redisUrl === undefined) return new KeyedRequests(new DatabaseRecords(db, recordTime(kind, clock)), clock, log);
+  if (redisUrl === undefined) return new KeyedRequests(new DatabaseRecords(db, recordTime), clock, log);
   const client = connectRedis(redisUrl, 'idempotency', log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/database/connect.js';
-import { DatabaseRecords, instant, recordTime } from '../../src/idempotency/database-records.js';
+import { clockAheadMs, DatabaseRecords, instant, recordTime } from '../../src/idempotency/database-records.js';
 import { RecordSweep } from '../../src/idempotency/record-sweep.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -65,7 +65,7 @@ describeOnDatabases('the sweep of records', (kind) => {
   });
 
   it('goes by the time of the database, which all nodes share (PostgreSQL), or by that of the process', async () => {
-    const own = recordTime(kind, { now: () => Date.now() });
+    const own = recordTime(kind, clockAheadMs({ now: () => Date.now() }));
     const real = new DatabaseRecords(database.db, own);
     await real.claim(terms(1));
     expect(await new RecordSweep(database.db, own, pino({ level: 'silent' })).run()).toBe(0);

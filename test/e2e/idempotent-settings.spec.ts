@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
+import { childrenOf, WORKER } from '../support/child-processes.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { EMITTING } from '../support/emitting.js';
 import { send } from '../support/http.js';
@@ -155,6 +156,32 @@ describe('what is known of a key', () => {
     expect(world.carriedOut(key)).toBe(1);
     clock.close();
   });
+
+  it('goes by one clock at all workers, also at those that are started when it has been set ahead or back', async () => {
+    const clock = new TurnedClock();
+    world = await startKeyedWorld('SQLite', { env: clock.env, args: ['--workers', '2'] });
+    const { pid } = world.gateways[0]!;
+    const key = randomUUID();
+    const first = await world.post(key);
+    for (const days of [3, -3]) {
+      clock.runAhead(days * 86_400_000);
+      const before = childrenOf(pid, WORKER);
+      for (const victim of before) process.kill(victim, 'SIGKILL');
+      await eventually('both are replaced', async () => {
+        const now = childrenOf(pid, WORKER);
+        return now.length === 2 && !now.some((each) => before.includes(each));
+      });
+      await eventually('it serves', () =>
+        world.post(undefined).then(
+          ({ status }) => status === 201,
+          () => false,
+        ),
+      );
+      for (let time = 0; time < 6; time++) expect((await world.post(key)).text).toBe(first.text);
+    }
+    expect(world.carriedOut(key)).toBe(1);
+    clock.close();
+  }, 90_000);
 });
 
 describeWithRedis('several workers of one gateway', () => {
