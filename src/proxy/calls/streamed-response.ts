@@ -19,6 +19,8 @@ export interface StreamedHead {
 
 export class StreamedResponse {
   private readonly byHand: ResponseStream | undefined;
+  /** Node's is full, and `onRoom` is to be told when it is not. */
+  private isFull = false;
 
   /** Begins it; the head leaves with the first piece, or with `flush`. @param onDrain see `write`. */
   constructor(
@@ -43,8 +45,17 @@ export class StreamedResponse {
   write(piece: Buffer): boolean {
     if (this.byHand !== undefined) return this.byHand.write(piece);
     if (this.nodes.write(Buffer.from(piece))) return true;
-    this.nodes.once('drain', this.onDrain);
+    // What was read already goes on coming while the backend is held: one listener is told for all of it.
+    if (!this.isFull) {
+      this.isFull = true;
+      this.nodes.once('drain', () => this.onRoom());
+    }
     return false;
+  }
+
+  private onRoom(): void {
+    this.isFull = false;
+    this.onDrain();
   }
 
   /** Sends the head, if it has not left. */
