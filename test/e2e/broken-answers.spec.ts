@@ -1,5 +1,6 @@
 /** Answers that can never become HTTP are not waited for, and a connection whose answer cannot be trusted serves nobody else. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Agent } from 'node:http';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { expectProblem } from '../support/problem.js';
@@ -78,4 +79,19 @@ it('a 204 whose fields speak of a body: what comes of it later is nobody else’
     expect((await gateway.send('/open')).status).toBe(204);
     expect(backend.connections).toBe(before + time);
   }
+});
+
+it('a length, and what caches are told, that a Connection names belong to the answer all the same', async () => {
+  pieces = [
+    'HTTP/1.1 200 OK\r\nConnection: close, Content-Length, cache-control\r\n',
+    'Content-Length: 2\r\nCache-Control: no-store\r\n\r\nok',
+  ];
+  // One behind the other on a connection: who does not know where the first ends waits, and takes the next for more.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (const path of ['/open?1', '/open?2']) {
+    const answer = await gateway.send(path, { agent, timeoutMs: 2_000 });
+    expect([answer.status, answer.text]).toEqual([200, 'ok']);
+    expect(answer.headers).toMatchObject({ 'content-length': '2', 'cache-control': 'no-store' });
+  }
+  agent.destroy();
 });

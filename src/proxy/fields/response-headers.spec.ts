@@ -104,6 +104,28 @@ describe('what the backend may not say', () => {
     },
   );
 
+  it.each([
+    ['Content-Length', '3'],
+    ['Content-Type', 'text/plain'],
+    ['Content-Encoding', 'gzip'],
+    ['Content-Range', 'bytes 2-4/10'],
+    ['Cache-Control', 'no-store'],
+    ['Expires', '0'],
+    ['Age', '60'],
+    ['Vary', 'Authorization'],
+    ['Date', 'Sun, 06 Nov 1994 08:49:37 GMT'],
+  ])('its Connection does not take away what is for everybody: %s', (name, value) => {
+    for (const connection of [name.toLowerCase(), `close, ${name}`, `X-Hop,${name.toUpperCase()}`]) {
+      expect(passed({ connection, [name]: value, 'x-hop': '1', etag: '"a"' })).toEqual(
+        connection.startsWith('X-Hop') ? [name, value, 'etag', '"a"'] : [name, value, 'x-hop', '1', 'etag', '"a"'],
+      );
+    }
+  });
+
+  it('nor who has passed it on before, nor us', () => {
+    expect(passed({ connection: 'via', via: '1.0 fred' })).toEqual(['via', '1.0 fred', 'Via', '1.1 trailgate']);
+  });
+
   it.each(['keep-alive', 'close', 'Keep-Alive', ''])('Connection: "%s" takes nothing else away', (connection) => {
     expect(passed({ connection, 'x-kept': '2' })).toEqual(['x-kept', '2']);
   });

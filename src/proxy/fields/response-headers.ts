@@ -31,6 +31,23 @@ const CORS_FIELDS: ReadonlySet<string> = new Set([
   'access-control-max-age',
 ]);
 
+/**
+ * These are for all who get the response, and a `Connection` that names them does not take them away: without them the
+ * body would end elsewhere or be taken for something else, or a cache would keep what it must not, or for too long.
+ */
+const NEVER_TAKEN_AWAY: ReadonlySet<string> = new Set([
+  'age',
+  'cache-control',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'date',
+  'expires',
+  'vary',
+  'via',
+]);
+
 /** Several of a name are one list, in their order. */
 const VIA_LINE = 'Via: 1.1 trailgate\r\n';
 
@@ -130,8 +147,13 @@ function withOptions(named: string[] | undefined, value: string): string[] | und
   return [...(named ?? []), ...listTokens(value)];
 }
 
-/** Without the fields that the backend's `Connection` names. */
+/** Without the fields that the backend's `Connection` names, and may name. */
 function withoutNamed(lines: string, named: readonly string[]): string {
   const fields = fieldsOfLines(lines);
-  return linesOf(fields.filter((_, index) => !named.includes((fields[index - (index % 2)] ?? '').toLowerCase())));
+  return linesOf(
+    fields.filter((_, index) => {
+      const lower = (fields[index - (index % 2)] ?? '').toLowerCase();
+      return NEVER_TAKEN_AWAY.has(lower) || !named.includes(lower);
+    }),
+  );
 }
