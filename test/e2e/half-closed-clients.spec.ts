@@ -18,7 +18,7 @@ let edge: Edge;
 beforeAll(async () => {
   edge = await startEdge({
     backendOptions: { atOnce: true },
-    config: { services: { backend: { connections: 2, accountShare: 1, timeouts: { firstByte: '20s', idle: '20s' } } } },
+    config: { services: { backend: { connections: 2, accountShare: 1, timeouts: { firstByte: '20s', idle: '10m' } } } },
   });
 });
 afterAll(() => edge.stop());
@@ -83,6 +83,17 @@ describe.each(WAYS.filter((way): way is TcpWay => way !== 'over HTTP/2'))('%s', 
     }
   });
 
+  it('so does one whose length is known, in which nothing comes for less than a second at a time', async () => {
+    edge.answerWith((_request, response) => {
+      response.writeHead(200, { 'Content-Length': '30000' });
+      response.write('a'.repeat(20_000));
+      setTimeout(() => response.write('b'.repeat(5_000)), 600);
+      setTimeout(() => response.end('c'.repeat(5_000)), 1_200);
+    });
+    const whole = `${'a'.repeat(20_000)}${'b'.repeat(5_000)}${'c'.repeat(5_000)}`;
+    for (const pauseMs of [0, 300]) expect(bodies(await halfClosed(way, [{}], pauseMs))).toEqual([whole]);
+  });
+
   it('a client that has gone holds neither a backend nor a connection, whatever it was to get', async () => {
     const connections = async (): Promise<number> =>
       seriesOf((await send(`${edge.of(way).trailgate.adminUrl}/metrics`)).text).get('trailgate_connections') ?? NaN;
@@ -102,5 +113,23 @@ describe.each(WAYS.filter((way): way is TcpWay => way !== 'over HTTP/2'))('%s', 
     await eventually('nothing is left', async () => (await connections()) === 0);
     edge.answerWith(json({ ok: true }));
     expect((await edge.ask(way)).status).toBe(200);
+  });
+
+  it.each([
+    ['of a known length', { 'Content-Length': '100000' }],
+    ['in chunks', {}],
+  ])('nor does one that goes in the middle of a stream that is silent then, %s', async (_how, fields) => {
+    edge.answerWith((_request, response) => {
+      response.writeHead(200, fields);
+      response.write('the first of it');
+    });
+    const socket = await edge.connect(way);
+    let text = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
+    socket.write(requestText(edge.of(way), way, {}), 'latin1');
+    // What has not been read would make a reset of its end, which nobody has to ask for.
+    await eventually('it has the beginning', () => text.includes('the first of it'));
+    socket.destroy();
+    await eventually('the backend is let go', () => edge.received(way)[0]?.aborted === true);
   });
 });

@@ -4,7 +4,8 @@
  * written, and not before: one that has gone answers with a reset. What can be written before there is a
  * response is how every response begins.
  */
-import type { Server, ServerResponse } from 'node:http';
+import type { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
 import { Socket } from 'node:net';
 import { isReadByParser, keepHalfClosed, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
 
@@ -64,10 +65,11 @@ export function announceResponse(socket: Socket): void {
 }
 
 /**
- * Nothing can be written into a response but what it says: one that goes on tells
- * by itself whether the client is there.
+ * Cuts the connection of a response that has begun when nothing comes of it any more. Nothing can be written into it
+ * but what it says: one that goes on tells by itself whether the client is there.
+ * @param ending closes when the response has ended: Node's response, or the connection where that ends with it.
  */
-function cutWhenSilent(socket: Socket, response: ServerResponse): void {
+export function cutWhenSilent(socket: Socket, ending: EventEmitter): void {
   let before = socket.bytesWritten;
   const timer = setInterval(() => {
     const { bytesWritten } = socket;
@@ -76,5 +78,5 @@ function cutWhenSilent(socket: Socket, response: ServerResponse): void {
     before = bytesWritten;
   }, SILENCE_MS);
   timer.unref();
-  response.once('close', () => clearInterval(timer));
+  ending.once('close', () => clearInterval(timer));
 }

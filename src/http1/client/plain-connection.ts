@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AwaitedBody } from './awaited-body.js';
 import type { ClientResponse, ResponseStream } from './client-response.js';
-import { announceResponse, awaitResponse } from './half-closed.js';
+import { announceResponse, awaitResponse, cutWhenSilent } from './half-closed.js';
 import { responseToNobody } from './node-client-response.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
 import { PlainStream } from './plain-stream.js';
@@ -223,6 +223,7 @@ export class PlainConnection implements ClientResponse {
     // What is missing of a body will not come.
     if (this.awaited !== undefined) this.socket.destroy();
     else if (this.transaction === undefined) this.socket.end();
+    else if (this.isStreaming) cutWhenSilent(this.socket, this.socket);
     else if (!this.hasBegun) announceResponse(this.socket);
   }
 
