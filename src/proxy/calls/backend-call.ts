@@ -53,7 +53,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   /** Whether the next byte is to come from the client, and not from the backend. */
   protected abstract readonly isClientSending: boolean;
 
-  /** Hands it to a connection of the endpoint; `enter(Sent)` when one has it. */
+  /** Hands it to a connection of the endpoint; `enter(Sent)` when one has it, and `wasSent` before it is written to. */
   protected abstract connect(endpoint: Endpoint): void;
 
   /**
@@ -94,7 +94,6 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 
   send(endpoint: Endpoint): void {
     this.enter(CallState.Connecting);
-    this.request.client.wasSent = true;
     this.connect(endpoint);
   }
 

@@ -129,6 +129,7 @@ export class HttpCall extends BackendCall implements Call {
 
   onConnection(sending: Sending): void {
     this.enter(CallState.Sent);
+    this.request.client.wasSent = true;
     this.sending = sending;
   }
 

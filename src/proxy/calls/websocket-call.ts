@@ -48,6 +48,8 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
   }
 
   protected connect(endpoint: Endpoint): void {
+    // From here on it is the library's, which writes to the connection as soon as that is open.
+    this.request.client.wasSent = true;
     sendHandshake(endpoint, this.request, this.head, this);
   }
 
