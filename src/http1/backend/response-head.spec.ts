@@ -174,8 +174,24 @@ describe('the end of the body', () => {
     for (const lines of ['', 'Content-Length: 5\n', 'Transfer-Encoding: chunked\n']) {
       expect(parse(line + lines, isHead).framing).toBe(Framing.None);
     }
-    expect(parse(`${line}Content-Length: 5\n`, isHead).contentLength).toBe(5);
+    const { status, contentLength } = parse(`${line}Content-Length: 5\n`, isHead);
+    expect(contentLength).toBe(status === 204 ? -1 : 5);
   });
+
+  it.each(['Content-Length: 46\n', 'content-length:0\n', 'CONTENT-LENGTH: 0\n'])(
+    'is nothing that a 204 speaks of: %j',
+    (length) => {
+      for (const [before, behind] of [
+        ['', ''],
+        ['ETag: "a"\n', 'X-Content-Length: 1\nX-A: content-length: 2\n'],
+        ['X-Content-Length: 1\nX-A: content-length: 2\n', 'ETag: "a"\n'],
+      ] as const) {
+        const { lines } = parse(`HTTP/1.1 204 No Content\n${before}${length}${behind}`);
+        expect(lines).toBe(`${before}${behind}`.replaceAll('\n', '\r\n'));
+        expect(parse(`${OK}${before}${length}${behind}`, true).lines).toContain(length.trim());
+      }
+    },
+  );
 
   it.each([
     ['a 205', 'HTTP/1.1 205 Reset Content\n'],

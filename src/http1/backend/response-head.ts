@@ -5,7 +5,7 @@
  */
 import { COLON, CR, isName, LF, nameEnd, SPACE, standsAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
-import { listTokens, trimmed } from '../grammar/fields.js';
+import { listTokens, trimmed, withoutLength } from '../grammar/fields.js';
 
 /** How the end of a body is found (RFC 9112 section 6.3). */
 export const enum Framing {
@@ -18,7 +18,10 @@ export const enum Framing {
 
 export interface ResponseHead {
   readonly status: number;
-  /** The field lines as they were sent, each with its CRLF; fields to the letter. */
+  /**
+   * The field lines as they were sent, each with its CRLF; fields to the letter. A 204 has no `Content-Length` (RFC
+   * 9110 section 8.6), whatever was sent.
+   */
   readonly lines: string;
   readonly framing: Framing;
   /** -1: not told. Of a response to HEAD and of a 304, what a GET would have. */
@@ -85,11 +88,15 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
   if (isChunked && length !== -1) throw protocolError('content-length beside transfer-encoding');
   const status = statusAt(bytes, from);
   const framing = framingOf(status, isHead, isChunked, length);
-  // A 204 whose fields speak of a body may have one all the same, and its bytes would be taken for the next response.
-  const isMisframed = status === 204 && (length > 0 || isChunked);
-  const keepsAlive = framing !== Framing.Close && !isMisframed && persists(connection, isOld);
+  const isKept = framing !== Framing.Close && persists(connection, isOld);
   const lines = bytes.toString('latin1', linesAt, at);
-  return { status, lines, framing, contentLength: length, keepsAlive, keepAliveMs, end: at + 2 };
+  if (status === 204) {
+    // Whose fields speak of a body may have one all the same, and its bytes would be taken for the next response.
+    const keepsAlive = isKept && length <= 0 && !isChunked;
+    const noLength = length === -1 ? lines : withoutLength(lines);
+    return { status, lines: noLength, framing, contentLength: -1, keepsAlive, keepAliveMs, end: at + 2 };
+  }
+  return { status, lines, framing, contentLength: length, keepsAlive: isKept, keepAliveMs, end: at + 2 };
 }
 
 /** Where the line behind the status line begins (RFC 9112 section 4); -1 where it has not come. */

@@ -9,6 +9,7 @@ export type FieldsByName = Record<string, string | string[] | undefined>;
  * that is not text. One way to match only.
  */
 const LINES = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+const LENGTH_LINE = /^content-length:[^\n]*\n/im;
 const SPACE = 0x20;
 const TAB = 0x09;
 const ZERO = 0x30;
@@ -98,6 +99,11 @@ export function listTokens(value: string): string[] {
 export function isLengthLine(lines: string, from: number, to: number): boolean {
   if (lines.charCodeAt(from) !== SPACE || isSpace(lines.charCodeAt(to - 1))) return false;
   return lines.charCodeAt(from + 1) > ZERO || to - from === 2;
+}
+
+/** Field lines without `Content-Length`, of which there is one at most: for a response that must not have it. */
+export function withoutLength(lines: string): string {
+  return lines.replace(LENGTH_LINE, '');
 }
 
 /** A number as everybody reads it: to some readers a zero in front makes it octal, or no number at all. */

@@ -6,7 +6,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { connectError } from '../../http1/backend/connect-error.js';
-import { linesOf } from '../../http1/grammar/fields.js';
+import { linesOf, withoutLength } from '../../http1/grammar/fields.js';
 import { Problem } from '../../problems/errors.js';
 import { passedFields } from '../fields/response-headers.js';
 import type { Deadlines } from '../targets/deadlines.js';
@@ -72,7 +72,8 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
   onUpgrade(response: IncomingMessage, backend: Socket): void {
     const { request, openSockets } = this;
     const { client, message } = request;
-    const { lines } = passedFields(linesOf(response.rawHeaders));
+    // RFC 9110 section 8.6: nothing in the 100s has a length.
+    const lines = withoutLength(passedFields(linesOf(response.rawHeaders)).lines);
     response.headers = { connection: 'Upgrade', upgrade: 'websocket', ...headersOf(lines + client.responseLines) };
     letClose(message.socket);
     this.status = 101;
