@@ -1,8 +1,10 @@
 /** Connections that are read by hand as long as they are plain, and Node's from then on: on real sockets. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PlainServer, until } from '../../../test/support/plain-server.js';
+import { plainConnectionOf } from './plain-connection.js';
 
 let line: PlainServer;
 afterEach(() => line.stop());
@@ -214,6 +216,25 @@ describe.each([
       client.socket.resume();
       await client.sees('HTTP/1.1 200', 'xxx', 'HTTP/1.1 200', 'node /2');
       expect([line.onlyOne().status, line.nodes]).toEqual([200, ['/2']]);
+    });
+
+    it('with the last request that it may have, which the end of the response before it does not cut', async () => {
+      line.server.maxRequestsPerSocket = 2;
+      let last: ServerResponse | undefined;
+      line.server.removeAllListeners('request');
+      line.server.on('request', (message, response) => {
+        expect(plainConnectionOf(message.socket)?.countNodes(response)).toBe(true);
+        last = response;
+      });
+      const client = await line.unread();
+      client.get('/2');
+      await until(() => last !== undefined);
+      client.socket.resume();
+      await until(() => line.onlyOne().status === 200);
+      await sleep(50);
+      last?.end('node /2');
+      await client.sees('xxx', 'Connection: close', 'node /2');
+      await until(() => client.isEnded);
     });
 
     it('behind an answer that the client never takes, whose end is told when it has gone', async () => {

@@ -262,7 +262,8 @@ export class PlainConnection implements ClientResponse {
     this.status = 0;
     this.isStreaming = false;
     transaction.onEnd(status);
-    if (this.isLast) this.socket.destroySoon();
+    // The last one may be Node's by now, and under way behind this one.
+    if (this.isLast && !this.isNodes) this.socket.destroySoon();
     else if (this.unread !== undefined) this.readOn(this.unread);
   }
 
