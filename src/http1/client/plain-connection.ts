@@ -1,7 +1,7 @@
 /**
- * A client's connection as long as its requests are plain and their responses whole: both are read and written here, at
- * a fraction of what Node's server costs. With the first one that is not, the connection becomes Node's for good, and
- * what has been read of it goes there first; a request that is under way goes along.
+ * A client's connection as long as its requests are plain and their responses whole or of a known length: both are
+ * read and written here, at a fraction of what Node's server costs. With the first one that is not, the connection
+ * becomes Node's for good, and what has been read of it goes there first; a request that is under way goes along.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -4,10 +4,10 @@ import type { ResponseStream } from './client-response.js';
 import { writeEncrypted, writeJoined } from './whole-response.js';
 
 /**
- * So much may wait for a client that reads slowly. Over TLS every piece waits for the next turn; in plain nothing does
- * that the system takes at once.
+ * So much may wait for a client that reads slowly over TLS, where every piece waits for the next turn. In plain nothing
+ * does that the system takes at once.
  */
-const MOST_UNSENT_BYTES = { plain: 0, encrypted: 96 * 1024 } as const;
+const MOST_UNSENT_BYTES = 96 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** What a stream tells of itself. */
@@ -47,7 +47,7 @@ export class PlainStream implements ResponseStream {
         socket.write('', 'latin1', this.onLeft);
       }
     }
-    this.isStalled = socket.writableLength > MOST_UNSENT_BYTES[isEncrypted ? 'encrypted' : 'plain'];
+    this.isStalled = socket.writableLength > (isEncrypted ? MOST_UNSENT_BYTES : 0);
     return !this.isStalled;
   }
 

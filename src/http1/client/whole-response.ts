@@ -1,4 +1,7 @@
-/** The head of a response that is written by hand: of small ones whose body is there. */
+/**
+ * The head of a response that is written by hand, and how it leaves: with the whole body, or with the first piece of
+ * one whose length is known.
+ */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WriteDone } from '../../platform/node-internals.js';
