@@ -18,8 +18,8 @@ const SECOND_LOOK_MS = 500;
 export class LiveStreams {
   private timer: NodeJS.Timeout | undefined;
   private secondLook: NodeJS.Timeout | undefined;
-  /** Accounts that changed lately. */
-  private readonly changed = new Set<string>();
+  /** What changed lately, by key or account, in the order in which a second look is due. */
+  private readonly changed = new Map<string, { readonly accountId: string; readonly dueMs: number }>();
 
   /** @param calls everything that is under way now. */
   constructor(
@@ -45,12 +45,22 @@ export class LiveStreams {
       ({ accountId }, { key }) =>
         accountId === change.accountId && (change.type === 'account' || key?.record.keyId === change.keyId),
     );
-    this.changed.add(change.accountId);
-    this.secondLook ??= setTimeout(() => {
-      this.secondLook = undefined;
-      this.look(({ accountId }) => this.changed.has(accountId));
-      this.changed.clear();
-    }, SECOND_LOOK_MS).unref();
+    // Anew for the same: what was there at the last change of it has just been looked at.
+    const what = change.type === 'account' ? change.accountId : `${change.accountId}/${change.keyId}`;
+    this.changed.delete(what);
+    this.changed.set(what, { accountId: change.accountId, dueMs: performance.now() + SECOND_LOOK_MS });
+    this.secondLook ??= setTimeout(() => this.lookAgain(), SECOND_LOOK_MS).unref();
+  }
+
+  /** Looks at accounts whose change is long enough ago; at the others when it is. */
+  private lookAgain(): void {
+    const nowMs = performance.now();
+    const due = [...this.changed].filter(([, { dueMs }]) => dueMs <= nowMs + 1);
+    for (const [what] of due) this.changed.delete(what);
+    const accounts = new Set(due.map(([, { accountId }]) => accountId));
+    this.look(({ accountId }) => accounts.has(accountId));
+    const [next] = this.changed.values();
+    this.secondLook = next && setTimeout(() => this.lookAgain(), Math.max(1, next.dueMs - nowMs)).unref();
   }
 
   private sweep(): void {

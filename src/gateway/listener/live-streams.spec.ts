@@ -1,0 +1,59 @@
+/** When it is looked at what is open, behind a change of a key or an account. */
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Invalidation, InvalidationBus } from '../../keys/api-key.js';
+import type { Authenticator } from '../../keys/authenticator.js';
+import type { LiveCall } from '../../proxy/targets/pending-call.js';
+import { Exchange } from '../request/exchange.js';
+import { LiveStreams } from './live-streams.js';
+
+describe('LiveStreams', () => {
+  let calls: LiveCall[];
+  let barred: string[];
+  let tell: (change: Invalidation) => void;
+  let live: LiveStreams;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    calls = [];
+    barred = [];
+    const refused = { recheck: async () => ({ code: 'revoked_api_key' }) } as unknown as Authenticator;
+    live = new LiveStreams(() => calls, refused);
+    live.follow({ subscribe: (listener: typeof tell) => (tell = listener) } as unknown as InvalidationBus);
+  });
+  afterEach(() => {
+    live.stop();
+    jest.useRealTimers();
+  });
+
+  const changeOf = (accountId: string, keyId: string): Invalidation => ({ type: 'api_key', accountId, keyId });
+
+  function callOf(accountId: string, keyId: string): LiveCall {
+    const key = { record: { keyId, hash: keyId, accountId } };
+    const client = Object.assign(Object.create(Exchange.prototype) as Exchange, { key, operation: { scopes: [] } });
+    const bar = () => {
+      barred.push(keyId);
+      return 'response';
+    };
+    return { accountId, startedMs: 0, request: { client }, bar } as unknown as LiveCall;
+  }
+
+  it('looks a second time half a second behind each change, whatever changed before it', async () => {
+    tell(changeOf('acc_1', 'key_1'));
+    await jest.advanceTimersByTimeAsync(490);
+    tell(changeOf('acc_2', 'key_2'));
+    await jest.advanceTimersByTimeAsync(20);
+    // It was let in before the change, and goes to its backend only now.
+    calls = [callOf('acc_2', 'key_2')];
+    await jest.advanceTimersByTimeAsync(300);
+    expect(barred).toEqual([]);
+    await jest.advanceTimersByTimeAsync(300);
+    expect(barred).toEqual(['key_2']);
+  });
+
+  it('looks at once at what a change is about, and at nothing else', async () => {
+    calls = [callOf('acc_1', 'key_1'), callOf('acc_1', 'key_2'), callOf('acc_2', 'key_3')];
+    tell(changeOf('acc_1', 'key_1'));
+    await jest.advanceTimersByTimeAsync(1);
+    expect(barred).toEqual(['key_1']);
+  });
+});
