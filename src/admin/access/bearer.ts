@@ -6,9 +6,14 @@ const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 /** What every 401 says (RFC 9110), also of cookies: browsers open no dialog for it. */
 export const CHALLENGE = 'Bearer realm="trailgate-admin"';
 
+/** Whether the header tries a token, be it a malformed one. A proxy in front may ask for a password of its own. */
+export function isBearer(header: string | undefined): header is string {
+  return header !== undefined && /^Bearer(?: |$)/i.test(header);
+}
+
 /** The token of the header; undefined where it names another scheme, or there is none. Throws for a malformed one. */
 export function bearerToken(header: string | undefined): string | undefined {
-  if (header === undefined || !/^Bearer(?: |$)/i.test(header)) return undefined;
+  if (!isBearer(header)) return undefined;
   const token = BEARER.exec(header)?.[1];
   if (token !== undefined) return token;
   throw new Problem('malformed_authorization', {

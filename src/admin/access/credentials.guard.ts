@@ -10,7 +10,7 @@ import { AdminNetworks } from '../listener/admin-networks.js';
 import { AccountTokens, mayBeUsedFrom } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
 import { Problem } from '../../problems/errors.js';
-import { bearerToken, CHALLENGE, noCredentials, wrongToken } from './bearer.js';
+import { bearerToken, CHALLENGE, isBearer, noCredentials, wrongToken } from './bearer.js';
 import { countFailedToken } from './failed-tokens.js';
 import { permissionOf } from './operation-of.js';
 import { setPrincipal, type Principal } from './principal.js';
@@ -54,8 +54,8 @@ export class CredentialsGuard implements CanActivate {
       if (session !== undefined) return await this.signedIn(session, request.ip, reply);
       throw noCredentials();
     } catch (error) {
-      // A database that is away is nobody's wrong guess, and who sends nothing guesses nothing.
-      if (authorization !== undefined && error instanceof Problem) await countFailedToken(this.storage, request.ip);
+      // A database that is away is nobody's wrong guess, and who sends no token guesses nothing.
+      if (isBearer(authorization) && error instanceof Problem) await countFailedToken(this.storage, request.ip);
       throw error;
     }
   }
