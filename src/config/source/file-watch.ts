@@ -37,14 +37,15 @@ export class FileWatch {
   /**
    * Watches these files, and no longer others. A file need not exist.
    * @param readSinceMs when whoever read those that are new here began to, milliseconds since the epoch: one that was
-   * written later has changed. Without it they are as they were read.
+   * written later has changed. Without it they are as they are now.
+   * @returns resolves when what changes from now on is noticed. Never rejects.
    */
-  follow(files: readonly string[], readSinceMs = Infinity): void {
+  follow(files: readonly string[], readSinceMs = Infinity): Promise<void> {
     for (const name of this.known.keys()) if (!files.includes(name)) this.known.delete(name);
     const added = files.filter((name) => !this.known.has(name));
     for (const name of added) this.known.set(name, UNSEEN);
-    void this.learn(added, readSinceMs);
     this.timer ??= setInterval(() => void this.look(), this.checkIntervalMs).unref();
+    return this.learn(added, readSinceMs);
   }
 
   stop(): void {

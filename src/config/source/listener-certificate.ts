@@ -7,7 +7,7 @@ import type { Server } from 'node:https';
 import { dirname, resolve } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import { FileWatch } from './file-watch.js';
-import { namesOf, readTlsFiles, tlsRefusal, type TlsPaths } from './tls-files.js';
+import { namesOf, readTlsFiles, tlsRefusal, type TlsContents, type TlsPaths } from './tls-files.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
@@ -38,6 +38,8 @@ export type TlsListener = 'gateway' | 'admin' | 'oauth';
 /** ListenerCertificate reads and follows the files of one listener. */
 export class ListenerCertificate {
   private readonly paths: TlsPaths;
+  /** What was read last. */
+  private used: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 
   /** @param tls `tls` of `gateway`, `admin` or `mcp.oauth`, with paths relative to the file `configPath`. */
   constructor(
@@ -54,6 +56,7 @@ export class ListenerCertificate {
   async read(): Promise<SecureContextOptions> {
     const { cert, key } = await readTlsFiles(this.paths);
     if (cert === undefined || key === undefined) throw new Error('a listener needs a certificate and a key');
+    this.used = { cert, key };
     METRICS.certificateExpiry
       .series(this.listener)
       .set(Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1_000));
@@ -63,8 +66,15 @@ export class ListenerCertificate {
   /** Gives the server new files from now on. @returns ends it. */
   follow(server: Server): () => void {
     const files = new FileWatch(() => void this.apply(server));
-    files.follow(namesOf(this.paths));
+    // What was put in their place between the reading and now is no change that it would see.
+    void files.follow(namesOf(this.paths)).then(() => this.applyOthers(server));
     return () => files.stop();
+  }
+
+  private async applyOthers(server: Server): Promise<void> {
+    const { cert, key } = await readTlsFiles(this.paths).catch(() => ({}) as TlsContents);
+    const isOther = cert?.equals(this.used?.cert ?? cert) === false || key?.equals(this.used?.key ?? key) === false;
+    if (isOther) await this.apply(server);
   }
 
   private async apply(server: Server): Promise<void> {

@@ -52,11 +52,19 @@ export class BackendTls {
 
   /** Begins to look whether the files have changed. */
   follow(): void {
-    this.files.follow(namesOf(this.paths));
+    // What was put in their place between the reading and now is no change that it would see.
+    void this.files.follow(namesOf(this.paths)).then(() => this.readOthers());
   }
 
   stop(): void {
     this.files.stop();
+  }
+
+  private async readOthers(): Promise<void> {
+    const now = await readTlsFiles(this.paths).catch(() => ({}) as TlsContents);
+    const names = ['ca', 'cert', 'key'] as const;
+    const isOther = names.some((name) => now[name]?.equals(this.current[name] ?? Buffer.alloc(0)) === false);
+    if (isOther) await this.read();
   }
 
   private async read(): Promise<void> {

@@ -1,0 +1,30 @@
+/** The certificate of a listener, whose files may change at any moment. */
+import { expect, it } from '@jest/globals';
+import { renameSync } from 'node:fs';
+import type { Server } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import { pino } from 'pino';
+import { makeAuthority } from '../../../test/support/certificates.js';
+import { describeWithOpenssl } from '../../../test/support/describe-with.js';
+import { eventually, temporaryFolder } from '../../../test/support/processes.js';
+import { ListenerCertificate } from './listener-certificate.js';
+
+describeWithOpenssl('ListenerCertificate', () => {
+  it('has the server take what was put in the place of its files before it began to follow them', async () => {
+    const authority = makeAuthority(temporaryFolder('certificate'));
+    const [files, next] = [authority.issue('first'), authority.issue('next')];
+    const certificate = new ListenerCertificate('gateway', files, '/', pino({ level: 'silent' }));
+    const before = await certificate.read();
+    renameSync(next.cert, files.cert);
+    renameSync(next.key, files.key);
+    const taken: SecureContextOptions[] = [];
+    const server = { setSecureContext: (given: SecureContextOptions) => taken.push(given) } as unknown as Server;
+    const stop = certificate.follow(server);
+    try {
+      await eventually('it is taken', () => taken.length === 1);
+      expect(String(taken[0]?.cert)).not.toBe(String(before.cert));
+    } finally {
+      stop();
+    }
+  });
+});
