@@ -1,5 +1,5 @@
 /** Follows the addresses behind a name. What is known stays while the name cannot be resolved. */
-import { lookup, type LookupAddress } from 'node:dns';
+import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
 
 const RESOLVE_INTERVAL_MS = 10_000;
 /** More addresses of one name than these are not used. */
@@ -8,13 +8,19 @@ const MOST_ADDRESSES = 64;
 /** Every address of a name, as the system resolves it. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
-/** By the system, its hosts file included; families that this machine has no address of are left out. */
-export const systemResolve: Resolve = (name) =>
-  new Promise((resolve, reject) => {
-    lookup(name, { all: true, order: 'verbatim' }, (error, addresses) =>
+/**
+ * By the system, its hosts file included; families that this machine has no address of are left out, unless nothing
+ * would be left: a machine without a network has its own addresses alone, which do not count.
+ */
+export const systemResolve: Resolve = (name) => lookedUp(name, ADDRCONFIG).catch(() => lookedUp(name, 0));
+
+function lookedUp(name: string, hints: number): Promise<readonly LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    lookup(name, { all: true, order: 'verbatim', hints }, (error, addresses) =>
       error === null ? resolve(addresses) : reject(error),
     );
   });
+}
 
 export class NameWatch {
   private known = '';
