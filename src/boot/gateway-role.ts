@@ -235,7 +235,7 @@ async function drainGateway(
   forwarder.endWebSockets();
   const server = gateway.getHttpServer();
   const endIdle = (): void => {
-    server.closeIdleConnections();
+    if (!connections.isWriting) server.closeIdleConnections();
     connections.endIdlePlain();
   };
   const timer = setInterval(endIdle, IDLE_SWEEP_INTERVAL_MS);

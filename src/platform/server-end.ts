@@ -29,7 +29,8 @@ export class ServerEnd {
   async during(close: () => Promise<unknown>): Promise<void> {
     const startedMs = performance.now();
     const sweep = setInterval(() => {
-      this.server.closeIdleConnections();
+      // For Node a connection is idle as soon as its response has its end, also while most of that waits to be sent.
+      if (!this.isWriting) this.server.closeIdleConnections();
       if (performance.now() - startedMs >= GRACE_MS) this.endWithoutRequest();
     }, SWEEP_INTERVAL_MS);
     try {
@@ -37,6 +38,10 @@ export class ServerEnd {
     } finally {
       clearInterval(sweep);
     }
+  }
+
+  private get isWriting(): boolean {
+    return [...this.open.values()].some((socket) => responseUnderWay(socket)?.writableEnded === true);
   }
 
   private endWithoutRequest(): void {

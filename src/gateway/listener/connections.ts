@@ -120,6 +120,12 @@ export class Connections {
     return () => clearInterval(timer);
   }
 
+  /** Whether a response that Node writes has its end and has not left yet: for Node its connection is idle. */
+  get isWriting(): boolean {
+    for (const socket of this.open) if (responseUnderWay(socket)?.writableEnded === true) return true;
+    return false;
+  }
+
   /** Cuts those on which no request is under way. Node's own way passes over what has begun to send a head. */
   endWithoutRequest(): void {
     for (const socket of this.open) {
