@@ -34,6 +34,13 @@ describe('the admin listener', () => {
 
   const PUBLIC: Settings = { url: 'https://admin.example.com', trustedProxies: ['127.0.0.1'] };
 
+  it('takes no password of a proxy in front for a token that was tried', async () => {
+    const admin = await start(PUBLIC);
+    for (let count = 0; count < 15; count++) {
+      expectProblem(await ask(admin, PLANS, { authorization: 'Basic eDp5' }), 'missing_credentials', 401);
+    }
+  });
+
   it('is not asked under a name that a page on the internet lets lead to it', async () => {
     const admin = await start({ ...PUBLIC, hosts: ['trailgate-admin'] });
     for (const host of ['evil.example', 'admin.example.com.evil.example', '203.0.113.9:8081']) {
