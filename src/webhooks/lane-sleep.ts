@@ -42,7 +42,8 @@ export class LaneSleep {
 
   /** Lanes were taken, and could not be taken in hand. */
   untaken(endpointIds: readonly string[]): void {
-    for (const id of endpointIds) this.unslept.add(id);
+    for (const id of endpointIds) if (this.held.get(id) === undefined) this.unslept.add(id);
+    this.hasLeft = false;
   }
 
   /** Lets go of what has nothing to do. Rejects as the database does; the rest is done the next time. */

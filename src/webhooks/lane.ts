@@ -74,6 +74,8 @@ export class Lane {
   /** The endpoint has been changed, and nobody has said yet into what. */
   private isStale = false;
   private isDropped = false;
+  /** By `performance.now()`. */
+  takenMs = performance.now();
   private lastWorkMs = performance.now();
   private notBeforeMs = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -101,6 +103,13 @@ export class Lane {
     if (!endpoint.isEnabled || before?.isOrdered !== endpoint.isOrdered) this.waiting = [];
     if (!endpoint.isEnabled) return;
     if (before?.version !== endpoint.version || this.mustRead) this.told();
+  }
+
+  /** The lease was over, and is this process's again: others may have sent meanwhile what has been read. */
+  retake(endpoint: LaneEndpoint): void {
+    this.takenMs = performance.now();
+    this.waiting = [];
+    this.use(endpoint);
   }
 
   /** There may be something new: looks at once. */
@@ -208,7 +217,11 @@ export class Lane {
         return;
       }
       this.pace.ended(made);
-      const record = this.crew.outcomeOf(this.endpoint ?? endpoint, delivery, made, endpoint.url);
+      const now = this.endpoint ?? endpoint;
+      // What an address said that is not the endpoint's any more ends nothing.
+      const hasMoved = made.outcome === 'gone' && now.url !== endpoint.url;
+      const judged = hasMoved ? { ...made, outcome: 'failed' as const } : made;
+      const record = this.crew.outcomeOf(now, delivery, judged, endpoint.url);
       await this.crew.record(record);
       this.lookAfter(record);
     } catch (error) {
@@ -220,6 +233,7 @@ export class Lane {
   private async read(endpoint: LaneEndpoint): Promise<void> {
     this.isReading = true;
     this.mustRead = false;
+    const { takenMs } = this;
     try {
       const most = Math.min(MOST_READ, Math.max(FEWEST_READ, (endpoint.concurrency ?? 0) * 2));
       const except = [...this.underWay, ...this.waiting.map(({ id }) => id)];
@@ -233,7 +247,7 @@ export class Lane {
       else this.mustRead = true;
       if (this.isDropped || this.endpoint?.isEnabled !== true) return;
       const { version, isOrdered } = this.endpoint;
-      if (isOrdered !== endpoint.isOrdered) return;
+      if (isOrdered !== endpoint.isOrdered || this.takenMs !== takenMs) return;
       // What happened behind a change goes out as the endpoint is since then, though nobody has told of it yet.
       if (due.some(({ endpointVersion }) => endpointVersion !== version)) {
         this.mustRead = true;

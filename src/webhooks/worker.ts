@@ -52,6 +52,7 @@ export class WebhookWorker {
   private readonly sleeping: LaneSleep;
   private readonly sleeps: Rounds;
   private readonly looks: Rounds;
+  private changingHands: Promise<void> = Promise.resolve();
   private readonly refreshes: Rounds;
   /** By `performance.now()`; the leases are good for a while from then on. */
   private renewedMs = -Infinity;
@@ -81,12 +82,14 @@ export class WebhookWorker {
       untaken: (endpointIds) => this.sleeping.untaken(endpointIds),
     });
     this.looks = new Rounds(
-      () => this.look(),
+      () => this.alone(() => this.look()),
       () => this.taker.msUntilAll,
       onEnd,
     );
     this.refreshes = every(REFRESH_INTERVAL_MS, () => this.refresh());
-    this.sleeps = every(SLEEP_INTERVAL_MS, () => (this.isStopping ? this.sleeping.leave() : this.sleeping.sleep()));
+    this.sleeps = every(SLEEP_INTERVAL_MS, () =>
+      this.alone(() => (this.isStopping ? this.sleeping.leave() : this.sleeping.sleep())),
+    );
     this.rounds = [
       this.looks,
       this.refreshes,
@@ -170,6 +173,13 @@ export class WebhookWorker {
     return this.held.all();
   }
 
+  /** Not while lanes are taken, or let go of: one would be in hand here, and nobody's in the table. */
+  private alone(run: () => Promise<void>): Promise<void> {
+    const done = this.changingHands.then(run);
+    this.changingHands = done.catch(() => undefined);
+    return done;
+  }
+
   private mayBegin(): boolean {
     if (!this.isStopping && !this.parts.crew.isStuck && this.leasesHold) return true;
     this.isHeldUp = true;
@@ -196,9 +206,9 @@ export class WebhookWorker {
     for (const endpoint of endpoints) {
       this.sleeping.taken(endpoint.id);
       const own = this.held.get(endpoint.id);
-      // Its lease had ended, and it is this process's again, with what it has in hand.
+      // Its lease had ended, and it is this process's again, with what is under way.
       if (own === undefined) this.held.add(endpoint, this.laneCrew);
-      else own.use(endpoint);
+      else own.retake(endpoint);
       this.held.get(endpoint.id)?.told();
     }
   }
@@ -211,7 +221,8 @@ export class WebhookWorker {
       this.renewedMs = startMs;
       const lost = lanes.filter(({ endpointId }) => !own.has(endpointId));
       // Not one that has been taken anew meanwhile.
-      for (const lane of lost) if (this.held.get(lane.endpointId) === lane) this.held.drop(lane.endpointId);
+      const isGone = (lane: Lane): boolean => this.held.get(lane.endpointId) === lane && lane.takenMs < startMs;
+      for (const lane of lost) if (isGone(lane)) this.held.drop(lane.endpointId);
     } finally {
       if (!this.leasesHold && this.held.size > 0) this.lose();
     }

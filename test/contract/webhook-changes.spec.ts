@@ -162,13 +162,13 @@ describeOnDatabases('the worker', (kind) => {
     await database.db.updateTable('webhook_delivery').set({ state: 'held' }).where('id', '=', second!.id).execute();
     const delivery = { id: first!.id, endpointId: id, resource: 'cus_1', attempts: 0, cycle: 0 };
     const records = [attemptOf(delivery, { state: 'succeeded' }, { isOrdered: false })];
-    const { released } = await writeResults(database.db, records, healthOf(records), Date.now());
-    expect(released).toEqual([id]);
+    const { changed, released } = await writeResults(database.db, records, healthOf(records), Date.now());
+    expect([[...changed], released]).toEqual([[first!.id], [id]]);
     expect(await states()).toEqual(['succeeded', 'pending']);
   });
 
   it('goes on at a new address when the receiver of the old one says at last that it is gone', async () => {
-    const id = await endpoint();
+    const id = await endpoint({ retry_schedule: '[2]' });
     let respond = (): void => {};
     receiver.respond((response) => (respond = () => response.writeHead(410).end()));
     await start();
@@ -177,12 +177,17 @@ describeOnDatabases('the worker', (kind) => {
     await update(id, { url: `${receiver.url}/moved`, version: 2 });
     signal.tellChanged([id]);
     receiver.respond((response) => response.writeHead(204).end());
+    // It has heard of the change by then.
+    await new Promise((resolve) => setTimeout(resolve, 300));
     respond();
     await happens('ben');
     await arrived(2);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const { status } = await database.db.selectFrom('webhook_endpoint').select('status').executeTakeFirstOrThrow();
     expect([status, receiver.received[1]?.path]).toEqual(['enabled', '/moved']);
+    // What the old one wanted no more of is told to the new one.
+    await eventually('ana is told again', () => names().filter((name) => name === 'ana').length === 2);
+    expect(receiver.received.at(-1)?.path).toBe('/moved');
   });
 
   it('does not read an endpoint anew for each event that it is told of', async () => {

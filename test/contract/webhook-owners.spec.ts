@@ -11,7 +11,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { startWorker } from '../support/webhook-worker.js';
-import { addAccount, addEndpoint, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
+import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -123,6 +123,73 @@ describeOnDatabases('an endpoint', (kind) => {
     await sleep(2_500);
     expect(names()).toEqual(['ana']);
   });
+
+  it('is sent nothing twice either where its owner cannot read it when it takes it again', async () => {
+    await endpoint({ concurrency: 1 });
+    receiver.respond(() => {});
+    let isAway = false;
+    await start({ ...database, db: database.db.withPlugin(failing('"failing_since"', () => isAway)) });
+    await happens('ana', 'ben');
+    await arrived(1);
+    isAway = true;
+    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
+    await sleep(1_500);
+    isAway = false;
+    await sleep(1_500);
+    expect(names()).toEqual(['ana']);
+  });
+
+  it('that others had meanwhile is not sent what they have sent', async () => {
+    await endpoint({ concurrency: 1 });
+    let respond = (): void => {};
+    receiver.respond((response) => (respond = () => response.writeHead(204).end()));
+    await start();
+    await happens('ana', 'ben', 'cleo');
+    await arrived(1);
+    await eventually('the others are read', async () => (await deliveriesIn(database.db)).length === 3);
+    await sleep(300);
+    const [, ben] = await deliveriesIn(database.db);
+    await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).where('id', '=', ben!.id).execute();
+    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
+    await sleep(1_800);
+    receiver.respond((response) => response.writeHead(204).end());
+    respond();
+    await arrived(2);
+    await sleep(500);
+    expect(names()).toEqual(['ana', 'cleo']);
+  });
+
+  it('is in the hands of whom the table says, also when it is let go of and taken at the same moment', async () => {
+    await endpoint();
+    let isAway = false;
+    let isLate = false;
+    const late: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        const isOfEndpoints = isLate && result.rows.some((row) => 'failing_since' in row);
+        if (isOfEndpoints) await sleep(700);
+        return result;
+      },
+    };
+    const away = failing('owned_until = 0, due_at = case', () => isAway);
+    const db = database.db.withPlugin(away).withPlugin(late);
+    await start({ ...database, db });
+    await happens('ana');
+    await arrived(1);
+    isAway = true;
+    await sleep(11_000);
+    // Its lease is over, and due as it was: it is taken, and was to be let go of.
+    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
+    isLate = true;
+    isAway = false;
+    await sleep(1_500);
+    const other = await start();
+    await happens('ben');
+    await arrived(2, 3_000);
+    await sleep(500);
+    expect(names()).toEqual(['ana', 'ben']);
+    other.rest();
+  }, 40_000);
 
   it('whose owner could not let go of it is told all the same', async () => {
     await endpoint();

@@ -13,7 +13,7 @@ import type { WebhookDeliveryTable } from '../../database/tables/webhook-tables.
 import { executeTogether, transactTogether } from '../../database/together.js';
 import type { DueDelivery } from './due-deliveries.js';
 import { healthUpdate, type EndpointHealth } from './endpoint-health.js';
-import { lockLanes, releaseNext, type ResourceOfEndpoint } from './order.js';
+import { lockLanes, lockOrdered, releaseNext, releaseOrdered, type ResourceOfEndpoint } from './order.js';
 
 /** What is kept of a response's body, in characters. */
 const LONGEST_KEPT_BODY = 1_024;
@@ -96,42 +96,28 @@ export async function writeResults(
   const ended = endedResources(records, true);
   const unordered = endedResources(records, false);
   const kind = kindOf(db);
-  const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health, unordered.length > 0).compile(db)];
+  const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health).compile(db)];
   const ofResults = [outcomeUpdate(kind, records, nowMs).compile(db), attemptInsert(kind, records, nowMs).compile(db)];
+  // Whoever made these knew of no order, and the endpoint may want it by now: what was held behind them comes.
+  const late = unordered.length === 0 ? [] : [releaseOrdered(kind, unordered, nowMs).compile(db)];
   // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
   if (ended.length === 0) {
-    const results = await transactTogether(db, [...ofHealth, ...ofResults]);
-    const released = await releaseLate(db, unordered, results[0], nowMs);
-    return { changed: idsIn(results[ofHealth.length]), released };
+    const locks = unordered.length === 0 ? [] : [lockOrdered(kind, endpointsOf(unordered)).compile(db)];
+    const results = await transactTogether(db, [...ofHealth, ...locks, ...ofResults, ...late]);
+    const outcomes = results[ofHealth.length + locks.length];
+    return { changed: idsIn(outcomes), released: late.length === 0 ? [] : endpointsIn(results.at(-1)) };
   }
-  const { healths, changed, released } = await db.transaction().execute(async (trx) => {
-    const healths = await executeTogether(trx, ofHealth);
-    await lockLanes(trx, endpointsOf(ended));
-    const [outcomes] = await executeTogether(trx, ofResults);
-    return { healths, changed: idsIn(outcomes), released: await releaseNext(trx, ended, nowMs) };
+  return db.transaction().execute(async (trx) => {
+    await executeTogether(trx, ofHealth);
+    await lockLanes(trx, endpointsOf([...ended, ...unordered]));
+    const results = await executeTogether(trx, [...ofResults, ...late]);
+    const lateOnes = late.length === 0 ? [] : endpointsIn(results.at(-1));
+    return { changed: idsIn(results[0]), released: [...lateOnes, ...(await releaseNext(trx, ended, nowMs))] };
   });
-  return { changed, released: [...released, ...(await releaseLate(db, unordered, healths[0], nowMs))] };
 }
 
-/**
- * An endpoint may have begun to want order while attempts were under way that knew nothing of it, or the worker did not
- * know of it yet: what was held behind those comes now. `healths`: endpoints as they are.
- */
-async function releaseLate(
-  db: Kysely<Tables>,
-  unordered: readonly ResourceOfEndpoint[],
-  healths: QueryResult<unknown> | undefined,
-  nowMs: number,
-): Promise<readonly string[]> {
-  if (unordered.length === 0) return [];
-  const rows = (healths?.rows ?? []) as { id: string; ordered?: number }[];
-  const wantOrder = new Set(rows.flatMap(({ id, ordered }) => (ordered === 1 ? [id] : [])));
-  const late = unordered.filter(({ endpointId }) => wantOrder.has(endpointId));
-  if (late.length === 0) return [];
-  return db.transaction().execute(async (trx) => {
-    await lockLanes(trx, endpointsOf(late));
-    return releaseNext(trx, late, nowMs);
-  });
+function endpointsIn(result: QueryResult<unknown> | undefined): string[] {
+  return [...new Set(((result?.rows ?? []) as { endpoint_id: string }[]).map((row) => row.endpoint_id))];
 }
 
 function endpointsOf(resources: readonly ResourceOfEndpoint[]): string[] {

@@ -20,15 +20,8 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'since', type: 'bigint' },
 ];
 
-/**
- * Adds what attempts say to what is known of their endpoints; each endpoint once.
- * @param tellsOrder returns each endpoint with whether it wants order now.
- */
-export function healthUpdate(
-  kind: DatabaseHandle['kind'],
-  health: readonly EndpointHealth[],
-  tellsOrder: boolean,
-): RawBuilder<unknown> {
+/** Adds what attempts say to what is known of their endpoints; each endpoint once. */
+export function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHealth[]): RawBuilder<unknown> {
   const rows = health
     .toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
     .map((each) => [each.endpointId, each.succeededAtMs, each.failures, each.failingSinceMs]);
@@ -36,6 +29,5 @@ export function healthUpdate(
     update webhook_endpoint set last_success_at = coalesce(succeeded_at, last_success_at),
       failing_since = case when succeeded_at is null then coalesce(failing_since, since) else since end,
       failures = case when succeeded_at is null then failures else 0 end + more_failures
-    from ${jsonRows(kind, COLUMNS, rows, 'health')} where id = of_endpoint
-    ${tellsOrder ? sql`returning id, ordered` : sql``}`;
+    from ${jsonRows(kind, COLUMNS, rows, 'health')} where id = of_endpoint`;
 }

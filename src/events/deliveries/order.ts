@@ -3,9 +3,10 @@
  * when that one has succeeded or failed for good. Whoever holds and whoever releases locks the lane first: or one would
  * hold what the other has just not seen to be held.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { DatabaseHandle } from '../../database/connect.js';
 import { kindOf } from '../../database/database-kind.js';
-import { jsonRows, type JsonColumn } from '../../database/json-rows.js';
+import { jsonRows, textList, type JsonColumn } from '../../database/json-rows.js';
 import type { Tables } from '../../database/schema.js';
 import { inOrder, wakeLanes } from './lane-rows.js';
 
@@ -63,19 +64,46 @@ export async function releaseNext(
   nowMs: number,
 ): Promise<string[]> {
   if (ended.length === 0) return [];
-  const rows = ended.map(({ endpointId, resource }) => [endpointId, resource]);
-  const released = await sql<{ endpoint_id: string }>`
-    update webhook_delivery set state = 'pending', due_at = ${nowMs}, updated_at = ${nowMs}
-    where state = 'held' and id in (select (
-      select d.id from webhook_delivery as d where d.endpoint_id = ended_endpoint and d.resource = ended_resource
-      and d.state in ('pending', 'held') order by d.id limit 1) from ${jsonRows(kindOf(trx), COLUMNS, rows, 'ended')})
-    returning endpoint_id
-  `.execute(trx);
+  const released = await releaseFirst(kindOf(trx), ended, nowMs, sql``).execute(trx);
   return wakeEnabled(
     trx,
     released.rows.map((row) => row.endpoint_id),
     nowMs,
   );
+}
+
+/** Locks the lanes of those of these endpoints that want order, as `lockLanes` does. */
+export function lockOrdered(kind: DatabaseHandle['kind'], endpointIds: readonly string[]): RawBuilder<unknown> {
+  return sql`
+    select endpoint_id from webhook_lane where endpoint_id in (
+      select id from webhook_endpoint where id in ${textList(kind, endpointIds)} and ordered = 1)
+    order by endpoint_id ${kind === 'postgres' ? sql`for update` : sql``}`;
+}
+
+/** As `releaseNext`, where the endpoints want order. Returns the endpoint of each that is due now; wakes no lane. */
+export function releaseOrdered(
+  kind: DatabaseHandle['kind'],
+  ended: readonly ResourceOfEndpoint[],
+  nowMs: number,
+): RawBuilder<unknown> {
+  const wantsOrder = sql`and exists (select 1 from webhook_endpoint as e
+    where e.id = webhook_delivery.endpoint_id and e.ordered = 1)`;
+  return releaseFirst(kind, ended, nowMs, wantsOrder);
+}
+
+function releaseFirst(
+  kind: DatabaseHandle['kind'],
+  ended: readonly ResourceOfEndpoint[],
+  nowMs: number,
+  also: RawBuilder<unknown>,
+): RawBuilder<{ endpoint_id: string }> {
+  const rows = ended.map(({ endpointId, resource }) => [endpointId, resource]);
+  return sql<{ endpoint_id: string }>`
+    update webhook_delivery set state = 'pending', due_at = ${nowMs}, updated_at = ${nowMs}
+    where state = 'held' and id in (select (
+      select d.id from webhook_delivery as d where d.endpoint_id = ended_endpoint and d.resource = ended_resource
+      and d.state in ('pending', 'held') order by d.id limit 1) from ${jsonRows(kind, COLUMNS, rows, 'ended')})
+    ${also} returning endpoint_id`;
 }
 
 /**
