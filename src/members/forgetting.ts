@@ -2,13 +2,14 @@
  * Forgetting a person who asks for it: whatever names them is emptied, and what is left is an id that the audit log
  * goes on with. Nothing signs them in any more, and their address is free.
  */
-import type { Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
+import type { AuditEntryTable, Tables } from '../database/schema.js';
 import { forgetNoticesTo } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
 import { checkOthersOwn } from './account-members.js';
+import { emailKeyOf } from './member-fields.js';
 import { memberNotFound, type MemberRow } from './member-rows.js';
 import { withdrawInvitationsOf } from './withdrawn-invitations.js';
 
@@ -26,6 +27,9 @@ const THEIRS = [
   'account_member',
 ] as const;
 
+/** What an entry of the audit log tells of a change. */
+type Entry = Pick<AuditEntryTable, 'id' | 'before' | 'after'>;
+
 /** Forgetting forgets people. */
 export class Forgetting {
   constructor(
@@ -39,15 +43,14 @@ export class Forgetting {
    */
   async forget(id: string, context: ChangeContext): Promise<void> {
     const { db } = this.database;
-    const told = await db.transaction().execute((trx) => this.forgetIn(trx, id, context));
+    await db.transaction().execute((trx) => this.forgetIn(trx, id, context));
     // Many entries take more than one statement may: their names go last, and again where that was interrupted.
-    for (const named of [{ column: 'actor', ids: [id] } as const, { column: 'target_id', ids: told } as const]) {
-      for (let emptied = ENTRIES_AT_ONCE; emptied === ENTRIES_AT_ONCE;) emptied = await this.emptyEntries(named);
+    for (const column of ['actor', 'target_id'] as const) {
+      for (let emptied = ENTRIES_AT_ONCE; emptied === ENTRIES_AT_ONCE;) emptied = await this.emptyEntries(column, id);
     }
   }
 
-  /** @returns the ids of what entries of the audit log tell of, with a name or address in them. */
-  private async forgetIn(trx: Transaction<Tables>, id: string, context: ChangeContext): Promise<readonly string[]> {
+  private async forgetIn(trx: Transaction<Tables>, id: string, context: ChangeContext): Promise<void> {
     const { kind } = this.database;
     const row = await trx
       .selectFrom('member')
@@ -56,14 +59,14 @@ export class Forgetting {
       .$if(kind === 'postgres', (select) => select.forUpdate())
       .executeTakeFirst();
     if (row === undefined) return memberNotFound();
-    if (row.removed_at !== null) return [id];
+    if (row.removed_at !== null) return;
     await this.leaveAccounts(trx, id);
     for (const table of THEIRS) await trx.deleteFrom(table).where('member_id', '=', id).execute();
-    const links = await trx
+    await trx
       .deleteFrom('link')
       .where(({ or, eb }) => or([eb('member_id', '=', id), eb('email_key', '=', row.email_key)]))
-      .returning('id')
       .execute();
+    await emptyInvitationsTo(trx, row.email_key);
     await forgetNoticesTo(trx, row.email);
     const now = this.clock.now();
     await trx.updateTable('member').set(forgotten(row, now)).where('id', '=', id).execute();
@@ -72,7 +75,6 @@ export class Forgetting {
     const by = context.actor === id ? { ...context, actorLabel: undefined } : context;
     await recordChange(trx, by, { ...target, ...change }, now);
     await withdrawInvitationsOf(trx, id, by, now);
-    return [id, ...links.map((link) => link.id)];
   }
 
   /** In the order of their ids: two who are forgotten at once do not wait for each other. */
@@ -82,23 +84,18 @@ export class Forgetting {
     for (const { account_id: accountId } of accounts) await checkOthersOwn(trx, this.database.kind, accountId, id);
   }
 
-  private async emptyEntries({
-    column,
-    ids,
-  }: {
-    column: 'actor' | 'target_id';
-    ids: readonly string[];
-  }): Promise<number> {
+  /** Empties some of what they did, or of what was done to them; resolves with how many. */
+  private async emptyEntries(column: 'actor' | 'target_id', memberId: string): Promise<number> {
     const { db } = this.database;
     if (column === 'actor') {
-      const named = db.selectFrom('audit_entry').select('id').where('actor', 'in', ids);
+      const named = db.selectFrom('audit_entry').select('id').where('actor', '=', memberId);
       const some = named.where('actor_label', 'is not', null).limit(ENTRIES_AT_ONCE);
       const emptied = db.updateTable('audit_entry').set({ actor_label: null }).where('id', 'in', some);
       return Number((await emptied.executeTakeFirst()).numUpdatedRows);
     }
-    const telling = db.selectFrom('audit_entry').select(['id', 'before', 'after']).where('target_id', 'in', ids);
+    const telling = db.selectFrom('audit_entry').select(['id', 'before', 'after']).where('target_id', '=', memberId);
     const rows = await telling
-      .where('target_type', 'in', ['member', 'invitation'])
+      .where('target_type', '=', 'member')
       .where(({ or, eb }) =>
         or(
           PERSONAL_FIELDS.flatMap((field) => [
@@ -109,12 +106,40 @@ export class Forgetting {
       )
       .limit(ENTRIES_AT_ONCE)
       .execute();
-    for (const { id, before, after } of rows) {
-      const empty = { before: withoutPerson(before), after: withoutPerson(after) };
-      await db.updateTable('audit_entry').set(empty).where('id', '=', id).execute();
-    }
+    for (const entry of rows) await emptyEntry(db, entry);
     return rows.length;
   }
+}
+
+/**
+ * Empties what the audit log tells of invitations to an address, also of those whose links are long forgotten. In the
+ * transaction that forgets the address: nobody finds them afterwards.
+ */
+async function emptyInvitationsTo(trx: Transaction<Tables>, emailKey: string): Promise<void> {
+  for (let last: string | undefined = '', entries: Entry[]; last !== undefined; last = entries.at(-1)?.id) {
+    entries = await trx
+      .selectFrom('audit_entry')
+      .select(['id', 'before', 'after'])
+      .where('target_type', '=', 'invitation')
+      .where('after', 'like', '%"email":"%')
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(ENTRIES_AT_ONCE)
+      .execute();
+    // Compared here: a database may know of capitals in ASCII only.
+    for (const entry of entries) if (invitedIn(entry) === emailKey) await emptyEntry(trx, entry);
+  }
+}
+
+/** Whom the entry of an invitation names, as members are looked up. */
+function invitedIn({ after }: Entry): string | undefined {
+  const { email } = JSON.parse(after ?? '{}') as { readonly email?: unknown };
+  return typeof email === 'string' ? emailKeyOf(email) : undefined;
+}
+
+async function emptyEntry(db: Kysely<Tables>, { id, before, after }: Entry): Promise<void> {
+  const empty = { before: withoutPerson(before), after: withoutPerson(after) };
+  await db.updateTable('audit_entry').set(empty).where('id', '=', id).execute();
 }
 
 function forgotten(row: MemberRow, nowMs: number): MemberRow {

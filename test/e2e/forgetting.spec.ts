@@ -1,12 +1,14 @@
 /** A person who asks to be forgotten is named nowhere any more, signs in by nothing, and leaves no account without an owner. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import { forgetEndedSignIns } from '../../src/members/housekeeping.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { GOOD_PASSWORD, memberWithPassword, newMember, PanelBrowser } from '../support/signed-in.js';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 describeOnDatabases('a member', (kind) => {
   let database: DatabaseHandle;
@@ -91,7 +93,39 @@ describeOnDatabases('a member', (kind) => {
     // Again it is done already; somebody new may have the address.
     expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
     const again = { email, name: 'Odaenathus', is_operator: false };
-    expect((await running.admin.request('POST', '/members', again)).status).toBe(201);
+    const somebody = await running.admin.request('POST', '/members', again);
+    expect(somebody.status).toBe(201);
+    expect(await ask('DELETE', `/members/${String(somebody.json().id)}`)).toEqual([204, undefined]);
+  });
+
+  it('is forgotten also where the links of their invitations are gone, and nobody else is', async () => {
+    const { id, email } = await known();
+    const { id: other } = await running.admin.createAccount({ plan: 'starter' });
+    for (const invited of [email.toUpperCase(), 'vaballathus@palmyra.example']) {
+      const invitation = { email: invited, role: 'viewer' };
+      await running.admin.call('POST', `/accounts/${other}/invitations`, invitation);
+    }
+    running.stores.clock.advance(60 * DAY_MS);
+    await forgetEndedSignIns(database, running.stores.clock);
+    expect(await database.db.selectFrom('link').select('id').execute()).toEqual([]);
+    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    const text = await stored();
+    expect(text).not.toMatch(/zenobia/i);
+    expect(text).toContain('vaballathus@palmyra.example');
+  });
+
+  it('is forgotten by whoever asks again, where the first time was interrupted', async () => {
+    const { id } = await known();
+    const { updateTable } = database.db;
+    const interrupted = jest.spyOn(database.db, 'updateTable').mockImplementation(((table: 'audit_entry') => {
+      if (table === 'audit_entry') throw new Error('the process ends here');
+      return updateTable.call(database.db, table);
+    }) as never);
+    expect((await ask('DELETE', `/members/${id}`))[0]).toBe(500);
+    interrupted.mockRestore();
+    expect(await stored()).toMatch(/zenobia/i);
+    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    expect(await stored()).not.toMatch(/zenobia/i);
   });
 
   it('who is the last owner of an account is not forgotten, and keeps everything', async () => {
