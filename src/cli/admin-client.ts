@@ -98,6 +98,12 @@ export class AdminClient {
       throw new CommandError('TRAILGATE_ADMIN_URL must be a URL such as http://127.0.0.1:8081.');
     }
     const url = new URL(this.environment.adminUrl + target);
+    // Every message about it would repeat them.
+    if (url.username !== '' || url.password !== '') {
+      throw new CommandError(
+        'TRAILGATE_ADMIN_URL has a name or password in it: leave them out, the operator token signs in.',
+      );
+    }
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
     }
@@ -106,11 +112,19 @@ export class AdminClient {
 
   private async token(): Promise<string> {
     const { adminToken, dataDir } = this.environment;
-    if (adminToken !== undefined) return adminToken;
     const file = join(dataDir, 'admin-token');
-    const token = (await readFile(file, 'utf8').catch(() => '')).trim();
-    if (token !== '') return token;
-    throw new CommandError(`No operator token: set TRAILGATE_ADMIN_TOKEN, or run this where ${file} can be read.`);
+    const token = adminToken ?? (await readFile(file, 'utf8').catch(() => '')).trim();
+    if (token === '') {
+      throw new CommandError(`No operator token: set TRAILGATE_ADMIN_TOKEN, or run this where ${file} can be read.`);
+    }
+    // Whoever refuses it as a header would repeat it.
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      const source = adminToken === undefined ? file : 'TRAILGATE_ADMIN_TOKEN';
+      throw new CommandError(
+        `The operator token has characters that no header can carry, such as a line break: check ${source}.`,
+      );
+    }
+    return token;
   }
 
   private unreachable(error: unknown): string {
