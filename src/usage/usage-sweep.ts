@@ -133,8 +133,9 @@ export class UsageSweep {
       const found = some.map(async ([accountId, names]) => {
         const keyIds = [...new Set(names.map(({ keyId }) => keyId))];
         const seen = await readMonths(this.client, accountId, keyIds);
+        const asked = new Set(names.map(({ keyId, month }) => `${keyId}/${month}`));
         return seen
-          .filter(({ keyId, month }) => names.some((name) => name.keyId === keyId && name.month === month))
+          .filter(({ keyId, month }) => asked.has(`${keyId}/${month}`))
           .map((count) => ({ accountId, ...count }));
       });
       counts.push(...(await Promise.all(found)).flat());
