@@ -62,7 +62,11 @@ export class TailPosition {
    */
   after(passed: readonly PassedRows[], last: RowPlace | undefined, nowMs: number): TailPosition {
     // So long ago that nothing comes in between: there the time says it all, also where a clock was set back.
-    if (last !== undefined && last[1] < nowMs - LATE_MS) return new TailPosition(last[1], [], last);
+    if (last !== undefined && last[1] < nowMs - LATE_MS) {
+      // Of those who were ahead of it, what has been handed out still lies before us.
+      const ahead = this.nodes.filter(([, , at]) => at >= last[1]);
+      return new TailPosition(last[1], ahead, last);
+    }
     const nodes = new Map(this.nodes.map((seen) => [seen[0], seen]));
     for (const { node, seq, at } of passed) nodes.set(node, [node, seq, Math.max(at, nodes.get(node)?.[2] ?? 0)]);
     const latest = Math.min(nowMs, Math.max(0, ...[...nodes.values()].map(([, , at]) => at)));

@@ -103,6 +103,31 @@ describeOnDatabases('the reader of request logs', (kind) => {
     expect(seen.toSorted()).toEqual(written.toSorted());
   });
 
+  it('hands out no row twice where what others wrote before it comes after a pause', async () => {
+    let now = NOW_MS;
+    reader = new RequestLogReader(database.db, () => now);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    const follow = async (): Promise<number> => {
+      const page = await reader.page('acc_1', query({ order: 'asc', from: NOW_MS - 5_000, limit: 7, cursor }));
+      seen.push(...page.data.map(({ request_id: id }) => id));
+      cursor = page.nextCursor ?? undefined;
+      return page.data.length;
+    };
+    const early = [0, 1, 2].map((at) => row({ node: 'node_a', at: NOW_MS + at }));
+    await write(early);
+    await follow();
+    const late = Array.from({ length: 10 }, (_, index) => row({ node: 'node_b', at: NOW_MS - 1_000 + index }));
+    await write(late);
+    now += 70_000;
+    while ((await follow()) > 0);
+    // What comes then is found as ever.
+    const next = ['node_a', 'node_b'].map((node) => row({ node, at: now }));
+    await write(next);
+    while ((await follow()) > 0);
+    expect(seen).toEqual([...early, ...late, ...next].map(({ requestId }) => requestId));
+  });
+
   it('lists forward what was written while the clock was set back', async () => {
     const rows = Array.from({ length: 200 }, (_, index) => row({ at: NOW_MS - 3_600_000 - index * 1_000 }));
     await write(rows);
