@@ -7,7 +7,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { DatabaseHandle } from '../database/connect.js';
 import { jsonRows, type JsonColumn } from '../database/json-rows.js';
 import type { Tables } from '../database/schema.js';
-import { calendarOf } from '../limits/model/month-period.js';
+import { calendarOf, lastDayOf } from '../limits/model/month-period.js';
 import { UNRECORDED } from '../limits/model/usage-cell.js';
 import type { CounterRow } from './usage-table.js';
 
@@ -36,6 +36,7 @@ interface Sums {
   readonly derived: number;
   readonly set_at: number;
   readonly time_zone: string;
+  readonly billing_day: number;
 }
 
 /** Counters that were written since; account by account. */
@@ -108,7 +109,9 @@ async function correct(
   if (row === undefined) return;
   const cost = missing(count, row) - row.derived;
   if (cost === 0) return;
-  const day = calendarOf(row.time_zone, 1).dayAt(nowMs).label;
+  // A day of its month: behind that it would be shown as of the next one, and before it would not be found again.
+  const today = calendarOf(row.time_zone, 1).dayAt(nowMs).label;
+  const day = Math.max(count.month, Math.min(today, lastDayOf(count.month, row.billing_day)));
   await sql`
     insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
     values (${count.accountId}, ${day}, ${count.keyId}, '', ${count.month}, ${UNRECORDED}, 0,
@@ -135,7 +138,8 @@ export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly Count
   const since = Math.min(...counters.map(({ month }) => month));
   const ofThese = sql`account_id in (${accounts}) and day >= ${since}`;
   return sql<Sums>`
-    select name.account_id, name.api_key_id, name.period, account.time_zone, counter.set_at,
+    select name.account_id, name.api_key_id, name.period, account.time_zone, account.billing_day,
+      counter.set_at,
       cast(coalesce(sum(usage.cost), 0) as bigint) as recorded,
       cast(coalesce(sum(case when usage.period = name.period and usage.operation = ''
         and usage.outcome = ${UNRECORDED} then usage.cost else 0 end), 0)
@@ -150,7 +154,7 @@ export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly Count
       select account_id, api_key_id, period, day, operation, '', cost from usage_in_flight where ${ofThese}
     ) as usage on usage.account_id = name.account_id and usage.api_key_id = name.api_key_id
       and usage.period <= name.period and usage.day >= name.period
-    group by name.account_id, name.api_key_id, name.period, account.time_zone, counter.set_at
+    group by name.account_id, name.api_key_id, name.period, account.time_zone, account.billing_day, counter.set_at
   `;
 }
 

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/platform/clock.js';
 import { openRedisQuotas, type Quotas } from '../../src/limits/open-quotas.js';
 import type { QuotaSubject } from '../../src/limits/model/subject.js';
 import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/limits/model/usage-cell.js';
-import { sumsQuery } from '../../src/usage/usage-reconcile.js';
+import { sumsQuery, writeUnrecorded } from '../../src/usage/usage-reconcile.js';
 import { UsageSweep } from '../../src/usage/usage-sweep.js';
 import { UsageTable } from '../../src/usage/usage-table.js';
 import { testDatabase } from '../support/database.js';
@@ -174,6 +174,21 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
     await stopped.stop();
     expect(await reconciling).toBe(false);
     expect(asked).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['ends, on that day', '2026-11-12T10:00:00Z', 20_261_112],
+    ['has ended, on its last day', '2026-12-20T10:00:00Z', 20_261_214],
+    ['began by another time zone or clock, on its first day', '2026-11-14T10:00:00Z', 20_261_115],
+  ])('writes what it finds when the month %s, and no second time', async (_when, now, day) => {
+    const month = day === 20_261_112 ? 20_261_015 : 20_261_115;
+    const nowMs = Date.parse(now);
+    const counter = { accountId: 'acc_1', keyId: 'key_1', month, used: 5, observedAtMs: nowMs };
+    await database.db.updateTable('account').set({ billing_day: 15 }).execute();
+    await new UsageTable(database.db, kind, true).putCounters(database.db, [counter], nowMs);
+    for (let time = 0; time < 2; time++) await writeUnrecorded(database.db, kind, [counter], nowMs);
+    const rows = await database.db.selectFrom('usage_daily').select(['day', 'period', 'cost']).execute();
+    expect(rows).toEqual([{ day, period: month, cost: 5 }]);
   });
 
   it('charges nothing twice where the billing day was moved back', async () => {

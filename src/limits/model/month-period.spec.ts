@@ -1,6 +1,6 @@
 /** A month is the calendar month in UTC, of whatever length. */
 import { describe, expect, it } from '@jest/globals';
-import { calendarOf, monthPeriodAt } from './month-period.js';
+import { calendarOf, lastDayOf, monthPeriodAt } from './month-period.js';
 
 const DAY_MS = 86_400_000;
 
@@ -54,5 +54,19 @@ describe('the current month', () => {
       '2028-02-29T00:00:00Z',
     ].map((text) => Date.parse(text));
     for (const instant of instants) expect(current.at(instant)).toEqual(monthPeriodAt(instant));
+  });
+});
+
+describe('the last day of a month that is known by its label', () => {
+  it.each([1, 15, 28, 29, 30, 31])('is the one before the next begins, with billing day %i', (billingDay) => {
+    for (let atMs = Date.UTC(2027, 0, 1); atMs < Date.UTC(2028, 3, 1); atMs += DAY_MS) {
+      const { label, endMs } = monthPeriodAt(atMs, 'UTC', billingDay);
+      expect(lastDayOf(label, billingDay)).toBe(calendarOf('UTC', 1).dayAt(endMs - 1).label);
+    }
+  });
+
+  it('is a month behind its first where the billing day has been moved since', () => {
+    expect(lastDayOf(20_261_115, 1)).toBe(20_261_214);
+    expect(lastDayOf(20_261_101, 15)).toBe(20_261_130);
   });
 });

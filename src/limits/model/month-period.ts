@@ -45,6 +45,17 @@ function firstDay(month: Temporal.PlainYearMonth, billingDay: number): Temporal.
   return month.toPlainDate({ day: Math.min(billingDay, month.daysInMonth) });
 }
 
+/**
+ * The last day of the month with a label, as a number. Where the billing day has been moved since, the month is as long
+ * as one that begins on the label's.
+ */
+export function lastDayOf(label: number, billingDay: number): number {
+  const [year, month, day] = [Math.floor(label / 10_000), Math.floor(label / 100) % 100, label % 100];
+  const own = Temporal.PlainYearMonth.from({ year, month });
+  const begins = firstDay(own, billingDay).day === day ? billingDay : day;
+  return labelOf(firstDay(own.add({ months: 1 }), begins).subtract({ days: 1 }));
+}
+
 /** The first instant of a day: midnight, or what follows it where the clocks skip midnight. */
 function startMs(day: Temporal.PlainDate, timeZone: string): number {
   return day.toZonedDateTime(timeZone).epochMilliseconds;
