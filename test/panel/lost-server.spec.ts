@@ -70,6 +70,27 @@ describeWithChromium('a page of the panel', () => {
     expect(await keysCalled('Typed for minutes')).toBe(1);
   });
 
+  it('that was left open until its session ended, keeps what was typed, whichever request hears of it first', async () => {
+    await page.clock.install();
+    await typeKey('Typed before lunch');
+    const name = page.getByLabel('Name', { exact: true });
+    await endSession();
+    // Long enough that it asks anew who is signed in.
+    await page.clock.fastForward('02:00');
+    await createKey();
+    await signInAgain();
+    await page.getByText('Copy it now').waitFor();
+    expect(await keysCalled('Typed before lunch')).toBe(1);
+    await typeKey('Typed before the walk');
+    await context.clearCookies();
+    await page.clock.fastForward('02:00');
+    await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`);
+    await signInAgain();
+    expect(await name.inputValue()).toBe('Typed before the walk');
+    await createKey();
+    await page.getByText('Copy it now').waitFor();
+  });
+
   it('whose session ended goes on with a change, an invitation, a new secret', async () => {
     await open(`api-keys/${key.id}`);
     await page.getByRole('button', { name: 'Change', exact: true }).click();

@@ -1,6 +1,6 @@
 /** Who is signed in, in this tab and in the others of this browser. */
 import { useQuery } from '@tanstack/react-query';
-import { armGate } from '../api/gate.js';
+import { armGate, passGate } from '../api/gate.js';
 import { api, ask, takeToken } from '../api/client.js';
 import type { Me } from '../api/schemas.js';
 import { hasCode } from '../api/problem.js';
@@ -42,8 +42,11 @@ async function readMe(): Promise<Me | null> {
     return null;
   } catch (error) {
     if (!hasCode(error, 'session_ended', 'missing_credentials')) throw error;
-    armGate(false);
-    return null;
+    const still = known();
+    if (still === null) armGate(false);
+    // Over the page, where what was typed stays. Not for who has signed in again since this was asked.
+    else if (still.session?.id === before?.session?.id) void passGate('sign_in', []);
+    return still;
   }
 }
 
