@@ -181,6 +181,36 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
   });
 
+  it('send nothing for the next one who signs in: what waited for a confirmation went with whom it was of', async () => {
+    running.stores.clock.advance(11 * MINUTE_MS);
+    await page.reload();
+    await press('Change the password');
+    const dialog = page.getByRole('dialog', { name: 'Change the password' });
+    await dialog.getByLabel('New password').fill(NEW_PASSWORD);
+    await dialog.getByLabel('Once more').fill(NEW_PASSWORD);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog', { name: 'Is it you?' }).waitFor();
+    const second = await browser.newPage();
+    await second.goto(page.url());
+    await second.getByRole('button', { name: 'You and this page' }).click();
+    await second.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
+    await second.close();
+    ({ email } = await memberWithPassword(database, running, { roles: { [accountId]: 'admin' } }));
+    await byPassword();
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    running.stores.clock.advance(11 * MINUTE_MS);
+    await press('Add a passkey');
+    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await gate.getByRole('button', { name: 'Go on' }).click();
+    await part('Passkeys').getByRole('button', { name: 'Rename Chrome on Linux' }).waitFor();
+    await signOut();
+    await byPassword();
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor();
+  });
+
   it('are left one by one, or all but this one', async () => {
     const others = ['Firefox/140.0 (Android)', 'Firefox/140.0 (iPad)', 'Firefox/140.0 (Windows)'];
     const elsewhere = others.map((agent) => new PanelBrowser(running.url, { 'User-Agent': agent }));

@@ -31,9 +31,18 @@ export function onGate(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** From now on a session that ended opens the gate. Before somebody has signed in there is the sign-in page. */
+/**
+ * From now on a session that ended opens the gate. Before somebody has signed in there is the sign-in page, and what
+ * waits when they are gone is refused: the next one to sign in must not send it.
+ */
 export function armGate(armed: boolean): void {
   isArmed = armed;
+  if (!armed) open?.settle(false);
+}
+
+/** Lets go on what waits for somebody to sign in: they have, be it in another tab or by a link. */
+export function passSignIn(): void {
+  if (open?.kind === 'sign_in') open.settle(true);
 }
 
 /** Waits until the gate is passed. @returns False where it was closed, or where there is nobody to ask. */
@@ -41,12 +50,15 @@ export function passGate(kind: GateKind, ways: readonly string[]): Promise<boole
   if (!isArmed) return Promise.resolve(false);
   waiting ??= new Promise((resolve) => {
     const settle = (passed: boolean): void => {
+      // Whoever has passed may say so late: the next gate is another one.
+      if (open !== gate) return;
       open = null;
       waiting = null;
       tell();
       resolve(passed);
     };
-    open = { kind, ways, settle };
+    const gate: OpenGate = { kind, ways, settle };
+    open = gate;
     tell();
   });
   return waiting;

@@ -1,6 +1,6 @@
 /** Who is signed in, in this tab and in the others of this browser. */
 import { useQuery } from '@tanstack/react-query';
-import { armGate, passGate } from '../api/gate.js';
+import { armGate, passGate, passSignIn } from '../api/gate.js';
 import { api, ask, takeToken } from '../api/client.js';
 import type { Me } from '../api/schemas.js';
 import { hasCode } from '../api/problem.js';
@@ -27,6 +27,7 @@ function startOver(): void {
 function settle(me: Me): Me {
   takeToken(me.csrf_token ?? '');
   armGate(true);
+  passSignIn();
   const locale = LOCALES.find((each) => each === me.member?.locale);
   if (locale !== undefined && document.documentElement.lang !== locale) void speak(locale);
   return me;
@@ -63,7 +64,10 @@ export function useMe(): Me {
 /** Takes over the session that a sign-in began. Where it is somebody else's than before, nothing of theirs stays. */
 export function signedIn(me: Me): void {
   tell(me);
-  if (isSomebodyElse(known(), me)) return location.assign('/');
+  if (isSomebodyElse(known(), me)) {
+    armGate(false);
+    return location.assign('/');
+  }
   // What the address said of the sign-in is over with it.
   if (location.pathname === '/sign-in') history.replaceState(null, '', '/');
   queries.setQueryData(ME, settle(me));
