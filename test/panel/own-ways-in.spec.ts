@@ -5,7 +5,7 @@ import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';
-import { startBrowser, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
@@ -208,6 +208,22 @@ describeWithChromium('the ways in of a member', () => {
     await part('Passkeys').getByRole('button', { name: 'Rename Chrome on Linux' }).waitFor();
     await signOut();
     await byPassword();
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor();
+  });
+
+  it('come with the language of the member, which the menu and the profile change for good', async () => {
+    await database.db.updateTable('member').set({ locale: 'en' }).where('email', '=', email).execute();
+    await page.reload();
+    await press(/You and this page/);
+    await page.getByText('Español', { exact: true }).click();
+    await page.locator('html[lang=es]').waitFor();
+    await hasRead(page);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Su perfil' }).waitFor();
+    expect(await page.getAttribute('html', 'lang')).toBe('es');
+    await page.getByRole('combobox', { name: 'Idioma' }).click();
+    await page.getByRole('option', { name: 'Como en el navegador' }).click();
+    await press('Guardar');
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
   });
 

@@ -7,7 +7,7 @@ import { api, ask } from '../api/client.js';
 import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
 import { Failure } from '../words/failure.js';
-import { LANGUAGES, LOCALES } from '../words/locale.js';
+import { chooseNone, LANGUAGES, LOCALES } from '../words/locale.js';
 
 const AS_THE_BROWSER = '';
 
@@ -15,13 +15,17 @@ export function Personal() {
   const { t } = useLingui();
   const { member } = useMe();
   const [name, setName] = useState(member?.name ?? '');
-  const [locale, setLocale] = useState<string>(member?.locale ?? AS_THE_BROWSER);
+  const [picked, setPicked] = useState<string | null>(null);
+  const locale = picked ?? member?.locale ?? AS_THE_BROWSER;
   const chosen = LOCALES.find((each) => each === locale) ?? null;
   const save = useMutation({
     mutationFn: async () => {
       await ask(api.PATCH('/admin/v1/me', { body: { name: name.trim(), locale: chosen } }));
+      if (chosen === null) chooseNone();
       await readMeAgain();
     },
+    // The menu changes it as well.
+    onSuccess: () => setPicked(null),
   });
   const isChanged = name.trim() !== member?.name || chosen !== member.locale;
   return (
@@ -53,7 +57,7 @@ export function Personal() {
                 ...LOCALES.map((value) => ({ value, label: LANGUAGES[value] })),
               ]}
               value={locale}
-              onChange={(value) => setLocale(value ?? AS_THE_BROWSER)}
+              onChange={(value) => setPicked(value ?? AS_THE_BROWSER)}
             />
           </SimpleGrid>
           <Text size="sm" c="dimmed" className="name">

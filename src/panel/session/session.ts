@@ -5,7 +5,7 @@ import { api, ask, takeToken } from '../api/client.js';
 import type { Me } from '../api/schemas.js';
 import { hasCode } from '../api/problem.js';
 import { queries } from '../api/queries.js';
-import { LOCALES, speak } from '../words/locale.js';
+import { firstLocale, LOCALES, speak } from '../words/locale.js';
 
 const ME = ['me'] as const;
 /** Tabs tell each other which session this browser has now: its id, null for none. */
@@ -28,8 +28,9 @@ function settle(me: Me): Me {
   takeToken(me.csrf_token ?? '');
   armGate(true);
   passSignIn();
-  const locale = LOCALES.find((each) => each === me.member?.locale);
-  if (locale !== undefined && document.documentElement.lang !== locale) void speak(locale);
+  const locale = LOCALES.find((each) => each === me.member?.locale) ?? firstLocale();
+  // Who is no member has the language that the page has.
+  if (me.member !== null && document.documentElement.lang !== locale) void speak(locale);
   return me;
 }
 

@@ -15,9 +15,10 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { choose, LANGUAGES, LOCALES } from '../words/locale.js';
+import { choose, LANGUAGES, LOCALES, type Locale } from '../words/locale.js';
+import { api, ask } from '../api/client.js';
 import { mayCall } from '../session/permissions.js';
-import { signOut, useMe } from '../session/session.js';
+import { readMeAgain, signOut, useMe } from '../session/session.js';
 import { Failure } from '../words/failure.js';
 import { Icon } from '../layout/icons.js';
 
@@ -28,6 +29,15 @@ export function UserMenu() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [isOpen, setOpen] = useState(false);
   const leave = useMutation({ mutationFn: signOut });
+  const turn = useMutation({
+    mutationFn: async (locale: Locale) => {
+      await choose(locale);
+      if (member === null) return;
+      // Or the next time that it is read who this is, their language would be the old one.
+      await ask(api.PATCH('/admin/v1/me', { body: { locale } }));
+      await readMeAgain();
+    },
+  });
   const name = member?.name || member?.email || portal?.label || '';
   return (
     <Popover
@@ -93,9 +103,10 @@ export function UserMenu() {
             size="xs"
             aria-label={t`Language`}
             value={i18n.locale}
-            onChange={(value) => void choose(LOCALES.find((each) => each === value) ?? 'en')}
+            onChange={(value) => turn.mutate(LOCALES.find((each) => each === value) ?? 'en')}
             data={LOCALES.map((value) => ({ value, label: LANGUAGES[value] }))}
           />
+          {turn.error !== null && <Failure error={turn.error} />}
         </Box>
         <Divider my={6} />
         {portal !== null && (

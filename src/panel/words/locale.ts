@@ -31,6 +31,15 @@ export async function choose(locale: Locale): Promise<void> {
   await speak(locale);
 }
 
+/** Forgets what was chosen in this browser. */
+export function chooseNone(): void {
+  try {
+    localStorage.removeItem(CHOSEN);
+  } catch {
+    // No storage: nothing was remembered.
+  }
+}
+
 /** The language to begin with. */
 export function firstLocale(): Locale {
   try {
