@@ -168,6 +168,28 @@ describeWithChromium('a page of the panel', () => {
     expect(await page.getByText('The server cannot be reached').count()).toBe(0);
   });
 
+  it('that cannot pause a key, or read what still uses it, says so, and can be tried again', async () => {
+    await open(`api-keys/${key.id}`);
+    const lost = page.getByRole('alert').getByText('The server cannot be reached');
+    await page.route('**/pause', (route) => route.abort());
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await lost.waitFor();
+    await page.unroute('**/pause');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Let it go on' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    expect(await lost.count()).toBe(0);
+    await page.route('**/impact', (route) => route.fulfill({ status: 500, json: { code: 'internal_error' } }));
+    await page.reload();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke this key?' });
+    await dialog.getByText('What has used it of late could not be read.').waitFor();
+    await page.unroute('**/impact');
+    await dialog.getByRole('button', { name: 'Try again' }).click();
+    await dialog.getByText('No program has used it yesterday or today.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Revoke key' }).isEnabled()).toBe(true);
+  });
+
   it('threw nothing on the way', () => {
     expect(browser.faults).toEqual([]);
   });

@@ -127,6 +127,11 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
           <Trans>Revoke</Trans>
         </Button>
       )}
+      {toggle.error !== null && (
+        <Box flex="1 1 100%">
+          <Failure error={toggle.error} />
+        </Box>
+      )}
     </>
   );
 }

@@ -1,6 +1,6 @@
 /** Takes a key back for good, after saying what will fail. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { Dialog } from '../layout/dialog.js';
 import { placeOf } from './let-in.js';
@@ -74,10 +74,17 @@ const NAMED = 5;
 function Impact({ id }: { readonly id: string }) {
   const { t } = useLingui();
   const { number } = useFormats();
-  const { data } = useImpact(id, true);
-  if (data === undefined) return null;
+  const { data, error, refetch } = useImpact(id, true);
+  if (data === undefined)
+    return error === null ? null : (
+      <Stack gap="xs">
+        <Text size="sm">
+          <Trans>What has used it of late could not be read. It can be revoked all the same.</Trans>
+        </Text>
+        <Failure error={error} again={() => void refetch()} />
+      </Stack>
+    );
   const { requests, operations } = data.last_day;
-  const count = number(requests);
   if (requests === 0)
     return (
       <Text size="sm" c="dimmed">
@@ -87,7 +94,11 @@ function Impact({ id }: { readonly id: string }) {
   return (
     <Alert color="orange" variant="light" title={t`What will fail`}>
       <Text size="sm">
-        <Trans>Since yesterday it was used {count} times:</Trans>
+        <Plural
+          value={requests}
+          one="Since yesterday it was used # time:"
+          other="Since yesterday it was used # times:"
+        />
       </Text>
       {operations.slice(0, NAMED).map((each) => (
         <Text key={each.operation} size="sm" className="name">

@@ -183,6 +183,8 @@ function Invitations() {
       ask(api.DELETE('/admin/v1/invitations/{id}', { params: { path: { id: invitation } } })),
     onSettled: () => readAgain(id),
   });
+  if (invitations.error !== null && invitations.data === undefined)
+    return <Failure error={invitations.error} again={() => void invitations.refetch()} />;
   const open = invitations.data?.data.filter(({ status }) => status === 'open') ?? [];
   if (open.length === 0) return null;
   return (

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, ask } from '../api/client.js';
 import { useAccount } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useAdjustmentWords } from './adjustment-words.js';
 
@@ -25,6 +26,8 @@ export function Adjustments() {
   const { time } = useFormats(timeZone);
   const words = useAdjustmentWords();
   const adjustments = useAdjustments(id);
+  if (adjustments.error !== null && adjustments.data === undefined)
+    return <Failure error={adjustments.error} again={() => void adjustments.refetch()} />;
   const rows = adjustments.data?.data ?? [];
   if (rows.length === 0) return null;
   return (

@@ -135,6 +135,8 @@ function ByKey() {
   const usage = useUsage(id, ['api_key', 'outcome']);
   const keys = useKeys(id, { sort: 'last_used', order: 'desc' });
   const names = new Map(keys.data?.pages.flatMap(({ data }) => data.map((key) => [key.id, key.name] as const)));
+  if (usage.error !== null && usage.data === undefined)
+    return <Failure error={usage.error} again={() => void usage.refetch()} />;
   const sums = sumsBy(usage.data?.data ?? [], ({ api_key_id: key }) => key ?? '');
   if (sums.size === 0) return null;
   return (
@@ -156,6 +158,8 @@ function ByOperation() {
   const { t } = useLingui();
   const { id } = useAccount();
   const usage = useUsage(id, ['operation', 'outcome']);
+  if (usage.error !== null && usage.data === undefined)
+    return <Failure error={usage.error} again={() => void usage.refetch()} />;
   const sums = sumsBy(usage.data?.data ?? [], ({ operation }) => operation ?? '–');
   if (sums.size === 0) return null;
   return (
