@@ -10,8 +10,8 @@ import type { AccountMemberTable } from '../database/tables/member-tables.js';
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
-import type { Role } from './permissions.js';
-import { checkMayGive, checkOwnerStays, type Giver } from './role-rules.js';
+import type { Giver, Role } from './permissions.js';
+import { checkMayGive, checkOwnerStays } from './role-rules.js';
 import { withdrawInvitationsOf } from './withdrawn-invitations.js';
 
 /** A member as an account sees them. */

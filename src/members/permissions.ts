@@ -7,6 +7,15 @@
 export const ROLES = ['owner', 'admin', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** What somebody who changes members is there themselves. */
+export type Giver = Role | 'operator';
+
+/** Whether the giver may give and take these roles: nobody gives or takes more than they have. */
+export function mayGive(giver: Giver, ...roles: readonly Role[]): boolean {
+  if (giver === 'operator' || giver === 'owner') return true;
+  return giver === 'admin' && !roles.includes('owner');
+}
+
 /** What an operation is about: nothing that needs a sign-in, the caller, an account, or the installation. */
 export type About = 'anybody' | 'oneself' | 'account' | 'installation';
 

@@ -1,15 +1,6 @@
 /** Who may make whom what, beyond the table of permissions: nobody gives or takes more than they have. */
 import { Problem } from '../problems/errors.js';
-import type { Role } from './permissions.js';
-
-/** What somebody who changes members is there themselves. */
-export type Giver = Role | 'operator';
-
-/** Whether the giver may give and take these roles. */
-export function mayGive(giver: Giver, ...roles: readonly Role[]): boolean {
-  if (giver === 'operator' || giver === 'owner') return true;
-  return giver === 'admin' && !roles.includes('owner');
-}
+import { mayGive, type Giver, type Role } from './permissions.js';
 
 /** Throws `forbidden` where the giver may not give or take one of these roles. */
 export function checkMayGive(giver: Giver, ...roles: readonly Role[]): void {

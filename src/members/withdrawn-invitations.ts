@@ -5,7 +5,7 @@
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
 import type { Tables } from '../database/schema.js';
-import { mayGive, type Giver } from './role-rules.js';
+import { mayGive, type Giver } from './permissions.js';
 
 /** Give it the transaction that has changed what the member may. Only those of one account where that is named. */
 export async function withdrawInvitationsOf(

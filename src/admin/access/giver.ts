@@ -1,7 +1,7 @@
 /** What a caller is in the account whose members they change. */
 import { Injectable } from '@nestjs/common';
 import { AccountMembers } from '../../members/account-members.js';
-import type { Giver } from '../../members/role-rules.js';
+import type { Giver } from '../../members/permissions.js';
 import { Problem } from '../../problems/errors.js';
 import { isOperator, type Principal } from './principal.js';
 

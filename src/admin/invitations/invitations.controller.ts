@@ -4,7 +4,7 @@ import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { AccountAccess } from '../../members/account-access.js';
 import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
-import type { Giver } from '../../members/role-rules.js';
+import type { Giver } from '../../members/permissions.js';
 import { Givers } from '../access/giver.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Caller, type Principal } from '../access/principal.js';

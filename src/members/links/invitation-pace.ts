@@ -2,7 +2,7 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../database/schema.js';
 import { Problem } from '../../problems/errors.js';
-import type { Giver } from '../role-rules.js';
+import type { Giver } from '../permissions.js';
 
 const HOUR_MS = 3_600_000;
 const MOST_AN_HOUR = 100;

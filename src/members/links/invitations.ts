@@ -14,8 +14,8 @@ import { checkPace } from './invitation-pace.js';
 import { createLink, dataOf, type LinkRow } from '../links.js';
 import { emailKeyOf, LOCALES, type Locale } from '../member-fields.js';
 import { memberByEmail } from '../member-rows.js';
-import type { Role } from '../permissions.js';
-import { checkMayGive, type Giver } from '../role-rules.js';
+import type { Giver, Role } from '../permissions.js';
+import { checkMayGive } from '../role-rules.js';
 
 /** An invitation as it is shown: everything but its link. */
 export interface Invitation {

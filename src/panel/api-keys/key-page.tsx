@@ -88,13 +88,12 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
 
 function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dialog: Dialog) => void }) {
   const may = useMay();
-  const account = useAccount();
   const isOver = shown.status === 'revoked';
   const toggle = useMutation({
     mutationFn: () => (shown.status === 'paused' ? resumeKey(shown.id) : pauseKey(shown.id)),
     onSettled: () => readAgain(shown.account_id, shown.id),
   });
-  if (isOver || account.status === 'suspended') return null;
+  if (isOver) return null;
   return (
     <>
       {may('updateApiKey') && (

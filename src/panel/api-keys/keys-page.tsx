@@ -33,7 +33,7 @@ export function KeysPage() {
   const [location, go] = useLocation();
   const [parameters] = useSearchParams();
   const home = `/${account.id}/api-keys`;
-  const mayCreate = may('createApiKey') && account.status === 'active';
+  const mayCreate = may('createApiKey');
   const create = (
     <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
       <Trans>Create an API key</Trans>

@@ -22,7 +22,7 @@ export function AssistantsPage() {
   const account = useAccount();
   const may = useMay();
   const tools = useTools(account.id, null);
-  const mayCreate = may('createApiKey') && account.status === 'active' && tools.data?.enabled === true;
+  const mayCreate = may('createApiKey') && tools.data?.enabled === true;
   return (
     <Page
       title={t`AI assistants`}

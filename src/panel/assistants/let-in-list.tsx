@@ -122,7 +122,7 @@ function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () =>
             )}
           </Text>
         </Stack>
-        {may('revokeApiKey') && account.status === 'active' && (
+        {may('revokeApiKey') && (
           <Button size="xs" variant="light" color="red" aria-label={t`Revoke ${name}`} onClick={onRevoke}>
             <Trans>Revoke</Trans>
           </Button>

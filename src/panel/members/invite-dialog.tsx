@@ -6,7 +6,8 @@ import { api, ask } from '../api/client.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
-import { ROLES, useRoleWords, type Role } from './roles.js';
+import type { Role } from '../../members/permissions.js';
+import { useRoleChoice } from './roles.js';
 
 interface InviteDialogProps {
   readonly opened: boolean;
@@ -23,7 +24,7 @@ interface Made {
 export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
   const { t } = useLingui();
   const { id } = useAccount();
-  const words = useRoleWords();
+  const roles = useRoleChoice();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
   const [made, setMade] = useState<Made | null>(null);
@@ -72,7 +73,7 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
           <Select
             label={t`Role`}
             allowDeselect={false}
-            data={ROLES.map((value) => ({ value, label: words[value] }))}
+            data={roles}
             value={role}
             onChange={(value) => value !== null && setRole(value)}
           />

@@ -4,6 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
+import type { Role } from '../../members/permissions.js';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { queries } from '../api/queries.js';
@@ -11,12 +12,12 @@ import { useKeys } from '../api-keys/keys.js';
 import { Dialog } from '../layout/dialog.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
-import { useAccount, useMay } from '../session/accounts.js';
+import { useAccount, useMay, useMayGive } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 import { InviteDialog } from './invite-dialog.js';
-import { ROLES, useRoleWords, type Role } from './roles.js';
+import { useRoleChoice, useRoleWords } from './roles.js';
 
 type Member = components['schemas']['AccountMember'];
 
@@ -74,7 +75,9 @@ function Person({ member }: { readonly member: Member }) {
   const { id, time_zone: timeZone } = useAccount();
   const { relative } = useFormats(timeZone);
   const may = useMay();
+  const mayGive = useMayGive();
   const words = useRoleWords();
+  const roles = useRoleChoice();
   const [isRemoving, setRemoving] = useState(false);
   // Of the list that is shown: whoever changed them since has the last word, until it was read again.
   const onlyThis = {
@@ -105,13 +108,13 @@ function Person({ member }: { readonly member: Member }) {
             <bdi className="name">{member.email}</bdi> · {seen}
           </Text>
         </div>
-        {may('updateAccountMember') ? (
+        {may('updateAccountMember') && mayGive(member.role) ? (
           <Group gap="sm">
             <Select
               w={170}
               aria-label={t`Role of ${name}`}
               allowDeselect={false}
-              data={ROLES.map((value) => ({ value, label: words[value] }))}
+              data={roles}
               value={member.role}
               disabled={change.isPending}
               onChange={(role) => role !== null && change.mutate(role)}
@@ -172,6 +175,8 @@ function Invitations() {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
+  const may = useMay();
+  const mayGive = useMayGive();
   const words = useRoleWords();
   const invitations = useQuery({
     queryKey: ['account', id, 'people', 'invitations'],
@@ -199,14 +204,16 @@ function Invitations() {
             <bdi className="name">{invitation.email}</bdi> · {words[invitation.role]} ·{' '}
             <Trans>until {date(invitation.expires_at)}</Trans>
           </Text>
-          <Button
-            size="xs"
-            variant="default"
-            aria-label={t`Take back the invitation of ${invitation.email}`}
-            onClick={() => revoke.mutate(invitation.id)}
-          >
-            <Trans>Take back</Trans>
-          </Button>
+          {may('revokeInvitation') && mayGive(invitation.role) && (
+            <Button
+              size="xs"
+              variant="default"
+              aria-label={t`Take back the invitation of ${invitation.email}`}
+              onClick={() => revoke.mutate(invitation.id)}
+            >
+              <Trans>Take back</Trans>
+            </Button>
+          )}
         </Group>
       ))}
     </Card>

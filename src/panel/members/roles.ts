@@ -1,10 +1,17 @@
 /** What somebody may be in an account, in words. */
 import { useLingui } from '@lingui/react/macro';
 
-export const ROLES = ['owner', 'admin', 'viewer'] as const;
-export type Role = (typeof ROLES)[number];
+import { ROLES, type Role } from '../../members/permissions.js';
+import { useMayGive } from '../session/accounts.js';
 
 export function useRoleWords(): Readonly<Record<Role, string>> {
   const { t } = useLingui();
   return { owner: t`Owner`, admin: t`Admin`, viewer: t`Viewer` };
+}
+
+/** The roles that the reader may give in the account of the page, as a choice. */
+export function useRoleChoice(): readonly { readonly value: Role; readonly label: string }[] {
+  const words = useRoleWords();
+  const mayGive = useMayGive();
+  return ROLES.filter(mayGive).map((value) => ({ value, label: words[value] }));
 }

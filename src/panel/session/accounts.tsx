@@ -1,10 +1,10 @@
 /** Which account the pages are about: the one in the address, else the last one, else the first. */
 import { createContext, use, type ReactNode } from 'react';
 import { useQuery } from '@tanstack/react-query';
-import type { OperationId } from '../../members/permissions.js';
+import type { OperationId, Role } from '../../members/permissions.js';
 import { api, ask } from '../api/client.js';
 import type { components } from '../api/admin-api.js';
-import { mayCall } from './permissions.js';
+import { mayCall, mayGiveThere, maySuspended } from './permissions.js';
 import { useMe } from './session.js';
 
 export type Account = components['schemas']['Account'];
@@ -65,5 +65,13 @@ export function useAccount(): Account {
 export function useMay(): (operation: OperationId) => boolean {
   const me = useMe();
   const account = use(AccountContext);
-  return (operation) => mayCall(me, operation, account?.id ?? null);
+  const isSuspended = account?.status === 'suspended';
+  return (operation) => mayCall(me, operation, account?.id ?? null) && (!isSuspended || maySuspended(me, operation));
+}
+
+/** Whether who is signed in may give and take a role in the account of the page. */
+export function useMayGive(): (role: Role) => boolean {
+  const me = useMe();
+  const { id } = useAccount();
+  return (role) => mayGiveThere(me, id, role);
 }

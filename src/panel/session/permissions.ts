@@ -1,5 +1,12 @@
 /** What the person who is signed in may do: the same table that the API's guard reads. */
-import { PERMISSIONS, type OperationId, type Permission, type Role } from '../../members/permissions.js';
+import {
+  mayGive,
+  PERMISSIONS,
+  type Giver,
+  type OperationId,
+  type Permission,
+  type Role,
+} from '../../members/permissions.js';
 import type { Me } from '../api/schemas.js';
 
 /** Whether they may call this operation, about this account where it is about one. */
@@ -11,4 +18,20 @@ export function mayCall(me: Me, operation: OperationId, accountId: string | null
   if (about !== 'account') return true;
   const role: Role | undefined = me.accounts.find(({ id }) => id === accountId)?.role;
   return role !== undefined && roles.includes(role);
+}
+
+/** Whether an operation is about an account and leaves it as it is. */
+const isRead = (operation: OperationId): boolean => operation === 'explain' || /^(?:get|list)/.test(operation);
+
+/** Whether they may call it while the account is suspended: only operators change it then. */
+export function maySuspended(me: Me, operation: OperationId): boolean {
+  const { about }: Permission = PERMISSIONS[operation];
+  return about !== 'account' || isRead(operation) || me.member?.is_operator === true;
+}
+
+/** Whether they may give and take this role in an account. */
+export function mayGiveThere(me: Me, accountId: string, role: Role): boolean {
+  const own: Role | undefined = me.accounts.find(({ id }) => id === accountId)?.role;
+  const giver: Giver | undefined = me.member?.is_operator === true ? 'operator' : own;
+  return giver !== undefined && mayGive(giver, role);
 }

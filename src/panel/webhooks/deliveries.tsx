@@ -23,7 +23,6 @@ import {
 export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
   const { t } = useLingui();
   const may = useMay();
-  const account = useAccount();
   const words = useDeliveryWords();
   const [status, setStatus] = useState<DeliveryStatus | null>(null);
   const [isReplaying, setReplaying] = useState(false);
@@ -44,7 +43,7 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
             value={status ?? ''}
             onChange={(value) => setStatus(value === '' ? null : (value as DeliveryStatus))}
           />
-          {may('replayWebhookDeliveries') && account.status === 'active' && endpoint.status === 'enabled' && (
+          {may('replayWebhookDeliveries') && endpoint.status === 'enabled' && (
             <Button variant="default" onClick={() => setReplaying(true)}>
               <Trans>Send many again</Trans>
             </Button>

@@ -102,13 +102,12 @@ function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
 
 function Retry({ of: delivery }: { readonly of: DeliveryDetail }) {
   const may = useMay();
-  const account = useAccount();
   const retry = useMutation({
     mutationFn: () => retryDelivery(delivery.id),
     onSettled: () => readAgain({ id: delivery.endpoint_id, account_id: delivery.account_id }),
   });
   const isOver = delivery.reason === 'endpoint_deleted' || delivery.payload === null;
-  if (!may('retryWebhookDelivery') || account.status === 'suspended' || isOver) return null;
+  if (!may('retryWebhookDelivery') || isOver) return null;
   return (
     <Stack gap="sm" align="flex-end">
       <Button

@@ -122,11 +122,9 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
 
 function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly onOpen: (dialog: Dialog) => void }) {
   const may = useMay();
-  const account = useAccount();
   const mayDisable = useMayDisable();
   // Then only they enable it.
   const isOperators = shown.disabled_reason === 'operator' && !mayDisable;
-  if (account.status === 'suspended') return null;
   return (
     <>
       {may('testWebhookEndpoint') && (

@@ -20,7 +20,7 @@ export function WebhooksPage() {
   const may = useMay();
   const [location, go] = useLocation();
   const home = `/${account.id}/webhooks`;
-  const mayCreate = may('createWebhookEndpoint') && account.status === 'active';
+  const mayCreate = may('createWebhookEndpoint');
   const create = (
     <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
       <Trans>Add an endpoint</Trans>

@@ -1,0 +1,107 @@
+/** The members page in each role: it offers what the API lets them do there, and nothing that it refuses. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
+import type { Role } from '../../src/members/permissions.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
+
+describeWithChromium('the members page', () => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let browser: Browser;
+  let page: Page;
+  let accountId: string;
+
+  beforeAll(async () => {
+    const panel = readPanelFiles('dist/panel');
+    if (panel === null) throw new Error('dist/panel was not built');
+    database = await testDatabase('sqlite');
+    running = await startAdmin(database, { panel });
+    browser = await startBrowser(STILL);
+  });
+  beforeEach(async () => {
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+    await newMember(database, { roles: { [accountId]: 'owner' }, email: `olaf-${accountId}@example.com` });
+    await newMember(database, { roles: { [accountId]: 'viewer' }, email: `vera-${accountId}@example.com` });
+    await invite('owner');
+    await invite('viewer');
+    page = await browser.newPage();
+  });
+  afterEach(async () => {
+    await browser.context.clearCookies();
+    await page.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await running?.close();
+    await database?.close();
+  });
+
+  const invite = (role: Role, email = `new-${role}@example.com`) =>
+    running.admin.call('POST', `/accounts/${accountId}/invitations`, { email, role });
+  const enter = async (path: string, options: Parameters<typeof memberWithPassword>[2]): Promise<void> => {
+    const { email } = await memberWithPassword(database, running, options);
+    await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await hasRead(page);
+  };
+  const line = (start: string) => page.getByRole('listitem').filter({ hasText: start });
+  const takeBack = (role: Role) =>
+    page.getByRole('button', { name: `Take back the invitation of new-${role}@example.com` });
+  const suspend = () => running.admin.call('PATCH', `/accounts/${accountId}`, { status: 'suspended' });
+
+  it('offers admins no owner: neither to make one, nor to change or remove one, nor to take one back', async () => {
+    await enter('members', { roles: { [accountId]: 'admin' } });
+    await line('vera-').getByRole('combobox').click();
+    expect(await page.getByRole('option').allTextContents()).toEqual(['Admin', 'Viewer']);
+    await page.keyboard.press('Escape');
+    expect(await line('vera-').getByRole('button').count()).toBe(1);
+    expect(await line('olaf-').getByRole('combobox').count()).toBe(0);
+    expect(await line('olaf-').getByRole('button').count()).toBe(0);
+    await line('olaf-').getByText('Owner').waitFor();
+    expect(await takeBack('viewer').count()).toBe(1);
+    expect(await takeBack('owner').count()).toBe(0);
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Role' }).click();
+    expect(await page.getByRole('option').allTextContents()).toEqual(['Admin', 'Viewer']);
+  });
+
+  it('offers owners all of it, and nothing while the account is suspended', async () => {
+    await enter('members', { roles: { [accountId]: 'owner' } });
+    await line('vera-').getByRole('combobox').click();
+    expect(await page.getByRole('option').allTextContents()).toEqual(['Owner', 'Admin', 'Viewer']);
+    expect(await takeBack('owner').count()).toBe(1);
+    await suspend();
+    await page.reload();
+    await page.getByText('Everything can be read, and nothing changed.').waitFor();
+    await line('vera-').waitFor();
+    await hasRead(page);
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    expect(await page.getByRole('main').getByRole('combobox').count()).toBe(0);
+    await page.getByText('new-owner@example.com').waitFor();
+  });
+
+  it('leaves operators what they may in a suspended account, and so do its other pages', async () => {
+    const key = await running.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
+    await suspend();
+    await enter(`api-keys/${key.id}`, { isOperator: true });
+    await page.getByText('operators can change it.').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Let it go on' }).waitFor();
+    await page.getByRole('link', { name: 'Members' }).click();
+    await takeBack('owner').click();
+    await takeBack('owner').waitFor({ state: 'detached' });
+  });
+
+  it('meets no breach of the policy and no error', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
