@@ -101,6 +101,25 @@ describeWithChromium('the members page', () => {
     await takeBack('owner').waitFor({ state: 'detached' });
   });
 
+  it('lists more than a hundred members and invitations to the last', async () => {
+    for (let index = 0; index < 101; index++) await newMember(database, { roles: { [accountId]: 'viewer' } });
+    await database.db.updateTable('link').set({ expires_at: 1 }).where('account_id', '=', accountId).execute();
+    await invite('viewer', 'first@example.com');
+    for (let index = 0; index < 101; index++) await invite('viewer', `over-${index}@example.com`);
+    const over = database.db.updateTable('link').set({ revoked_at: 1 }).where('account_id', '=', accountId);
+    await over.where('email_key', 'like', 'over-%').execute();
+    await enter('members', { isOperator: true });
+    const rows = page.getByRole('main').getByRole('listitem');
+    expect(await rows.count()).toBe(100);
+    const more = page.getByRole('button', { name: 'Show more' });
+    await more.first().click();
+    await rows.nth(102).waitFor();
+    await page.getByText('The newest invitations are all taken or over.').waitFor();
+    await more.click();
+    await page.getByText('first@example.com').waitFor();
+    expect(await more.count()).toBe(0);
+  });
+
   it('meets no breach of the policy and no error', () => {
     expect(browser.faults).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** Who may see and change the account, and who has been asked to join. */
 import { Anchor, Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Role } from '../../members/permissions.js';
@@ -12,6 +12,7 @@ import { useKeys } from '../api-keys/keys.js';
 import { Dialog } from '../layout/dialog.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { ShowMore } from '../layout/show-more.js';
 import { useAccount, useMay, useMayGive } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
@@ -21,7 +22,12 @@ import { useRoleChoice, useRoleWords } from './roles.js';
 
 type Member = components['schemas']['AccountMember'];
 
-const MOST = 100;
+const PAGE_SIZE = 100;
+const PAGES = {
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ next_cursor: next }: { readonly next_cursor: string | null }) => next,
+};
+const pageOf = (cursor: string | null) => ({ limit: PAGE_SIZE, ...(cursor === null ? {} : { cursor }) });
 const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: ['account', accountId, 'people'] });
 
 export function MembersPage() {
@@ -29,11 +35,13 @@ export function MembersPage() {
   const { id } = useAccount();
   const may = useMay();
   const [isInviting, setInviting] = useState(false);
-  const members = useQuery({
+  const members = useInfiniteQuery({
     queryKey: ['account', id, 'people', 'members'],
-    queryFn: () =>
-      ask(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query: { limit: MOST } } })),
+    queryFn: ({ pageParam }) =>
+      ask(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query: pageOf(pageParam) } })),
+    ...PAGES,
   });
+  const people = members.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page
       title={t`Members`}
@@ -51,10 +59,10 @@ export function MembersPage() {
       {members.data !== undefined && (
         <Card p={0}>
           <Stack gap={0} component="ul" className="plain-list">
-            {members.data.data.map((member) => (
+            {people.map((member) => (
               <Person key={member.id} member={member} />
             ))}
-            {members.data.data.length === 0 && (
+            {people.length === 0 && (
               <li className="line">
                 <Text c="dimmed">
                   <Trans>Nobody is a member yet.</Trans>
@@ -64,6 +72,7 @@ export function MembersPage() {
           </Stack>
         </Card>
       )}
+      <ShowMore list={members} />
       {may('listInvitations') && <Invitations />}
       <InviteDialog opened={isInviting} onClose={() => setInviting(false)} onMade={() => void readAgain(id)} />
     </Page>
@@ -178,10 +187,12 @@ function Invitations() {
   const may = useMay();
   const mayGive = useMayGive();
   const words = useRoleWords();
-  const invitations = useQuery({
+  // Those that are over stand among them: there may be a page without an open one before one that has some.
+  const invitations = useInfiniteQuery({
     queryKey: ['account', id, 'people', 'invitations'],
-    queryFn: () =>
-      ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query: { limit: MOST } } })),
+    queryFn: ({ pageParam }) =>
+      ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query: pageOf(pageParam) } })),
+    ...PAGES,
   });
   const revoke = useMutation({
     mutationFn: (invitation: string) =>
@@ -190,8 +201,8 @@ function Invitations() {
   });
   if (invitations.error !== null && invitations.data === undefined)
     return <Failure error={invitations.error} again={() => void invitations.refetch()} />;
-  const open = invitations.data?.data.filter(({ status }) => status === 'open') ?? [];
-  if (open.length === 0) return null;
+  const open = invitations.data?.pages.flatMap(({ data }) => data.filter(({ status }) => status === 'open')) ?? [];
+  if (open.length === 0 && !invitations.hasNextPage) return null;
   return (
     <Card>
       <Title order={2} pb="sm">
@@ -216,6 +227,12 @@ function Invitations() {
           )}
         </Group>
       ))}
+      {open.length === 0 && (
+        <Text c="dimmed" pb="sm">
+          <Trans>The newest invitations are all taken or over.</Trans>
+        </Text>
+      )}
+      <ShowMore list={invitations} />
     </Card>
   );
 }

@@ -1,24 +1,32 @@
 /** What was given or taken back by hand, and why. */
 import { Anchor, Card, Table, Title } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, ask } from '../api/client.js';
+import { ShowMore } from '../layout/show-more.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useAdjustmentWords } from './adjustment-words.js';
 
-/** The newest adjustments of the account. */
+const PAGE_SIZE = 50;
+
+/** Adjustments of the account, the newest first, a page after the other. */
 export const useAdjustments = (accountId: string) =>
-  useQuery({
+  useInfiniteQuery({
     queryKey: ['account', accountId, 'adjustments'],
-    queryFn: () =>
+    queryFn: ({ pageParam }) =>
       ask(
         api.GET('/admin/v1/accounts/{id}/quota-adjustments', {
-          params: { path: { id: accountId }, query: { limit: 50 } },
+          params: {
+            path: { id: accountId },
+            query: { limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) },
+          },
         }),
       ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor: next }) => next,
   });
 
 export function Adjustments() {
@@ -28,7 +36,7 @@ export function Adjustments() {
   const adjustments = useAdjustments(id);
   if (adjustments.error !== null && adjustments.data === undefined)
     return <Failure error={adjustments.error} again={() => void adjustments.refetch()} />;
-  const rows = adjustments.data?.data ?? [];
+  const rows = adjustments.data?.pages.flatMap(({ data }) => data) ?? [];
   if (rows.length === 0) return null;
   return (
     <Card>
@@ -66,6 +74,7 @@ export function Adjustments() {
           ))}
         </Table.Tbody>
       </Table>
+      <ShowMore list={adjustments} />
     </Card>
   );
 }
