@@ -74,7 +74,8 @@ describeOnDatabases('a session', (kind) => {
     const answer = await own.ask('GET', '/me');
     expect([answer.status, answer.json().code]).toEqual([401, 'session_ended']);
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="trailgate-admin"');
-    expect(answer.headers['set-cookie']).toEqual(['tg_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax']);
+    // Cleared here, a late reply to an old cookie would take the new one of somebody who has signed in meanwhile.
+    expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
   it('ends after twelve hours, whatever is done in it', async () => {

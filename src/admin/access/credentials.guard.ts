@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { ThrottlerStorage } from '@nestjs/throttler';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { AdminNetworks } from '../listener/admin-networks.js';
 import { AccountTokens, mayBeUsedFrom } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
@@ -37,21 +37,20 @@ export class CredentialsGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (isPublic(context) || permissionOf(context).permission.about === 'anybody') return true;
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    setPrincipal(request, await this.principalOf(request, http.getResponse<FastifyReply>()));
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    setPrincipal(request, await this.principalOf(request));
     return true;
   }
 
   /** A request with both a token and a cookie is the token's: a browser sends cookies without being asked to. */
-  private async principalOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+  private async principalOf(request: FastifyRequest): Promise<Principal> {
     const { authorization, cookie } = request.headers;
     try {
       const token = bearerToken(authorization);
       if (token !== undefined) return await this.ofToken(token, request.ip);
       // A proxy in front may ask for a password of its own (Basic).
       const session = this.site.read(cookie, 'session');
-      if (session !== undefined) return await this.signedIn(session, request.ip, reply);
+      if (session !== undefined) return await this.signedIn(session, request.ip);
       throw noCredentials();
     } catch (error) {
       // A database that is away is nobody's wrong guess, and who sends no token guesses nothing.
@@ -73,10 +72,10 @@ export class CredentialsGuard implements CanActivate {
     return { kind: 'token', token: found };
   }
 
-  private async signedIn(cookie: string, ip: string, reply: FastifyReply): Promise<Principal> {
+  private async signedIn(cookie: string, ip: string): Promise<Principal> {
     const live = await this.sessions.find(cookie);
     if (live === undefined) {
-      reply.header('Set-Cookie', this.site.noCookie('session'));
+      // The cookie stays: a late reply must not take away the one that a sign-in has set since.
       throw new Problem('session_ended', {
         detail: 'You are not signed in any more. Sign in again.',
         headers: ['WWW-Authenticate', CHALLENGE],
