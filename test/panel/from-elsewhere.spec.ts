@@ -53,6 +53,18 @@ describeWithChromium('somebody from another site', () => {
     expect(data.every(({ scopes }) => !scopes.includes('customers:write'))).toBe(true);
   });
 
+  it('is shown the way back when their hour is over, and no sign-in that they do not have', async () => {
+    await page.goto(`${new URL(page.url()).origin}/${accountId}/api-keys`);
+    await page.getByRole('link', { name: 'Shop' }).first().waitFor();
+    await trailgate.admin.call('DELETE', `/accounts/${accountId}/portal-sessions`);
+    // The page may have noticed already, by a request of its own: the dialog then lies over the link.
+    await page.getByRole('link', { name: 'Usage' }).dispatchEvent('click');
+    const dialog = page.getByRole('dialog', { name: 'You are signed out' });
+    const back = dialog.getByRole('link', { name: 'Back to where you came from' });
+    expect(await back.getAttribute('href')).toBe(`${SITE}/settings`);
+    expect(await dialog.getByLabel('Email').count()).toBe(0);
+  });
+
   it('is told that the link is over, whoever finds it', async () => {
     const other = await (await browser.newContext()).newPage();
     await other.goto(url);

@@ -1,22 +1,24 @@
 /** Opens over a page whose request waits: signing in anew, or showing once more that it is the same person. */
-import { Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSyncExternalStore } from 'react';
 import { currentGate, onGate, type OpenGate } from '../api/gate.js';
 import { Dialog } from '../layout/dialog.js';
 import { ConfirmForm } from './confirm-form.js';
 import { SignInForm } from './sign-in-form.js';
-import { useMe } from './session.js';
+import { useMe, useSession } from './session.js';
 
 export function GateDialog() {
   const { t } = useLingui();
+  // Not `useMe`: the gate closes a moment before the page goes, when nobody is signed in any more.
+  const portal = useSession().data?.portal ?? null;
   const gate = useSyncExternalStore(onGate, currentGate);
   const isSignIn = gate?.kind === 'sign_in';
   return (
     <Dialog
       opened={gate !== null}
       onClose={() => gate?.settle(false)}
-      title={isSignIn ? t`Sign in again` : t`Is it you?`}
+      title={isSignIn ? (portal === null ? t`Sign in again` : t`You are signed out`) : t`Is it you?`}
       zIndex={400}
     >
       {gate !== null && (isSignIn ? <Again gate={gate} /> : <ConfirmForm gate={gate} />)}
@@ -25,7 +27,20 @@ export function GateDialog() {
 }
 
 function Again({ gate }: { readonly gate: OpenGate }) {
-  const { member } = useMe();
+  const { member, portal } = useMe();
+  if (portal !== null)
+    return (
+      <Stack gap="md">
+        <Text>
+          <Trans>Your time here is over. Where you came from, you get a new way in; what you typed here is lost.</Trans>
+        </Text>
+        <Group justify="flex-end">
+          <Button component="a" href={portal.return_url} data-autofocus>
+            <Trans>Back to where you came from</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    );
   return (
     <Stack gap="md">
       <Text>
