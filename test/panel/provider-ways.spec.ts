@@ -61,5 +61,20 @@ describeWithChromium('in a browser', () => {
       await page.getByText('tg_live_').first().waitFor();
       expect(await world.running.admin.listKeys(world.accountId)).toMatchObject({ data: [{ name: 'Widget' }] });
     });
+
+    it('signs in there again in a window, when the session has ended, beside what was typed', async () => {
+      await page.goto(`${origin()}/${world.accountId}/api-keys/new?scopes=customers:read`);
+      await page.getByLabel('Name', { exact: true }).fill('Typed before the end');
+      await world.database.db.deleteFrom('member_session').execute();
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+      const opening = browser.context.waitForEvent('page');
+      await dialog.getByRole('button', { name: 'Sign in with Company' }).click();
+      const beside = await opening;
+      await beside.getByRole('heading', { name: 'It is you' }).waitFor();
+      await page.getByText('tg_live_').first().waitFor();
+      const { data } = await world.running.admin.listKeys(world.accountId);
+      expect(data.map(({ name }) => name)).toEqual(expect.arrayContaining(['Typed before the end', 'Widget']));
+    });
   });
 });

@@ -9,7 +9,8 @@ import { Frame } from './frame.js';
 import { useMe } from './session.js';
 import { useWays } from './ways.js';
 
-const ASK_AGAIN_MS = 1_500;
+/** How often the page that waits looks whether the window has come back. */
+export const ASK_AGAIN_MS = 1_500;
 const WINDOW = 'popup,width=520,height=720';
 /** Where the provider's window comes back to. */
 export const CONFIRMED_PAGE = '/confirmed';
@@ -21,7 +22,7 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
   const ways = useWays();
   const own = useQuery({ queryKey: ['identities'], queryFn: () => ask(api.GET('/admin/v1/me/identities')) });
   const linked = new Set(own.data?.data.map(({ provider }) => provider));
-  const begin = useMutation({ gcTime: 0, mutationFn: openProvider });
+  const begin = useMutation({ gcTime: 0, mutationFn: (id: string) => openProvider(id, 'confirm') });
   const isOpen = begin.data === true;
   useEffect(() => {
     if (!isOpen) return undefined;
@@ -43,29 +44,37 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
             </Button>
           ),
       )}
-      {isOpen && (
-        <Text size="sm" role="status">
-          <Trans>Sign in in the window that has opened. This page waits for it and goes on by itself.</Trans>
-        </Text>
-      )}
-      {begin.data === false && (
-        <Text size="sm" role="alert">
-          <Trans>The browser did not open the window. Allow it for this page, then try again.</Trans>
-        </Text>
-      )}
+      <WindowState isOpen={begin.data} />
       {begin.error !== null && <Failure error={begin.error} />}
     </Stack>
   );
 }
 
-/** @returns False where the browser opens no window. It has to be opened at once: only what a person presses may. */
-async function openProvider(provider: string): Promise<boolean> {
+/** Says that the page waits for the window, or that the browser opened none; nothing before a button was pressed. */
+export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }) {
+  if (isOpen === undefined) return null;
+  return isOpen ? (
+    <Text size="sm" role="status">
+      <Trans>Sign in in the window that has opened. This page waits for it and goes on by itself.</Trans>
+    </Text>
+  ) : (
+    <Text size="sm" role="alert">
+      <Trans>The browser did not open the window. Allow it for this page, then try again.</Trans>
+    </Text>
+  );
+}
+
+/**
+ * Opens an identity provider in a window beside the page.
+ * @returns False where the browser opens no window. It has to be opened at once: only what a person presses may.
+ */
+export async function openProvider(provider: string, purpose: 'confirm' | 'sign_in'): Promise<boolean> {
   const opened = window.open('', '_blank', WINDOW);
   try {
     const { url } = await ask(
       api.POST('/admin/v1/sign-in/providers/{provider}', {
         params: { path: { provider } },
-        body: { purpose: 'confirm', return_to: CONFIRMED_PAGE },
+        body: { purpose, return_to: CONFIRMED_PAGE },
       }),
     );
     opened?.location.assign(url);

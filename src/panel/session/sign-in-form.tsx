@@ -2,19 +2,21 @@
 import { Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { api, ask } from '../api/client.js';
 import type { SignIn } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
 import { PasskeyButton } from './passkey-button.js';
 import { SecondFactorForm } from './second-factor-form.js';
 import { knowsPasskeys, showPasskey } from '../api/passkey.js';
-import { signedIn } from './session.js';
+import { ASK_AGAIN_MS, openProvider, WindowState } from './provider-confirm.js';
+import { readMeAgain, signedIn } from './session.js';
 import { useWays } from './ways.js';
 
 interface SignInFormProps {
   /** Known where somebody was signed in a moment ago. */
   readonly email?: string | undefined;
+  /** Where the form lies over a page that is to stay. */
   readonly onDone?: () => void;
 }
 
@@ -36,9 +38,13 @@ export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
       {password && <Password known={known} canReset={mail} onSignIn={take} />}
       {password && (hasPasskeys || providers.length > 0) && <Divider label={<Trans>or</Trans>} />}
       {hasPasskeys && <PasskeyButton label={t`Sign in with a passkey`} show={byPasskey} onShown={take} />}
-      {providers.map(({ id, label }) => (
-        <Provider key={id} id={id} label={label} />
-      ))}
+      {providers.map(({ id, label }) =>
+        onDone === undefined ? (
+          <Provider key={id} id={id} label={label} />
+        ) : (
+          <ProviderBeside key={id} id={id} label={label} />
+        ),
+      )}
     </Stack>
   );
 }
@@ -142,6 +148,27 @@ function Provider({ id, label }: { readonly id: string; readonly label: string }
       <Button variant="default" size="md" loading={begin.isPending} onClick={() => begin.mutate()}>
         <Trans>Sign in with {label}</Trans>
       </Button>
+      {begin.error !== null && <Failure error={begin.error} />}
+    </>
+  );
+}
+
+/** Signs in in a window of its own: what was typed on the page under the form stays. */
+function ProviderBeside({ id, label }: { readonly id: string; readonly label: string }) {
+  const begin = useMutation({ gcTime: 0, mutationFn: () => openProvider(id, 'sign_in') });
+  const isOpen = begin.data === true;
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    // Whoever has signed in there is read here, and lets go on what waits; somebody else has the page loaded anew.
+    const timer = setInterval(() => void readMeAgain(), ASK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isOpen]);
+  return (
+    <>
+      <Button variant="default" size="md" loading={begin.isPending} onClick={() => begin.mutate()}>
+        <Trans>Sign in with {label}</Trans>
+      </Button>
+      <WindowState isOpen={begin.data} />
       {begin.error !== null && <Failure error={begin.error} />}
     </>
   );
