@@ -190,6 +190,29 @@ describeWithChromium('a page of the panel', () => {
     expect(await dialog.getByRole('button', { name: 'Revoke key' }).isEnabled()).toBe(true);
   });
 
+  it('that sums up usage reads it to the end, and says so where that is too far', async () => {
+    let pages = 2;
+    await page.route(/\/usage\?group_by=operation/, async (route) => {
+      const response = await route.fetch();
+      const at = Number(new URL(route.request().url()).searchParams.get('cursor') ?? '1');
+      const data = [{ operation: `operation-${at}`, outcome: 'success', requests: at, cost: at }];
+      const next = at < pages ? String(at + 1) : null;
+      // The program knows no such cursor.
+      const read = at === 1 ? ((await response.json()) as object) : {};
+      await route.fulfill({ status: 200, json: { ...read, data, has_more: next !== null, next_cursor: next } });
+    });
+    await open('usage');
+    const table = page.getByRole('region', { name: 'Operation' });
+    await table.getByText('operation-2').waitFor();
+    const cut = page.getByText('There is more than is summed up here.');
+    expect(await cut.count()).toBe(0);
+    pages = 9;
+    await page.reload();
+    await cut.waitFor();
+    expect(await table.getByText('operation-5').count()).toBe(1);
+    expect(await table.getByText('operation-6').count()).toBe(0);
+  });
+
   it('threw nothing on the way', () => {
     expect(browser.faults).toEqual([]);
   });

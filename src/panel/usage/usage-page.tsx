@@ -140,7 +140,7 @@ function ByKey() {
   const sums = sumsBy(usage.data?.data ?? [], ({ api_key_id: key }) => key ?? '');
   if (sums.size === 0) return null;
   return (
-    <Section title={t`By key`} groups={['api_key', 'outcome']}>
+    <Section title={t`By key`} groups={['api_key', 'outcome']} hasMore={usage.data?.has_more}>
       <SumsTable
         what={t`Key`}
         sums={sums}
@@ -163,7 +163,7 @@ function ByOperation() {
   const sums = sumsBy(usage.data?.data ?? [], ({ operation }) => operation ?? '–');
   if (sums.size === 0) return null;
   return (
-    <Section title={t`By operation`} groups={['operation', 'outcome']}>
+    <Section title={t`By operation`} groups={['operation', 'outcome']} hasMore={usage.data?.has_more}>
       <SumsTable what={t`Operation`} sums={sums} />
     </Section>
   );
@@ -172,10 +172,12 @@ function ByOperation() {
 interface SectionProps {
   readonly title: string;
   readonly groups: readonly UsageGroup[];
+  /** Whether not all of it was read. */
+  readonly hasMore?: boolean | undefined;
   readonly children: ReactNode;
 }
 
-function Section({ title, groups, children }: SectionProps) {
+function Section({ title, groups, hasMore = false, children }: SectionProps) {
   const { t } = useLingui();
   const { id } = useAccount();
   return (
@@ -186,6 +188,11 @@ function Section({ title, groups, children }: SectionProps) {
           CSV
         </Anchor>
       </Group>
+      {hasMore && (
+        <Text size="sm" c="dimmed" pb="sm">
+          <Trans>There is more than is summed up here. The CSV has all of it.</Trans>
+        </Text>
+      )}
       {children}
     </Card>
   );
