@@ -69,6 +69,32 @@ describeWithChromium('somebody who looks after a key', () => {
     await page.getByText('insufficient_scope').waitFor();
   });
 
+  it('chooses among more keys than are listed: by the first letters of the name', async () => {
+    const fill = async (): Promise<void> => {
+      for (let index = 0; index < 60; index++) await admin.createKey(accountId, { name: 'Filler', scopes: ['*'] });
+    };
+    await fill();
+    await admin.createKey(accountId, { name: 'Rarely used', scopes: ['customers:read'] });
+    await fill();
+    for (const [path, label] of [
+      ['explain', 'Key'],
+      ['assistants', 'With the key'],
+    ] as const) {
+      await page.goto(`${home}/${path}`);
+      const field = page.getByRole('combobox', { name: label });
+      await field.click();
+      await page
+        .getByRole('option', { name: /Filler/ })
+        .first()
+        .waitFor();
+      expect(await page.getByRole('option', { name: /Rarely used/ }).count()).toBe(0);
+      await field.fill('rarely');
+      await page.getByRole('option', { name: /Rarely used/ }).click();
+      expect(await field.inputValue()).toContain('Rarely used');
+    }
+    await page.getByText(/ of \d+ tools/).waitFor();
+  });
+
   it('asks what would come of a request, and is told of each step what it says', async () => {
     const verdicts = async (operation: RegExp): Promise<readonly (string | null)[]> => {
       await page.goto(`${home}/explain`);

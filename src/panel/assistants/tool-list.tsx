@@ -1,12 +1,11 @@
 /** The tools that an assistant sees with a key, and what having them in view costs it. */
 import { Alert, Badge, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
-import { useKeys } from '../api-keys/keys.js';
+import { useKeyChoice } from '../api-keys/key-choice.js';
 import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 import { useTools, type McpTool, type McpTools } from './assistants.js';
 
@@ -19,9 +18,7 @@ interface ToolListProps {
 export function ToolList({ keyId, onChoose }: ToolListProps) {
   const { t } = useLingui();
   const { id } = useAccount();
-  const keys = useKeys(id, { sort: 'created', order: 'desc', status: 'active' });
-  const known = keys.data?.pages.flatMap(({ data }) => data) ?? [];
-  const chosen = known.find((key) => key.id === keyId);
+  const { chosen, props } = useKeyChoice(id, { sort: 'created', order: 'desc', status: 'active' }, keyId);
   const tools = useTools(id, chosen?.scopes ?? null);
   return (
     <Section
@@ -33,11 +30,9 @@ export function ToolList({ keyId, onChoose }: ToolListProps) {
           label={t`With the key`}
           placeholder={t`All tools that there are`}
           maw={360}
-          searchable
+          {...props}
           clearable
           clearButtonProps={{ 'aria-label': t`All tools that there are` }}
-          data={known.map(({ id: value, name, hint }) => ({ value, label: `${isolated(name)} (${hint})` }))}
-          value={chosen?.id ?? null}
           onChange={onChoose}
         />
         {tools.data === undefined ? (

@@ -20,13 +20,12 @@ import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { useOperations } from '../api-keys/example-url.js';
-import { useKeys } from '../api-keys/keys.js';
+import { useKeyChoice } from '../api-keys/key-choice.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';
 import { useCodeWords } from '../words/codes.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 
 type Explanation = components['schemas']['Explanation'];
@@ -37,7 +36,7 @@ export function ExplainPage() {
   const [key, setKey] = useState<string | null>(null);
   const [operation, setOperation] = useState<string | null>(null);
   const [address, setAddress] = useState('');
-  const keys = useKeys(id, { sort: 'last_used', order: 'desc' });
+  const keys = useKeyChoice(id, { sort: 'last_used', order: 'desc' }, key);
   const operations = useOperations();
   const explain = useMutation({
     mutationFn: () =>
@@ -66,18 +65,7 @@ export function ExplainPage() {
           }}
         >
           <Stack gap="md">
-            <Select
-              label={t`Key`}
-              required
-              withAsterisk={false}
-              searchable
-              data={(keys.data?.pages.flatMap(({ data }) => data) ?? []).map(({ id: value, name, hint }) => ({
-                value,
-                label: `${isolated(name)} (${hint})`,
-              }))}
-              value={key}
-              onChange={setKey}
-            />
+            <Select label={t`Key`} required withAsterisk={false} {...keys.props} onChange={setKey} />
             <Select
               label={t`What it asks for`}
               required

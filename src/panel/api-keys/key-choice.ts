@@ -1,0 +1,54 @@
+/** Choosing one of the keys of an account, however many there are: what is typed is searched for by the API. */
+import { useDebouncedValue } from '@mantine/hooks';
+import { useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { isolated } from '../words/isolated.js';
+import { useKeys, type KeyFilter, type ListedKey } from './keys.js';
+
+const REST_MS = 200;
+
+const optionOf = ({ id, name, hint }: ListedKey) => ({ value: id, label: `${isolated(name)} (${hint})` });
+
+interface KeyChoice {
+  /** The key that is chosen, once it was listed. */
+  readonly chosen: ListedKey | undefined;
+  /** For a `Select`, beside its label and `onChange`. */
+  readonly props: {
+    readonly searchable: true;
+    readonly data: readonly { readonly value: string; readonly label: string }[];
+    readonly filter: <Option>(input: { readonly options: Option[] }) => Option[];
+    readonly nothingFoundMessage: string;
+    readonly searchValue: string;
+    readonly onSearchChange: (search: string) => void;
+    readonly value: string | null;
+  };
+}
+
+/** What a field needs that chooses a key. @param filter what is listed before anything is typed, and in which order. */
+export function useKeyChoice(accountId: string, filter: KeyFilter, value: string | null): KeyChoice {
+  const { t } = useLingui();
+  const [search, setSearch] = useState('');
+  const [last, setLast] = useState<ListedKey | undefined>();
+  const [q] = useDebouncedValue(search.trim(), REST_MS);
+  // What stands in the field once one was chosen is its name, and narrows nothing.
+  const isName = last !== undefined && q === optionOf(last).label;
+  const keys = useKeys(accountId, q === '' || isName ? filter : { ...filter, q });
+  const found = keys.data?.pages[0]?.data ?? [];
+  const listed = found.find(({ id }) => id === value);
+  // It stays chosen when a search no longer lists it.
+  if (listed !== undefined && listed.id !== last?.id) setLast(listed);
+  const chosen = listed ?? (last?.id === value ? last : undefined);
+  const options = chosen === undefined || listed !== undefined ? found : [chosen, ...found];
+  return {
+    chosen,
+    props: {
+      searchable: true,
+      data: options.map(optionOf),
+      filter: ({ options: all }) => all,
+      nothingFoundMessage: keys.isFetching ? t`Loading` : t`No key is like this`,
+      searchValue: search,
+      onSearchChange: setSearch,
+      value: chosen?.id ?? null,
+    },
+  };
+}
