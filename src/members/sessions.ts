@@ -140,8 +140,9 @@ export class Sessions {
   /**
    * The session of a cookie, if it holds; each call is a look into the database, and counts as being seen. Where that
    * cannot be written it holds all the same, until it has not been seen for too long by what was written last.
+   * @param isAttended false where a page asks by itself, with nobody at it: that is not being seen.
    */
-  async find(token: string): Promise<LiveSession | undefined> {
+  async find(token: string, isAttended = true): Promise<LiveSession | undefined> {
     if (!isToken(token)) return undefined;
     const row = await this.database.db
       .selectFrom('member_session as session')
@@ -152,7 +153,7 @@ export class Sessions {
       .executeTakeFirst();
     if (row === undefined || this.isOver(row)) return undefined;
     if (row.member_id !== null && row.status !== 'active') return undefined;
-    await this.noteSeen(row);
+    if (isAttended) await this.noteSeen(row);
     const session = this.sessionOf(row);
     if (row.member_id === null) return { session, member: null, portal: portalOf(row) };
     const { email, name, is_operator: isOperator } = row;

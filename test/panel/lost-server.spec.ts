@@ -91,6 +91,22 @@ describeWithChromium('a page of the panel', () => {
     await page.getByText('Copy it now').waitFor();
   });
 
+  it('that reads by itself says when nobody is at it', async () => {
+    await page.clock.install();
+    await open('usage');
+    const nextRead = async () => {
+      const request = page.waitForRequest((each) => each.url().includes('/usage'));
+      await page.clock.fastForward('00:06');
+      return (await request).headers()['x-unattended'];
+    };
+    await page.keyboard.press('Shift');
+    expect(await nextRead()).toBeUndefined();
+    await page.clock.fastForward('01:10');
+    expect(await nextRead()).toBe('1');
+    await page.keyboard.press('Shift');
+    expect(await nextRead()).toBeUndefined();
+  });
+
   it('whose session ended goes on with a change, an invitation, a new secret', async () => {
     await open(`api-keys/${key.id}`);
     await page.getByRole('button', { name: 'Change', exact: true }).click();

@@ -78,6 +78,14 @@ describeOnDatabases('a session', (kind) => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
+  it('is not kept by what an open page reads by itself, with nobody at it', async () => {
+    const { browser: own } = await signedIn();
+    running.stores.clock.advance(20 * MINUTE_MS);
+    expect((await own.ask('GET', '/me', undefined, { 'X-Unattended': '1' })).status).toBe(200);
+    running.stores.clock.advance(11 * MINUTE_MS);
+    expect(await codeOf(own)).toEqual([401, 'session_ended']);
+  });
+
   it('ends after twelve hours, whatever is done in it', async () => {
     const { browser: own } = await signedIn();
     for (let passed = 0; passed < 12 * 60 - 20; passed += 20) {

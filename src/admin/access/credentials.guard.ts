@@ -50,7 +50,7 @@ export class CredentialsGuard implements CanActivate {
       if (token !== undefined) return await this.ofToken(token, request.ip);
       // A proxy in front may ask for a password of its own (Basic).
       const session = this.site.read(cookie, 'session');
-      if (session !== undefined) return await this.signedIn(session, request.ip);
+      if (session !== undefined) return await this.signedIn(session, request);
       throw noCredentials();
     } catch (error) {
       // A database that is away is nobody's wrong guess, and who sends no token guesses nothing.
@@ -72,8 +72,10 @@ export class CredentialsGuard implements CanActivate {
     return { kind: 'token', token: found };
   }
 
-  private async signedIn(cookie: string, ip: string): Promise<Principal> {
-    const live = await this.sessions.find(cookie);
+  private async signedIn(cookie: string, { ip, method, headers }: FastifyRequest): Promise<Principal> {
+    // The panel says so of what its pages read by themselves. It can only end one's own session sooner.
+    const isAttended = method !== 'GET' || headers['x-unattended'] === undefined;
+    const live = await this.sessions.find(cookie, isAttended);
     if (live === undefined) {
       // The cookie stays: a late reply must not take away the one that a sign-in has set since.
       throw new Problem('session_ended', {

@@ -56,7 +56,7 @@ const sessions = z
     idle: duration
       .refine((ms) => ms <= DAY_MS, 'must be at most 24h')
       .prefault('30m')
-      .describe('How long a session lasts in which nothing is asked for, at most 24h.'),
+      .describe('How long a session lasts in which nobody asks for anything, at most 24h. Open pages ask for nothing.'),
     absolute: duration.prefault('12h').describe('How long a session lasts, whatever is done in it.'),
   })
   .refine(({ idle, absolute }) => idle <= absolute, {

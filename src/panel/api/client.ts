@@ -1,6 +1,7 @@
 /** The admin API as its own description types it. The cookie goes with each request; nothing else signs in here. */
 import createClient from 'openapi-fetch';
 import type { paths } from './admin-api.js';
+import { isAttended } from './attendance.js';
 import { passGate, type GateKind } from './gate.js';
 import { ApiProblem, Unreachable } from './problem.js';
 
@@ -21,6 +22,7 @@ export function takeToken(token: string): void {
 
 async function send(request: Request): Promise<Response> {
   if (request.method !== 'GET' && csrfToken !== '') request.headers.set('X-CSRF-Token', csrfToken);
+  if (request.method === 'GET' && !isAttended()) request.headers.set('X-Unattended', '1');
   try {
     return await fetch(request);
   } catch (error) {
