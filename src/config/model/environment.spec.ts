@@ -104,6 +104,16 @@ describe('readEnvironment', () => {
     expect(readEnvironment({ DATABASE_URL: url }).databaseUrl).toBe(url);
   });
 
+  it.each([
+    'two words that are long enough for a token',
+    'first-line-of-the-token-0123456789\nsecond',
+    'käse'.repeat(9),
+  ])('takes no operator token that no header can carry: %j', (token) => {
+    const faults = faultsOf({ TRAILGATE_ADMIN_TOKEN: token });
+    expect(faults).toEqual([expect.stringContaining('no Bearer token may have')]);
+    expect(faults.join()).not.toContain(token);
+  });
+
   it('repeats neither a token nor the password of a URL', () => {
     const faults = faultsOf({ DATABASE_URL: 'mysql://user:hunter2@db', TRAILGATE_ADMIN_TOKEN: 'tiny-secret' });
     expect(faults).toHaveLength(2);

@@ -8,6 +8,8 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ADMIN_TOKEN_MIN_LENGTH = 32;
+/** RFC 6750 section 2.1. */
+const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const ESCAPES = 'in a user name or password / is written %2F, ? %3F, @ %40 and : %3A';
 
 /** Every variable that the program reads, with its meaning; `docs/configuration.md` is held to this table. */
@@ -77,6 +79,12 @@ export function readEnvironment(variables: Variables = process.env): Environment
   if (adminToken !== undefined && adminToken.length < ADMIN_TOKEN_MIN_LENGTH) {
     problems.push(
       `TRAILGATE_ADMIN_TOKEN must have at least ${ADMIN_TOKEN_MIN_LENGTH} characters, it has ${adminToken.length}. ` +
+        'Make one with: openssl rand -hex 32',
+    );
+  }
+  if (adminToken !== undefined && !BEARER_TOKEN.test(adminToken)) {
+    problems.push(
+      'TRAILGATE_ADMIN_TOKEN has characters that no Bearer token may have, such as a space or a line break. ' +
         'Make one with: openssl rand -hex 32',
     );
   }
