@@ -1,7 +1,7 @@
 /** The tools that an assistant sees with a key, and what having them in view costs it. */
 import { Alert, Badge, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
-import { useKeyChoice } from '../api-keys/key-choice.js';
+import { useKeyChoice } from '../explain/key-choice.js';
 import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
 import { useAccount } from '../session/accounts.js';

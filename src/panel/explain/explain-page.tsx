@@ -20,7 +20,7 @@ import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { useOperations } from '../api-keys/example-url.js';
-import { useKeyChoice } from '../api-keys/key-choice.js';
+import { useKeyChoice } from './key-choice.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';

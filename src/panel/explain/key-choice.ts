@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { isolated } from '../words/isolated.js';
-import { useKeys, type KeyFilter, type ListedKey } from './keys.js';
+import { useKeys, type KeyFilter, type ListedKey } from '../api-keys/keys.js';
 
 const REST_MS = 200;
 
