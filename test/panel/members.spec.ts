@@ -110,6 +110,7 @@ describeWithChromium('the members page', () => {
     await over.where('email_key', 'like', 'over-%').execute();
     await enter('members', { isOperator: true });
     const rows = page.getByRole('main').getByRole('listitem');
+    await rows.nth(99).waitFor();
     expect(await rows.count()).toBe(100);
     const more = page.getByRole('button', { name: 'Show more' });
     await more.first().click();
