@@ -6,8 +6,8 @@ import { basename } from 'node:path';
 
 /** Types that a command writes. */
 const GENERATED = 'src/panel/api/admin-api.d.ts';
-/** Program files of a folder: more than one looks over. */
-const MAX_FILES = 20;
+/** Program files in one folder. */
+const MAX_FILES = 40;
 
 interface Cruise {
   readonly summary: {

@@ -1,25 +1,13 @@
-/** Files and lines are short enough to be read, or do not grow: a list names the files that are longer. */
+/** Limits the length of files and lines. Size is a matter of judgment below the limit. */
 import { describe, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
 
-const MAX_LINES = 300;
-/** Longer ones from before the rule: none may grow, and none may join them. */
+/** A file beyond it does more than one thing; 40 to 250 lines are usual. */
+const MAX_LINES = 450;
+/** Longer tests from before the rule: none may grow, and none may join them. */
 const LONG: Readonly<Record<string, number>> = {
-  'test/contract/quota-adjustments.spec.ts': 333,
   'test/e2e/admin-api.spec.ts': 469,
-  'test/e2e/backend-failures.spec.ts': 358,
-  'test/e2e/cli.spec.ts': 337,
-  'test/e2e/customers-backend.spec.ts': 368,
-  'test/e2e/errors.spec.ts': 301,
-  'test/e2e/forwarding.spec.ts': 331,
-  'test/e2e/live-streams.spec.ts': 309,
-  'test/e2e/shutdown-streams.load.spec.ts': 337,
-  'test/e2e/start-errors.spec.ts': 313,
-  'test/e2e/streaming-guarantees.spec.ts': 344,
-  'test/e2e/websockets.spec.ts': 333,
-  'test/security/request-smuggling.spec.ts': 334,
   'test/support/broken-configs/openapi.ts': 576,
-  'test/support/broken-configs/values.ts': 422,
 };
 /** Columns of a line, comments too. */
 const MAX_COLUMNS = 120;
