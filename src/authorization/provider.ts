@@ -67,9 +67,9 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
         result?.consent === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
       ),
     );
-  const { objects, keys } = parts;
+  const { objects, keys, clock } = parts;
   const usedTwice = (): Error => new errors.InvalidGrant('it has been used already');
-  const writes = new TokenWrites({ objects, keys, request: () => Provider.ctx, usedTwice });
+  const writes = new TokenWrites({ objects, keys, clock, request: () => Provider.ctx, usedTwice });
   const stored = { ...parts, writes };
   const provider = new Provider(issuer, {
     adapter: (kind: string) => adapterOf(kind, stored),

@@ -7,19 +7,12 @@ import { CLIENT, INTERACTION, SUBJECT } from '../oauth/authorization-requests.js
 import type { ClientKeys } from '../oauth/client-keys.js';
 import type { Clock } from '../platform/clock.js';
 import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
-import type { TokenWrites } from './token-writes.js';
+import { isUsedUp, REFRESH_TOKEN, type TokenWrites } from './token-writes.js';
 
 /** Who takes back what a client was let in by, in the audit log. */
 const BY_ITSELF = { actor: 'system', actorLabel: 'OAuth client', ip: '', requestId: '' } as const;
 /** Far away, for what has no end. */
 const NO_END_MS = 8_640_000_000_000;
-
-const REFRESH_TOKEN = 'RefreshToken';
-/**
- * A refresh token that is shown again so soon after its use was shown by a client with two windows, or one that has
- * lost the response: it gets nothing, and nothing ends. Later somebody has it who should not.
- */
-const REPEATED_REFRESH_MS = 10_000;
 
 /** StoredObjectParts are what the objects stand on. */
 export interface StoredObjectParts {
@@ -78,8 +71,8 @@ class Objects implements Adapter {
     if (found === undefined) return undefined;
     const { payload, consumedAt } = found;
     if (this.kind === CLIENT) return payload;
-    const isToldUsed = consumedAt !== null && !this.isRepeated(consumedAt);
-    const consumed = isToldUsed ? { consumed: Math.floor(consumedAt / 1_000) } : {};
+    const isOver = consumedAt !== null && isUsedUp(this.kind, found, this.parts.clock);
+    const consumed = isOver ? { consumed: Math.floor(consumedAt / 1_000) } : {};
     const resumed = this.kind === INTERACTION ? { returnTo: this.parts.resumeUrl(id) } : {};
     return { ...payload, ...resumed, ...consumed, jti: id };
   }
@@ -99,14 +92,6 @@ class Objects implements Adapter {
 
   revokeByGrantId(keyId: string): Promise<void> {
     return this.parts.objects.forgetOfKey(this.kind, keyId);
-  }
-
-  /**
-   * Whether what was used then is a refresh token that is shown twice in a hurry. The library, which is not told, uses
-   * it once more, and is refused where that is written. Clocks of two nodes may differ either way.
-   */
-  private isRepeated(consumedAtMs: number): boolean {
-    return this.kind === REFRESH_TOKEN && Math.abs(this.parts.clock.now() - consumedAtMs) < REPEATED_REFRESH_MS;
   }
 
   /** Neither what it is presented by, nor the cookie of the session that it was made in. */

@@ -4,15 +4,27 @@
  * goes away on the way, or the process ends, a client still has what it came with.
  */
 import type { ClientKeys } from '../oauth/client-keys.js';
-import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
+import type { OAuthObjects, StoredObject, StoredPayload } from '../oauth/oauth-objects.js';
+import type { Clock } from '../platform/clock.js';
+
+/** Kind of the objects that are refresh tokens. */
+export const REFRESH_TOKEN = 'RefreshToken';
+
+/**
+ * A refresh token works again for this long after its first use. Clients with several windows refresh at the same
+ * moment, and clients that lost a response send the token again. Each gets tokens of its own. A later use is a replay
+ * (RFC 9700 section 4.14.2), which ends the grant.
+ */
+const REPEATED_REFRESH_MS = 60_000;
 
 /** TokenWriteParts are what it stands on. */
 export interface TokenWriteParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
+  readonly clock: Clock;
   /** The request that is being served, whoever asks; undefined: none is. */
   readonly request: () => object | undefined;
-  /** What is thrown where something is used twice at the same moment. */
+  /** Returns the error for a second use that is not allowed. */
   readonly usedTwice: () => Error;
 }
 
@@ -58,8 +70,8 @@ export class TokenWrites {
   }
 
   /**
-   * Takes the access token. Whichever of the two comes last rejects with the database's error, or with that of what is
-   * used twice; then nothing is written.
+   * Takes the access token. The later of the two calls writes both tokens. It rejects with the database's error, or
+   * with `usedTwice`; then nothing is written.
    */
   addAccess(access: NewAccessToken): Promise<void> {
     return this.add({ access });
@@ -71,11 +83,20 @@ export class TokenWrites {
     if (pending === undefined) throw new Error('tokens for nothing');
     const { used, refresh, access } = Object.assign(pending, token);
     if (refresh === undefined || access === undefined) return;
-    const { keys, objects, usedTwice } = this.parts;
+    const { keys, objects, clock, usedTwice } = this.parts;
     await keys.addToken(access.keyId, access.token, access.expiresAtMs, async (trx) => {
       const within = objects.within(trx);
-      if (!(await within.consume(used.kind, used.id))) throw usedTwice();
+      if (!(await within.consume(used.kind, used.id))) {
+        const found = await within.find(used.kind, used.id);
+        if (found === undefined || isUsedUp(used.kind, found, clock)) throw usedTwice();
+      }
       await within.put(refresh.kind, refresh.id, refresh.payload, refresh.expiresAtMs, refresh.keyId);
     });
   }
+}
+
+/** Reports whether an object was used and must not be used again. Clocks of two nodes may differ either way. */
+export function isUsedUp(kind: string, { consumedAt }: StoredObject, clock: Clock): boolean {
+  if (consumedAt === null) return false;
+  return kind !== REFRESH_TOKEN || Math.abs(clock.now() - consumedAt) >= REPEATED_REFRESH_MS;
 }
