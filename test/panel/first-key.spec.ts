@@ -62,9 +62,12 @@ describeWithChromium('the first key', () => {
   it('is reached by the link that the program printed, which works once', async () => {
     expect(demo.link).toMatch(/^http:\/\/localhost:\d+\/link#\S{20,}$/);
     await page.goto(demo.link);
-    await page.getByRole('button', { name: 'Open the panel' }).click();
+    const taken: string[] = [];
+    page.on('request', (each) => each.url().endsWith('/links/take') && taken.push(each.method()));
+    await page.getByRole('button', { name: 'Open the panel' }).dblclick();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     expect(page.url()).not.toContain(new URL(demo.link).hash);
+    expect(taken).toEqual(['POST']);
     const other = await startBrowser();
     const stranger = await other.newPage();
     await stranger.goto(demo.link);

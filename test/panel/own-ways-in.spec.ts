@@ -13,6 +13,13 @@ import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/sign
 const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'nine tall herons wade downriver';
 
+/** Ways to leave a dialog by mistake. */
+const LEAVING: readonly ((page: Page) => Promise<unknown>)[] = [
+  (page) => page.keyboard.press('Escape'),
+  (page) => page.getByRole('dialog').getByRole('button', { name: 'Close' }).click(),
+  (page) => page.evaluate('history.back()'),
+];
+
 describeWithChromium('the ways in of a member', () => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
@@ -71,7 +78,7 @@ describeWithChromium('the ways in of a member', () => {
   };
   const part = (name: string) => page.getByRole('region', { name });
 
-  it('take an authenticator app, ask for its code at each sign-in, and one recovery code once in its place', async () => {
+  it('take an authenticator app, ask for its code at each sign-in, and one recovery code once in its place; no key or button loses the codes', async () => {
     const app = part('Authenticator app');
     await app.getByText('Not set up.').waitFor();
     const begun: string[] = [];
@@ -89,6 +96,20 @@ describeWithChromium('the ways in of a member', () => {
     await recovery.first().waitFor();
     const codes = await recovery.allTextContents();
     expect(new Set(codes).size).toBe(10);
+    for (const leave of LEAVING) {
+      await leave(page);
+      await page.getByText('Leave without the codes?').waitFor();
+      await press('Stay');
+      expect(await recovery.allTextContents()).toEqual(codes);
+    }
+    await page.mouse.click(5, 5);
+    expect(await page.getByText('Leave without the codes?').count()).toBe(0);
+    const asked = page.waitForEvent('dialog');
+    await page.evaluate('setTimeout(() => location.reload(), 0)');
+    const unload = await asked;
+    expect(unload.type()).toBe('beforeunload');
+    await unload.dismiss();
+    expect(await recovery.allTextContents()).toEqual(codes);
     await page.getByLabel('I have stored them in a safe place').check();
     await press('Done');
     await app.getByText('10 recovery codes left').waitFor();
@@ -101,6 +122,10 @@ describeWithChromium('the ways in of a member', () => {
     await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
     await press('Go on');
     await page.getByText('That did not match').waitFor();
+    await press('I do not have the app with me');
+    await page.getByLabel('Recovery code').waitFor();
+    expect(await page.getByText('That did not match').count()).toBe(0);
+    await press('Use the app instead');
     await code.fill(codeAt(secret, running.stores.clock.now()));
     await press('Go on');
     await app.getByText('10 recovery codes left').waitFor();
@@ -111,6 +136,13 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByLabel('Recovery code').fill(codes[3] ?? '');
     await press('Go on');
     await app.getByText('9 recovery codes left').waitFor();
+    await app.getByRole('button', { name: 'New recovery codes' }).click();
+    await press('Make new ones');
+    await recovery.first().waitFor();
+    await page.keyboard.press('Escape');
+    await press('Leave');
+    await app.getByText('10 recovery codes left').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
     await app.getByRole('button', { name: 'Remove the app' }).click();
     await press('Remove');
     await app.getByText('Not set up.').waitFor();

@@ -1,5 +1,5 @@
 /** Keeps the browser's back button, and the end of the page, from taking a secret away before it was stored. */
-import { useEffect } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import { flushSync } from 'react-dom';
 
 /**
@@ -9,6 +9,8 @@ import { flushSync } from 'react-dom';
  * @param forget Takes the secret off the page.
  */
 export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () => void): void {
+  const askFirst = useEffectEvent(onBack);
+  const takeOff = useEffectEvent(forget);
   useEffect(() => {
     if (!isShown) return;
     let isUsed = false;
@@ -17,10 +19,10 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
     const back = (): void => {
       if (isUsed) return;
       history.pushState(history.state, '');
-      onBack();
+      askFirst();
     };
     const unload = (event: BeforeUnloadEvent): void => event.preventDefault();
-    const hide = (): void => flushSync(forget);
+    const hide = (): void => flushSync(() => takeOff());
     addEventListener('popstate', back);
     addEventListener('beforeunload', unload);
     addEventListener('pagehide', hide);
@@ -31,5 +33,33 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
       removeEventListener('pagehide', hide);
       history.back();
     };
-  }, [isShown, onBack, forget]);
+  }, [isShown]);
+}
+
+/** A secret that a dialog shows once, with the question that is asked before the dialog loses it. */
+export interface ShownOnce<Secret> {
+  /** Null while there is nothing to show. Only this state holds it. */
+  readonly secret: Secret | null;
+  readonly show: (secret: Secret) => void;
+  /** Whether the reader wants to leave and has not said that it is stored. */
+  readonly isLeaving: boolean;
+  /** Asks whether to leave: the handler of Escape and of the close button. */
+  readonly askToLeave: () => void;
+  readonly stay: () => void;
+  /** Takes the secret off the page. */
+  readonly forget: () => void;
+}
+
+/** Holds a secret for a dialog, behind `useLeaveGuard`. Calls `onForgotten` after the secret is off the page. */
+export function useShownOnce<Secret>(onForgotten: () => void): ShownOnce<Secret> {
+  const [secret, show] = useState<Secret | null>(null);
+  const [isLeaving, setLeaving] = useState(false);
+  const askToLeave = (): void => setLeaving(true);
+  const forget = (): void => {
+    show(null);
+    setLeaving(false);
+    onForgotten();
+  };
+  useLeaveGuard(secret !== null, askToLeave, forget);
+  return { secret, show, isLeaving, askToLeave, stay: () => setLeaving(false), forget };
 }

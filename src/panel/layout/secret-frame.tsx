@@ -6,6 +6,7 @@ import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/co
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Icon } from './icons.js';
+import { LeaveAlert } from './leave-alert.js';
 import { StoredFooter } from './stored-footer.js';
 
 interface SecretFrameProps {
@@ -24,19 +25,7 @@ export function SecretFrame({ lost, isLeaving, onStay, onDone, children }: Secre
   return (
     <Stack gap="lg">
       {isLeaving ? (
-        <Alert color="red" variant="light" role="alert" title={t`Leave without the secret?`}>
-          <Stack gap="sm">
-            <Text size="sm">{lost}</Text>
-            <Group>
-              <Button size="xs" variant="default" onClick={onStay}>
-                <Trans>Stay</Trans>
-              </Button>
-              <Button size="xs" color="red" onClick={onDone}>
-                <Trans>Leave</Trans>
-              </Button>
-            </Group>
-          </Stack>
-        </Alert>
+        <LeaveAlert title={t`Leave without the secret?`} lost={lost} onStay={onStay} onLeave={onDone} />
       ) : (
         <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Copy it now`}>
           <Trans>This is the only time that the secret is shown. Nobody can read it again, not even we.</Trans>

@@ -2,15 +2,35 @@
 import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';
+import { LeaveAlert } from '../layout/leave-alert.js';
 import { StoredFooter } from '../layout/stored-footer.js';
 
-export function CodesStep({ codes, onDone }: { readonly codes: readonly string[]; readonly onDone: () => void }) {
+interface CodesStepProps {
+  readonly codes: readonly string[];
+  /** The reader wants to leave and has not said that the codes are stored. */
+  readonly isLeaving: boolean;
+  readonly onStay: () => void;
+  readonly onDone: () => void;
+}
+
+export function CodesStep({ codes, isLeaving, onStay, onDone }: CodesStepProps) {
   const { t } = useLingui();
   return (
     <Stack gap="md">
-      <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Write them down now`}>
-        <Trans>They are shown only this once. Each signs you in one time when you do not have the app with you.</Trans>
-      </Alert>
+      {isLeaving ? (
+        <LeaveAlert
+          title={t`Leave without the codes?`}
+          lost={t`You cannot see these codes again. You would have to make new ones in your profile.`}
+          onStay={onStay}
+          onLeave={onDone}
+        />
+      ) : (
+        <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Write them down now`}>
+          <Trans>
+            They are shown only this once. Each signs you in one time when you do not have the app with you.
+          </Trans>
+        </Alert>
+      )}
       <SimpleGrid
         component="ul"
         className="plain-list"

@@ -2,9 +2,9 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import { Dialog } from '../layout/dialog.js';
+import { useShownOnce } from '../layout/leave-guard.js';
 import { Failure } from '../words/failure.js';
 import { CodesStep } from './codes-step.js';
 
@@ -16,20 +16,26 @@ interface NewCodesDialogProps {
 
 export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps) {
   const { t } = useLingui();
-  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const codes = useShownOnce<readonly string[]>(() => {
+    onClose();
+    void onDone();
+  });
   const make = useMutation({
     gcTime: 0,
-    mutationFn: async () => setCodes((await ask(api.POST('/admin/v1/me/recovery-codes'))).recovery_codes),
+    mutationFn: async () => codes.show((await ask(api.POST('/admin/v1/me/recovery-codes'))).recovery_codes),
   });
   const close = (): void => {
-    if (codes !== null) void onDone();
-    setCodes(null);
     make.reset();
     onClose();
   };
   return (
-    <Dialog opened={opened} title={t`New recovery codes`} closeOnClickOutside={codes === null} onClose={close}>
-      {codes === null ? (
+    <Dialog
+      opened={opened || codes.secret !== null}
+      title={t`New recovery codes`}
+      closeOnClickOutside={codes.secret === null}
+      onClose={codes.secret === null ? close : codes.askToLeave}
+    >
+      {codes.secret === null ? (
         <Stack gap="lg">
           <Text>
             <Trans>The old ones end at once.</Trans>
@@ -45,7 +51,7 @@ export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps)
           </Group>
         </Stack>
       ) : (
-        <CodesStep codes={codes} onDone={close} />
+        <CodesStep codes={codes.secret} isLeaving={codes.isLeaving} onStay={codes.stay} onDone={codes.forget} />
       )}
     </Dialog>
   );

@@ -7,6 +7,7 @@ import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
+import { useShownOnce } from '../layout/leave-guard.js';
 import { Failure } from '../words/failure.js';
 import { CodesStep } from './codes-step.js';
 import { QrPicture } from './qr-picture.js';
@@ -22,23 +23,23 @@ interface SetUpDialogProps {
 
 export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
   const { t } = useLingui();
-  const [codes, setCodes] = useState<readonly string[] | null>(null);
-  const close = (): void => {
-    const wasDone = codes !== null;
-    setCodes(null);
+  const codes = useShownOnce<readonly string[]>(() => {
     onClose();
-    if (wasDone) void onDone();
-  };
+    void onDone();
+  });
+  const { secret } = codes;
   return (
     <Dialog
-      opened={opened}
-      title={codes === null ? t`Set up an authenticator app` : t`Recovery codes`}
+      opened={opened || secret !== null}
+      title={secret === null ? t`Set up an authenticator app` : t`Recovery codes`}
       closeOnClickOutside={false}
-      onClose={close}
+      onClose={secret === null ? onClose : codes.askToLeave}
     >
       {/* While it fades out after the codes nothing is set up once more. */}
-      {codes !== null && <CodesStep codes={codes} onDone={close} />}
-      {codes === null && opened && <SetUp onCodes={setCodes} onClose={close} />}
+      {secret !== null && (
+        <CodesStep codes={secret} isLeaving={codes.isLeaving} onStay={codes.stay} onDone={codes.forget} />
+      )}
+      {secret === null && opened && <SetUp onCodes={codes.show} onClose={onClose} />}
     </Dialog>
   );
 }

@@ -5,7 +5,7 @@
 import { Button, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, ask } from '../api/client.js';
 import type { Link, SignIn } from '../api/schemas.js';
@@ -120,6 +120,8 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
     signedIn(signIn.me);
     go('/', { replace: true });
   };
+  // A second press of a double click arrives before the button shows that it waits.
+  const isSent = useRef(false);
   const take = useMutation({
     gcTime: 0,
     mutationFn: () =>
@@ -135,6 +137,9 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         }),
       ),
     onSuccess: enter,
+    onError: () => {
+      isSent.current = false;
+    },
   });
   if (isHalf)
     return (
@@ -162,6 +167,8 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
       <form
         onSubmit={(event) => {
           event.preventDefault();
+          if (isSent.current) return;
+          isSent.current = true;
           take.mutate();
         }}
       >

@@ -26,6 +26,12 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
     onSuccess: onSignIn,
     onError: () => setCode(''),
   });
+  const change = (): void => {
+    setRecovery(!isRecovery);
+    setCode('');
+    // The error is about the kind of code that was asked for before.
+    enter.reset();
+  };
   return (
     <form
       onSubmit={(event) => {
@@ -53,7 +59,7 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
         <Button type="submit" size="md" loading={enter.isPending}>
           <Trans>Go on</Trans>
         </Button>
-        <Button variant="subtle" size="sm" onClick={() => setRecovery(!isRecovery)}>
+        <Button variant="subtle" size="sm" onClick={change}>
           {isRecovery ? t`Use the app instead` : t`I do not have the app with me`}
         </Button>
         <Button variant="subtle" size="sm" onClick={onBack}>

@@ -1,0 +1,29 @@
+/** Asks before a dialog closes that shows something only once. */
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Trans } from '@lingui/react/macro';
+
+interface LeaveAlertProps {
+  readonly title: string;
+  /** What the reader has to do after leaving without it. */
+  readonly lost: string;
+  readonly onStay: () => void;
+  readonly onLeave: () => void;
+}
+
+export function LeaveAlert({ title, lost, onStay, onLeave }: LeaveAlertProps) {
+  return (
+    <Alert color="red" variant="light" role="alert" title={title}>
+      <Stack gap="sm">
+        <Text size="sm">{lost}</Text>
+        <Group>
+          <Button size="xs" variant="default" onClick={onStay}>
+            <Trans>Stay</Trans>
+          </Button>
+          <Button size="xs" color="red" onClick={onLeave}>
+            <Trans>Leave</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
