@@ -205,6 +205,38 @@ describe.each([
   });
 });
 
+describe('the trace context', () => {
+  const TRACE = '0af7651916cd43dd8448eb211c80319c';
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge({ config: CONFIG });
+    edge.answerWith(json({ ok: true }));
+  });
+  afterAll(() => edge.stop());
+
+  /** What the backend receives for a GET, a POST and a WebSocket handshake. */
+  async function tracesSeen(way: Way, fields: readonly string[]): Promise<unknown[]> {
+    edge.answerWith(json({ ok: true }));
+    await edge.ask(way, { fields });
+    await edge.ask(way, { target: '/api/v1/things', ...withBody('POST'), fields: ['Content-Length', '2', ...fields] });
+    if (way !== 'over HTTP/2') {
+      await edge.ask(way, { target: '/api/v1/live', fields: [...HANDSHAKE, ...fields], isLast: false });
+    }
+    return edge.received(way).map(({ headers }) => headers['traceparent']);
+  }
+
+  it.each(WAYS)('is made up for nobody, %s', async (way) => {
+    const count = way === 'over HTTP/2' ? 2 : 3;
+    expect(await tracesSeen(way, [])).toEqual(Array.from({ length: count }, () => undefined));
+    expect(await tracesSeen(way, ['Traceparent', 'junk'])).toEqual(Array.from({ length: count }, () => undefined));
+  });
+
+  it.each(WAYS)("is the client's with a new span, and a client that says not sampled is obeyed, %s", async (way) => {
+    const seen = await tracesSeen(way, ['Traceparent', `00-${TRACE}-00f067aa0ba902b7-00`]);
+    for (const each of seen) expect(each).toMatch(new RegExp(`^00-${TRACE}-(?!00f067aa0ba902b7)[0-9a-f]{16}-00$`));
+  });
+});
+
 describe('while the gateway drains', () => {
   let edge: Edge;
   beforeAll(async () => {

@@ -8,7 +8,7 @@ import type { RequestSource } from './request-source.js';
 /** DoorRequest is a request as a door has it: it has its name, it is framed well, and nobody has asked for its key. */
 export interface DoorRequest extends AdmissionRequest {
   readonly requestId: string;
-  /** Random digits that its id and its trace are made of; a request that is made of it has the same. */
+  /** Random digits for its request ID and its span. An inner request has the same ones. */
   readonly names: string;
   readonly message: ClientMessage;
   /** The same as Node has it: only that can have a body. */

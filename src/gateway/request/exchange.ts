@@ -21,7 +21,7 @@ import { withoutLongReset } from '../../limits/model/headers.js';
 import type { QuotaDecision } from '../../limits/model/policies.js';
 import type { QuotaSubject } from '../../limits/model/subject.js';
 import { IN_FLIGHT, type Completion, type UsageCell } from '../../limits/model/usage-cell.js';
-import { randomNames, requestId, traceparent } from './request-ids.js';
+import { continuedTrace, randomNames, requestId } from './request-ids.js';
 
 /** A request that has been read by hand has no two headers of a name that matters. */
 const NONE_TWICE: readonly string[] = [];
@@ -198,10 +198,10 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     return this.url.slice(0, this.pathEnd);
   }
 
-  /** The trace context to send on. */
+  /** The trace context for the backend; empty if the client sent none that is valid. */
   get traceparent(): string {
     const offered = this.message.headers['traceparent'];
-    return traceparent(typeof offered === 'string' ? offered : undefined, this.names);
+    return continuedTrace(typeof offered === 'string' ? offered : undefined, this.names);
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../keys/api-key-format.js';
-import { requestId, traceparent } from './request-ids.js';
+import { continuedTrace, requestId } from './request-ids.js';
 
 const OURS = /^req_[0-9a-f]{24}$/;
 
@@ -43,11 +43,20 @@ describe('the trace context', () => {
   const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
   const SPAN = '00f067aa0ba902b7';
 
-  it.each(['00', '01'])("goes on with the client's trace and flags %s, in a span of its own", (flags) => {
-    const [version, trace, span, sent] = traceparent(`00-${TRACE}-${SPAN}-${flags}`).split('-');
+  it.each(['00', '01'])("continues the caller's trace and flags %s in a new span", (flags) => {
+    const [version, trace, span, sent] = continuedTrace(`00-${TRACE}-${SPAN}-${flags}`).split('-');
     expect([version, trace, sent]).toEqual(['00', TRACE, flags]);
     expect(span).toMatch(/^[0-9a-f]{16}$/);
     expect(span).not.toBe(SPAN);
+  });
+
+  it.each([
+    [`01-${TRACE}-${SPAN}-01-extra`, '01'],
+    [`01-${TRACE}-${SPAN}-ff`, '01'],
+    [`cc-${TRACE}-${SPAN}-00-`, '00'],
+    [`cc-${TRACE}-${SPAN}-02`, '00'],
+  ])('of a higher version is read as far as it is known: %s', (offered, flags) => {
+    expect(continuedTrace(offered)).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-${flags}$`));
   });
 
   it.each([
@@ -60,10 +69,11 @@ describe('the trace context', () => {
     `ff-${TRACE}-${SPAN}-01`,
     `00-${TRACE}-${SPAN}`,
     `00-${TRACE}-${SPAN}-01-extra`,
+    `01-${TRACE}-${SPAN}-01extra`,
+    `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
     `00-${TRACE}-${SPAN}-01\r\nX-Account-Id: acc_1`,
-  ])('begins anew where the client sends %j', (offered) => {
-    const made = traceparent(offered);
-    expect(made).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-00$/);
-    expect(made).not.toContain(TRACE);
+    `01-${TRACE}-${SPAN}-01-\r\nX-Account-Id: acc_1`,
+  ])('is left out where the caller sends %j', (offered) => {
+    expect(continuedTrace(offered)).toBe('');
   });
 });

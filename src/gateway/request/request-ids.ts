@@ -1,4 +1,4 @@
-/** Names for requests: our request id and the W3C trace context (Trace Context, section 3). */
+/** Names for requests: the request ID and the span in a caller's trace (W3C Trace Context, section 3). */
 import { randomFillSync } from 'node:crypto';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 
@@ -8,12 +8,13 @@ const block = Buffer.allocUnsafe(BLOCK_BYTES);
 let used = BLOCK_BYTES;
 
 const REQUEST_ID = /^[A-Za-z0-9_\-.]{1,128}$/;
-const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
+/** Version 00 has four members. A higher version can have more of them. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
+const SAMPLED = 1;
 
-/** Characters of `randomNames`: 12 bytes for a request id, 16 for a trace, 8 for a span. */
+/** Characters of `randomNames`: 12 bytes for a request ID, 8 for a span. */
 const REQUEST_ID_END = 24;
-const TRACE_ID_END = REQUEST_ID_END + 32;
-const SPAN_ID_END = TRACE_ID_END + 16;
+const SPAN_ID_END = REQUEST_ID_END + 16;
 
 /** Random hex digits for all the names of one request, drawn and written at once. */
 export function randomNames(): string {
@@ -27,14 +28,19 @@ export function requestId(offered: string | undefined, names = randomNames()): s
 }
 
 /**
- * The trace context for the backend: the client's trace with a new span, or a new
- * trace when there is none or it is broken.
+ * Returns the `traceparent` for the backend: the caller's trace and flags with a new span. Returns an empty string if
+ * the caller sent no valid one. The gateway records no spans, so it starts no trace: a new one would decide for the
+ * backend whether its requests are sampled.
+ *
+ * A higher version is read as version 00 (W3C Trace Context, section 4.3). Of its flags only "sampled" is known.
  */
-export function traceparent(offered: string | undefined, names = randomNames()): string {
+export function continuedTrace(offered: string | undefined, names = randomNames()): string {
   const match = offered === undefined ? null : TRACEPARENT.exec(offered);
-  const span = names.slice(TRACE_ID_END, SPAN_ID_END);
-  if (match === null) return `00-${names.slice(REQUEST_ID_END, TRACE_ID_END)}-${span}-00`;
-  return `00-${match[1]}-${span}-${match[2]}`;
+  if (match === null) return '';
+  const [, version, trace, flags = '', more] = match;
+  const span = names.slice(REQUEST_ID_END, SPAN_ID_END);
+  if (version === '00') return more === undefined ? `00-${trace}-${span}-${flags}` : '';
+  return `00-${trace}-${span}-0${Number.parseInt(flags, 16) & SAMPLED}`;
 }
 
 function randomHex(bytes: number): string {

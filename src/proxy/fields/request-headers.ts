@@ -72,6 +72,7 @@ export interface ForwardedIdentity {
   readonly keyId: string;
   readonly scopes: string;
   readonly requestId: string;
+  /** Continues the client's trace; empty: the client sent no valid one. */
   readonly traceparent: string;
   readonly clientAddress: string;
   readonly scheme: 'http' | 'https';
@@ -112,7 +113,7 @@ function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean)
     from = next;
     if (verdict === Verdict.Via) via += `${value}, `;
     else if (verdict === Verdict.Length) out += `${name}: ${withoutLeadingZeros(value)}\r\n`;
-    else if (verdict === Verdict.Forward || (verdict === Verdict.TraceState && continuesTrace(lines, identity))) {
+    else if (verdict === Verdict.Forward || (verdict === Verdict.TraceState && identity.traceparent !== '')) {
       out += `${name}: ${value}\r\n`;
     }
   }
@@ -152,11 +153,12 @@ function linesWhere(fields: readonly string[], isKept: (lower: string, value: st
 }
 
 function identityLines(identity: ForwardedIdentity): string {
-  const { clientAddress, host, scheme } = identity;
+  const { clientAddress, host, scheme, traceparent } = identity;
+  const trace = traceparent === '' ? '' : `traceparent: ${traceparent}\r\n`;
   const node = clientAddress.includes(':') ? `"[${clientAddress}]"` : clientAddress;
   return (
     `X-Account-Id: ${identity.accountId}\r\nX-Api-Key-Id: ${identity.keyId}\r\nX-Api-Scopes: ${identity.scopes}\r\n` +
-    `X-Request-Id: ${identity.requestId}\r\ntraceparent: ${identity.traceparent}\r\n` +
+    `X-Request-Id: ${identity.requestId}\r\n${trace}` +
     `Forwarded: for=${node};host="${host}";proto=${scheme}\r\nX-Forwarded-For: ${clientAddress}\r\n` +
     `X-Forwarded-Host: ${host}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Prefix: ${identity.prefix}\r\n`
   );
@@ -180,15 +182,6 @@ function judge(name: string): Verdict {
 
 function isOurs(lower: string): boolean {
   return NEVER_FORWARDED.has(lower) || NEVER_FORWARDED_PREFIXES.some((prefix) => lower.startsWith(prefix));
-}
-
-/**
- * Whether the trace is the client's. The state of a trace that begins anew must be
- * deleted (W3C Trace Context, section 4.3).
- */
-function continuesTrace(lines: string, { traceparent }: ForwardedIdentity): boolean {
-  const offered = fieldValue(fieldsOfLines(lines), 'traceparent');
-  return offered !== undefined && offered.slice(3, 35) === traceparent.slice(3, 35);
 }
 
 function isUsualConnection(value: string): boolean {
