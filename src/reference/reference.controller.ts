@@ -23,11 +23,7 @@ export function createOpenApiController(basePath: string): Type<unknown> {
     @Get('openapi.json')
     document(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
       const { body, etag } = this.documents.openApi();
-      reply
-        .header('cache-control', CACHE_SHORTLY)
-        .header('etag', etag)
-        .header('access-control-allow-origin', '*')
-        .header('x-content-type-options', 'nosniff');
+      reply.header('cache-control', CACHE_SHORTLY).header('etag', etag).header('x-content-type-options', 'nosniff');
       if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send();
       else void reply.type('application/json; charset=utf-8').send(body);
     }

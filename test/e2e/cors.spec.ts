@@ -131,9 +131,45 @@ describe('with a list of origins', () => {
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
-  it('a preflight of a path that does not exist is 404', async () => {
-    expectProblem(await preflight('/nowhere', APP), 'route_not_found');
+  it.each<[string, string, Parameters<typeof expectProblem>[1]]>([
+    ['that does not exist', '/api/v1/nowhere', 'route_not_found'],
+    ['of another version', '/api/v2/customers', 'route_not_found'],
+    ['without the base path', '/customers', 'route_not_found'],
+    ['that can be read in two ways', '/api/v1/customers/a%2Fb', 'invalid_path'],
+    ['with a query that no URL has', '/api/v1/customers?q={', 'bad_request'],
+    ['that is too long', `/api/v1/customers?q=${'x'.repeat(9_000)}`, 'uri_too_long'],
+  ])('a page may ask for a path %s, and reads what is wrong with it', async (_what, path, code) => {
+    const { origin: gatewayOrigin } = new URL(gateway.url);
+    const asked = await send(gatewayOrigin + path, {
+      method: 'OPTIONS',
+      headers: ['Origin', APP, 'Access-Control-Request-Method', 'GET'],
+    });
+    expect([asked.status, corsOf(asked)]).toEqual([
+      204,
+      {
+        'access-control-allow-origin': APP,
+        'access-control-allow-methods': expect.stringMatching(/^(DELETE, )?GET, HEAD, (OPTIONS, PATCH, )?POST/),
+        'access-control-allow-headers': expect.stringMatching(/^Authorization, /),
+        'access-control-max-age': '600',
+        vary: 'Origin',
+      },
+    ]);
+    const answer = await send(gatewayOrigin + path, { headers: ['Origin', APP, 'Authorization', 'Bearer x'] });
+    expectProblem(answer, code);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': APP,
+      'access-control-expose-headers': expect.stringMatching(/X-Request-Id/),
+    });
+    expect(gateway.backend.requests).toHaveLength(0);
   });
+
+  it.each(['/docs/errors/quota_exceeded', '/docs/errors', '/.well-known/webhooks/public-keys', '/api/v1/openapi.json'])(
+    'every page may read the public document %s',
+    async (path) => {
+      const answer = await send(new URL(path, gateway.url).href, { headers: ['Origin', OTHER] });
+      expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, '*']);
+    },
+  );
 
   it('an OPTIONS that is no preflight is a request like any other', async () => {
     expectProblem(await call('/customers', APP, { method: 'OPTIONS' }), 'method_not_allowed');

@@ -287,11 +287,12 @@ describe('who asks', () => {
     expect(answer.headers['access-control-allow-origin']).toBe(status === 403 ? undefined : origin);
   });
 
-  it('by a page asks first, without a key', async () => {
+  it('by a page asks first, without a key, with the method and fields of any client', async () => {
     const answer = await ask(
       { host: 'api.example.com', origin: 'https://assistant.example', 'access-control-request-method': 'POST' },
       'OPTIONS',
     );
-    expect([answer.status, answer.headers['access-control-allow-methods']]).toEqual([204, 'POST']);
+    expect([answer.status, answer.headers['access-control-allow-methods']]).toEqual([204, 'GET, POST, DELETE']);
+    expect(answer.headers['access-control-allow-headers']).toMatch(/, Mcp-Session-Id, Last-Event-ID$/);
   });
 });

@@ -4,6 +4,7 @@
  * further.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Door } from '../../admission/doors/door.js';
 import { requestLineProblem } from '../../admission/request-line.js';
 import type { Routes } from '../../admission/routes.js';
 import type { PlainConnection } from '../../http1/client/plain-connection.js';
@@ -27,6 +28,8 @@ export interface EntranceParts {
   readonly routes: Routes;
   readonly cors: Cors;
   readonly draining: Draining;
+  /** Answers preflights of its paths itself; undefined: there is none. */
+  readonly door: Door | undefined;
 }
 
 /** Entrance admits requests to the steps. */
@@ -36,13 +39,15 @@ export class Entrance {
   private readonly routes: Routes;
   private readonly cors: Cors;
   private readonly draining: Draining;
+  private readonly door: Door | undefined;
 
-  constructor({ arrivals, filter, routes, cors, draining }: EntranceParts) {
+  constructor({ arrivals, filter, routes, cors, draining, door }: EntranceParts) {
     this.arrivals = arrivals;
     this.filter = filter;
     this.routes = routes;
     this.cors = cors;
     this.draining = draining;
+    this.door = door;
   }
 
   /**
@@ -76,25 +81,28 @@ export class Entrance {
   private admit(exchange: Exchange, broken: Problem | undefined): Exchange | undefined {
     const { message } = exchange;
     if (this.draining.hasBegun) exchange.response.endConnection();
-    const isPreflight = this.cors.enabled && this.cors.apply(exchange);
-    // What is read by hand has no other method, and no other characters.
+    const isPreflight = this.cors.enabled && this.appliesCors(exchange) && this.cors.apply(exchange);
+    if (isPreflight && broken === undefined) {
+      this.cors.respondToPreflight(exchange);
+      return undefined;
+    }
+    // The parser has already validated the method and the characters of a plain request.
     const problem = broken ?? (message instanceof PlainRequest ? undefined : lineProblem(exchange));
     if (problem !== undefined) {
       if (broken !== undefined || !exchange.url.startsWith('/')) endWithResponse(exchange);
       this.filter.respond(problem, exchange);
       return undefined;
     }
-    return exchange.method === 'OPTIONS' && this.respondsTo(exchange, isPreflight) ? undefined : exchange;
+    return exchange.method === 'OPTIONS' && this.respondsTo(exchange) ? undefined : exchange;
   }
 
-  /**
-   * Responds to an OPTIONS that nobody else is asked for: of the server as a whole, a preflight, the last of its hops.
-   */
-  private respondsTo(exchange: Exchange, isPreflight: boolean): boolean {
-    if (isPreflight) {
-      this.cors.respondToPreflight(exchange);
-      return true;
-    }
+  /** Whether `gateway.cors` decides about a request. A door has its own rules. */
+  private appliesCors(exchange: Exchange): boolean {
+    return this.door?.takes(exchange.path) !== true;
+  }
+
+  /** Responds to an OPTIONS about the server as a whole, and to one that has reached its last hop. */
+  private respondsTo(exchange: Exchange): boolean {
     const allow = isOfServer(exchange) ? SERVER_METHODS : methodsAtLastHop(exchange, this.routes);
     if (allow === undefined) return false;
     respondToOptions(exchange, allow);

@@ -115,7 +115,7 @@ export async function createGatewayApplication(
     inner: new InnerCalls({ routes: deps.routes, steps, end, requestEnd, date }),
     refuse: (request, reason) => filter.respond(reason, request as Exchange),
   });
-  const entrance = new Entrance({ ...deps, arrivals, filter });
+  const entrance = new Entrance({ ...deps, arrivals, filter, door });
   const fastPath = new FastPath({ routes: deps.routes, entrance, walk, keyedWalk, door });
   fastPath.install(server);
   delayContinue(server);

@@ -12,10 +12,11 @@ export function installRequestHooks(fastify: FastifyInstance, { secureField }: P
     (request as GatewayRequest).exchange = exchangeOf(reply.raw);
     done();
   });
-  // Only what Fastify itself sends comes by here (the reference pages); everything else writes its own head.
+  // Fastify itself sends only the public documents: the reference pages and the public keys of webhooks. Pages of every
+  // origin can read them. Every other response writes its own head.
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     const { requestId, scheme } = (request as GatewayRequest).exchange;
-    void reply.header('X-Request-Id', requestId);
+    void reply.header('X-Request-Id', requestId).header('Access-Control-Allow-Origin', '*');
     const [name, value] = scheme === 'https' ? secureField : [];
     if (name !== undefined) void reply.header(name, value);
     done();

@@ -1,12 +1,13 @@
 /**
- * Cross-origin requests from browsers (Fetch standard, section 3.2). Before the first step: a preflight,
- * which carries no key, is answered here; every other response, errors too, says which pages may read it.
- * Where it is not configured nothing runs.
+ * Cross-origin requests from browsers (Fetch standard, section 3.2). It runs before the first step and answers
+ * preflights, which carry no key. Every other response, errors too, says which pages can read it. Nothing runs without
+ * `gateway.cors`.
  */
 import type { CorsConfig } from '../../config/model/listener-schema.js';
 import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
 import type { Exchange } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
+import { SERVER_METHODS } from './options.js';
 
 export class Cors {
   enabled = false;
@@ -39,14 +40,13 @@ export class Cors {
   }
 
   /**
-   * Adds the fields to every response to the request, of a path of the API, that is going to be given.
-   * @returns whether it is a preflight for a path that exists, which has no other
-   * response than that of `respondToPreflight`.
+   * Adds the fields for every response to a request, whatever its path: a page must be able to read that its path, its
+   * query or its version is wrong.
+   * @returns whether the request is a preflight. `respondToPreflight` answers those, and nothing else does.
    */
   apply(exchange: Exchange): boolean {
-    if (!exchange.url.startsWith(this.routes.basePath)) return false;
     const { headers, method } = exchange.message;
-    // The response to one page must not be handed to another by a cache.
+    // A cache must not give the response for one page to another.
     let lines = this.anyOrigin ? '' : 'Vary: Origin\r\n';
     const isPreflight =
       method === 'OPTIONS' &&
@@ -54,7 +54,7 @@ export class Cors {
       headers['access-control-request-method'] !== undefined &&
       headers['content-length'] === undefined &&
       headers['transfer-encoding'] === undefined &&
-      this.routes.methodsOf(exchange) !== undefined;
+      exchange.url.startsWith('/');
     if (this.allows(headers.origin)) {
       lines += `Access-Control-Allow-Origin: ${this.anyOrigin ? '*' : (headers.origin ?? '')}\r\n`;
       if (!isPreflight) lines += linesOf(this.responseFields);
@@ -64,9 +64,8 @@ export class Cors {
   }
 
   /**
-   * Fields of a response to a request that nobody could read, flat: its path is not known, so
-   * that it may have been one of the API.
-   * @param origin of the page, undefined where it is not known; asked for only where pages are told apart.
+   * Returns the fields, flat, for a response to a request that could not be parsed.
+   * @param origin returns the page's origin, undefined if it is unknown. Called only if the origins are listed.
    */
   fieldsOfUnread(origin: () => string | undefined): readonly string[] {
     if (!this.enabled) return [];
@@ -76,11 +75,14 @@ export class Cors {
     return ['Vary', 'Origin', 'Access-Control-Allow-Origin', page, ...this.responseFields];
   }
 
-  /** 204; to a page that is not allowed without a word about what it might do, which a browser takes for a no. */
+  /**
+   * Responds with 204, whatever the path is: a browser reads no other status, and would hide the error of the request
+   * itself. A page of an origin that is not allowed gets no CORS fields, which a browser takes for a refusal.
+   */
   respondToPreflight(exchange: Exchange): void {
     const { nodeResponse, message } = exchange;
     const allowed = this.allows(message.headers.origin);
-    const methods = ['Access-Control-Allow-Methods', this.routes.methodsOf(exchange) ?? ''];
+    const methods = ['Access-Control-Allow-Methods', this.routes.methodsOf(exchange) ?? SERVER_METHODS];
     nodeResponse.writeHead(204, [
       ...fieldsOfLines(exchange.responseLines),
       ...(allowed ? [...methods, ...this.preflightFields] : []),

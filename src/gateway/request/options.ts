@@ -10,7 +10,7 @@ import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
 import type { Exchange } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
 
-/** What is understood at all, whatever an operation may be. */
+/** Every method that an operation can have. */
 export const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 
 /**

@@ -3,12 +3,17 @@ import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 
 const PREFLIGHT_SECONDS = 600;
+/**
+ * The server has no sessions. Clients that also talk to servers with sessions send `Mcp-Session-Id`, `Last-Event-ID`
+ * and DELETE: a refused preflight would hide the 405 from them.
+ */
 const PREFLIGHT =
-  'Access-Control-Allow-Methods: POST\r\n' +
-  'Access-Control-Allow-Headers: Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name\r\n' +
+  'Access-Control-Allow-Methods: GET, POST, DELETE\r\n' +
+  'Access-Control-Allow-Headers: Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, ' +
+  'Mcp-Session-Id, Last-Event-ID\r\n' +
   `Access-Control-Max-Age: ${PREFLIGHT_SECONDS}\r\n`;
 
-/** Lets the page read the response that may ask. */
+/** Lets the page that asks read the response. */
 export function letPageRead(request: DoorRequest): void {
   const { origin } = request.message.headers;
   if (origin === undefined) return;
