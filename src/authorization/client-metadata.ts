@@ -75,6 +75,12 @@ export function placeOf(uri: string): string {
   return url.host === '' || !/^https?:$/.test(url.protocol) ? url.protocol : url.host;
 }
 
+/** Reports whether a redirect address leads to a program on the browser's own machine. */
+export function isOfOwnMachine(uri: string): boolean {
+  const url = URL.parse(uri);
+  return url !== null && (url.protocol !== 'https:' || LOOPBACK_HOSTS.has(url.hostname));
+}
+
 /** Without what turns the direction of a line, hides or breaks it: the name stands in a question to a person. */
 function shownName(name: string | undefined): string | undefined {
   const shown = name

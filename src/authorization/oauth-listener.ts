@@ -14,6 +14,7 @@ import { ListenerCertificate } from '../config/source/listener-certificate.js';
 import { boundNetworks } from '../keys/clients/bound-networks.js';
 import { trustsOf } from '../keys/clients/client-address.js';
 import { resumeUrlAt } from '../oauth/authorization-requests.js';
+import { originOf, type ObjectOrigin } from '../oauth/object-room.js';
 import { openOAuth, type OAuthDomain } from '../oauth/open-oauth.js';
 import type { ThrottleWindows } from '../limits/throttle-windows.js';
 import type { Clock } from '../platform/clock.js';
@@ -71,6 +72,8 @@ export async function startOAuthServer(
   const areMany = trustsOf(trustedNetworks);
   const throttle = new NetworkThrottle(quotas.throttleWindows(), areMany);
   const scopes = (): readonly string[] => scopesOf(config.current);
+  const origin = (address: string, clientId?: string): ObjectOrigin =>
+    originOf(address, areMany?.(address) === true, clientId);
   const serve = await openProvider({
     issuer,
     resource: `${issuer}${RESOURCE_PATH}`,
@@ -83,6 +86,7 @@ export async function startOAuthServer(
     clock,
     panelUrl: (id) => `${adminUrlOf(config.current.file.admin)}/oauth/${id}`,
     mayFetch: (address) => throttle.admits('document', address),
+    originOf: origin,
     resumeUrl: (id) => resumeUrlAt(issuer, id),
     log: log.logger,
   });
@@ -95,6 +99,7 @@ export async function startOAuthServer(
     door: new McpTokenDoor(issuer),
     toGateway: (message, response) => void gateway.emit('request', message, response),
     throttle,
+    originOf: origin,
     trusts,
     log: log.logger,
   });

@@ -38,28 +38,90 @@ it('a parameter that is kept is at most 2,048 characters long', async () => {
   }
 });
 
-it('of requests that nobody decides there are so many and no more, until they are over', async () => {
-  door.clock.advance(REQUEST_LIFETIME_MS);
-  const accountId = await door.newAccount();
+describe('requests that nobody decides', () => {
   const { challenge } = newVerifier();
-  const clientId = String((await door.register()).body['client_id']);
-  const browser = new Browser();
-  const ask = () => door.ask(browser, door.authorizeUrl(clientId, challenge));
-  const rows = async () => (await door.stores.database.db.selectFrom('oauth_object').select('kind').execute()).length;
-  let last: string | Response = '';
-  for (let count = 0; count < MOST_OPEN; count++) expect((last = await ask())).toEqual(expect.any(String));
-  const kept = await rows();
-  for (let count = 0; count < 3; count++) {
-    const refused = (await ask()) as Response;
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60']);
-  }
-  expect(await rows()).toBe(kept);
-  // One that is decided and on its way makes room.
-  await door.comeBack(browser, await door.approve(String(last), accountId));
-  expect(await ask()).toEqual(expect.any(String));
-  expect(await ask()).toBeInstanceOf(Response);
-  door.clock.advance(REQUEST_LIFETIME_MS);
-  expect(await ask()).toEqual(expect.any(String));
+  let clientId: string;
+  beforeAll(async () => {
+    clientId = String((await door.register()).body['client_id']);
+  });
+  /** The status of a request from an address. */
+  const askFrom = async (address: string): Promise<number> => {
+    const headers = { 'x-forwarded-for': address };
+    const url = door.authorizeUrl(clientId, challenge);
+    return (await fetch(url, { redirect: 'manual', headers })).status;
+  };
+  const openRows = async (kind: string): Promise<number> => {
+    const rows = door.stores.database.db.selectFrom('oauth_object').select('hash').where('kind', '=', kind);
+    return (await rows.where('expires_at', '>', door.clock.now()).execute()).length;
+  };
+
+  it('of eight networks, 60 each, push out each other, and nobody who asks from another network', async () => {
+    door.clock.advance(REQUEST_LIFETIME_MS);
+    const accountId = await door.newAccount();
+    const before = { browser: new Browser(), id: '' };
+    before.id = String(await door.ask(before.browser, door.authorizeUrl(clientId, challenge)));
+    for (let network = 1; network <= 8; network++) {
+      const statuses = Array.from({ length: 60 }, () => askFrom(`203.0.113.${100 + network}`));
+      expect(new Set(await Promise.all(statuses))).toEqual(new Set([303]));
+    }
+    expect(await openRows('Interaction')).toBeLessThanOrEqual(MOST_OPEN + 60);
+    expect(await openRows('Request')).toBe(await openRows('Interaction'));
+    const after = new Browser();
+    const id = String(await door.ask(after, door.authorizeUrl(clientId, challenge)));
+    expect(await openRows('Interaction')).toBe(MOST_OPEN);
+    for (const [browser, open] of [
+      [before.browser, before.id],
+      [after, id],
+    ] as const) {
+      const back = await door.comeBack(browser, await door.approve(open, accountId));
+      expect((back as URLSearchParams).get('code')).toEqual(expect.any(String));
+    }
+  });
+
+  it('keep nothing of parameters that have no effect, nor scopes that there are not', async () => {
+    const scope = `customers:read ${'x'.repeat(5_000)}`;
+    const more = { scope, nonce: 'n'.repeat(2_000), login_hint: 'h'.repeat(2_000), claims: '{}' };
+    const id = String(await door.ask(new Browser(), door.authorizeUrl(clientId, challenge, more)));
+    const kept = JSON.stringify(await door.objects.find('Interaction', id));
+    expect(kept).toContain('"scope":"customers:read"');
+    expect(kept.length).toBeLessThan(1_000);
+  });
+});
+
+describe('an error of an authorization request that nobody has decided', () => {
+  const { challenge } = newVerifier();
+  const errorOf = async (redirect: string, change: object): Promise<Response> => {
+    const { body } = await door.register({ redirect_uris: [redirect] });
+    const form = { redirect_uri: redirect, ...change };
+    return (await door.ask(new Browser(), door.authorizeUrl(String(body['client_id']), challenge, form))) as Response;
+  };
+
+  it.each([
+    ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    ['another resource', { resource: 'https://other.example.com/mcp' }, 'invalid_target'],
+    ['no prompt', { prompt: 'none' }, 'login_required'],
+    ['another response mode', { response_mode: 'fragment' }, 'unsupported_response_mode'],
+  ])('is shown here to a person, and redirected to programs on their machine: %s', async (_name, change, error) => {
+    const page = await errorOf('https://app.example.com/callback', change);
+    expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+    expect(page.headers.get('content-type')).toContain('text/plain');
+    expect(await page.text()).toContain(error);
+    for (const redirect of ['http://127.0.0.1:4711/callback', 'com.example.app:/callback']) {
+      const redirected = await errorOf(redirect, change);
+      expect([redirected.status, redirected.headers.get('location')]).toEqual([303, expect.stringContaining(error)]);
+    }
+  });
+
+  it('is redirected once a person has decided', async () => {
+    const redirect = 'https://app.example.com/callback';
+    const { body } = await door.register({ redirect_uris: [redirect] });
+    const browser = new Browser();
+    const url = door.authorizeUrl(String(body['client_id']), challenge, { redirect_uri: redirect });
+    const { pathname } = new URL(await door.requests.deny(String(await door.ask(browser, url))));
+    const { headers } = await browser.open(`${door.origin}${pathname}`);
+    expect(headers.get('location')).toContain(`${redirect}?error=access_denied`);
+  });
 });
 
 describe('the token endpoint', () => {

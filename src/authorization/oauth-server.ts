@@ -12,6 +12,7 @@ import { Readable } from 'node:stream';
 import { DatabaseUnavailable } from '../database/database-errors.js';
 import { clientAddress, type Trusts } from '../keys/clients/client-address.js';
 import type { AuthorizationRequests } from '../oauth/authorization-requests.js';
+import type { ObjectOrigin } from '../oauth/object-room.js';
 import type { Logger } from '../platform/log.js';
 import type { McpTokenDoor } from './mcp-door.js';
 import { metadataAt, REGISTRATION_PATH, RESOURCE_PATH, ROUTES, type MetadataParts } from './metadata.js';
@@ -22,6 +23,22 @@ import type { Registration } from './registration.js';
 const LARGEST_BODY_BYTES = 16 * 1_024;
 /** Of an authorization request but its scopes: it is kept until somebody decides. */
 const LONGEST_PARAMETER = 2_048;
+
+/** Parameters of an authorization request that have an effect here: what the library would refuse, too. */
+const PARAMETERS: ReadonlySet<string> = new Set([
+  'client_id',
+  'code_challenge',
+  'code_challenge_method',
+  'prompt',
+  'redirect_uri',
+  'request',
+  'request_uri',
+  'resource',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+]);
 
 const DOCUMENT_HEADERS = {
   'content-type': 'application/json',
@@ -42,11 +59,12 @@ export interface OAuthServerParts {
   readonly serve: ServeOAuth;
   /** Undefined: clients may not register. */
   readonly registration: Registration | undefined;
-  readonly requests: Pick<AuthorizationRequests, 'isFull' | 'isKnown'>;
+  readonly requests: Pick<AuthorizationRequests, 'isKnown'>;
   readonly door: McpTokenDoor;
   /** The gateway's way in. */
   readonly toGateway: (message: IncomingMessage, response: ServerResponse) => void;
   readonly throttle: NetworkThrottle;
+  readonly originOf: (address: string) => ObjectOrigin;
   readonly trusts: Trusts | undefined;
   readonly log: Logger;
 }
@@ -75,7 +93,7 @@ export class OAuthServer {
   };
 
   private async serve(message: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const { metadata, serve, registration, requests, throttle } = this.parts;
+    const { metadata, serve, registration, throttle, originOf } = this.parts;
     const { method } = message;
     const document = metadataAt(path, metadata);
     const isRegistration = path === REGISTRATION_PATH && registration !== undefined;
@@ -99,7 +117,6 @@ export class OAuthServer {
         const detail = `${tooLong} must have at most ${LONGEST_PARAMETER} characters`;
         return send(response, 400, { error: 'invalid_request', error_description: detail });
       }
-      if (await requests.isFull()) return busy(response);
     }
     if (isOfLibrary) {
       this.pin(message, address);
@@ -110,7 +127,7 @@ export class OAuthServer {
     if (!(await throttle.admits('registration', address))) return tooMany(response);
     const body = await bodyOf(message);
     if (body === undefined) return tooLarge(response, 'invalid_client_metadata');
-    const made = await registration?.register(body);
+    const made = await registration?.register(body, originOf(address));
     if (made !== undefined) send(response, made.status, made.body);
   }
 
@@ -131,9 +148,10 @@ export class OAuthServer {
   }
 
   /**
-   * Host, scheme and address as we know them, whatever was sent: the library reads them from here. A request that names
-   * no scope asks for every one, and a person chooses. One that names a response mode gets `query`, or is refused: of
-   * the library's others none is in our metadata, so they are told as what the library does not know.
+   * Sets host, scheme and address as we know them, whatever was sent: the library reads them from here. Of an
+   * authorization request it keeps the parameters that have an effect, because the request is stored before a person
+   * has been seen. A request without a known scope asks for every one, and a person chooses. `query` is the only
+   * response mode in our metadata, so the library must refuse every other one.
    */
   private pin(message: IncomingMessage, address: string): void {
     const { issuer, scopes } = this.parts.metadata;
@@ -146,11 +164,10 @@ export class OAuthServer {
     const url = URL.parse(message.url ?? '', issuer);
     if (url?.pathname !== ROUTES.authorization) return;
     const { searchParams: asked } = url;
+    for (const name of new Set(asked.keys())) if (!PARAMETERS.has(name)) asked.delete(name);
     const isOtherMode = asked.getAll('response_mode').some((mode) => mode !== '' && mode !== 'query');
-    const hasScope = (asked.get('scope') ?? '') !== '';
-    if (hasScope && !isOtherMode) return;
-    if (!hasScope) asked.set('scope', scopes().join(' '));
     if (isOtherMode) asked.set('response_mode', 'unsupported');
+    if (asked.getAll('scope').length <= 1) asked.set('scope', knownScopes(asked.get('scope') ?? '', scopes()));
     message.url = `${url.pathname}${url.search}`;
   }
 
@@ -186,9 +203,12 @@ function tooLongParameter(url: string): string | undefined {
   return undefined;
 }
 
-function busy(response: ServerResponse): void {
-  response.setHeader('retry-after', '60');
-  send(response, 503, { error: 'temporarily_unavailable', error_description: 'Too many requests wait for people.' });
+/** Returns the scopes that there are, of those that a request names. A request that names none asks for all. */
+function knownScopes(asked: string, scopes: readonly string[]): string {
+  const names = new Set(asked.split(' '));
+  const known = scopes.filter((scope) => names.has(scope));
+  if (known.length > 0) return known.join(' ');
+  return asked === '' ? scopes.join(' ') : asked.slice(0, LONGEST_PARAMETER);
 }
 
 function tooMany(response: ServerResponse): void {

@@ -25,13 +25,22 @@ declare module 'oidc-provider' {
     readonly query: Readonly<Record<string, unknown>>;
     readonly oidc: {
       readonly client?: Client;
-      readonly params: Readonly<Record<string, string | undefined>>;
+      /** Which of the library's routes serves the request. */
+      readonly route?: string;
+      /** Undefined before they have been read. */
+      readonly params?: Readonly<Record<string, string | undefined>>;
       /** Those that the request names. */
       readonly requestParamScopes: ReadonlySet<string>;
       readonly entities: { readonly Grant: Grant; readonly RefreshToken: { readonly scopes: ReadonlySet<string> } };
       readonly result?: { readonly consent?: { readonly grantId?: string; readonly ticketHash?: string } };
       readonly provider: Provider;
     };
+  }
+
+  /** What the library answers an authorization request with. */
+  export interface AuthorizationError extends Error {
+    /** Whether the client is told by a redirect, rather than the person by a page. */
+    allow_redirect?: boolean;
   }
 
   export interface Grant {

@@ -4,15 +4,16 @@
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Client, Context, Interaction, Token } from 'oidc-provider';
+import type { AuthorizationError, Client, Context, Interaction, Token } from 'oidc-provider';
 import { DatabaseUnavailable } from '../database/database-errors.js';
 import { createAccessToken, hashSecret } from '../keys/api-key-format.js';
 import { REQUEST_LIFETIME_MS, SUBJECT, TICKET, type AuthorizationRequests } from '../oauth/authorization-requests.js';
 import type { ClientKeys } from '../oauth/client-keys.js';
-import type { OAuthObjects } from '../oauth/oauth-objects.js';
+import type { ObjectOrigin } from '../oauth/object-room.js';
+import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
-import { placeOf } from './client-metadata.js';
+import { isOfOwnMachine, placeOf } from './client-metadata.js';
 import type { ClientDocuments } from './client-documents.js';
 import { ROUTES } from './metadata.js';
 import { adapterOf } from './stored-objects.js';
@@ -46,6 +47,8 @@ export interface ProviderParts {
   readonly panelUrl: (id: string) => string;
   /** Whether this address may have a document fetched now. */
   readonly mayFetch: (address: string) => Promise<boolean>;
+  /** Who caused a request, given its address and its client's ID. */
+  readonly originOf: (address: string, clientId: string) => ObjectOrigin;
   readonly resumeUrl: (id: string) => string;
   readonly log: Logger;
 }
@@ -70,7 +73,12 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   const { objects, keys, clock } = parts;
   const usedTwice = (): Error => new errors.InvalidGrant('it has been used already');
   const writes = new TokenWrites({ objects, keys, clock, request: () => Provider.ctx, usedTwice });
-  const stored = { ...parts, writes };
+  const openRequest = (id: string, interaction: StoredPayload, expiresAtMs: number): Promise<void> => {
+    const { ip, oidc } = Provider.ctx ?? {};
+    if (ip === undefined || oidc?.client === undefined) throw new Error('an interaction of no request');
+    return parts.requests.open(id, interaction, expiresAtMs, parts.originOf(ip, oidc.client.clientId));
+  };
+  const stored = { ...parts, writes, openRequest };
   const provider = new Provider(issuer, {
     adapter: (kind: string) => adapterOf(kind, stored),
     clients: [],
@@ -164,7 +172,9 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       showUnavailable(ctx);
     }
   });
+  provider.on('authorization.error', (ctx, error) => keepErrorHere(ctx as Context, error as AuthorizationError));
   provider.on('server_error', (ctx, error) => {
+    keepErrorHere(ctx as Context, error as AuthorizationError);
     // Said once for all by whoever looks after the database.
     if (error instanceof DatabaseUnavailable) return showUnavailable(ctx as Context);
     parts.log.error(
@@ -199,14 +209,14 @@ async function addRequest(
  * be told something else than is true.
  */
 function asksForLess({ oidc: { params, requestParamScopes, entities } }: Context, resource: string): boolean {
-  if ((params['scope'] ?? '') === '') return false;
+  if ((params?.['scope'] ?? '') === '') return false;
   const granted = entities.Grant.getResourceScopeFiltered(resource, entities.RefreshToken.scopes);
   return granted.split(' ').some((scope) => scope !== '' && !requestParamScopes.has(scope));
 }
 
 /** Whether a refresh names a resource that tokens are not for (RFC 8707 section 2.2). */
 function asksForOther({ oidc: { params } }: Context, resource: string): boolean {
-  const asked: string | readonly string[] = params['resource'] ?? [];
+  const asked: string | readonly string[] = params?.['resource'] ?? [];
   return [asked].flat().some((each) => each !== '' && each !== resource);
 }
 
@@ -238,6 +248,16 @@ function showUnavailable(ctx: Context): void {
   ctx.body = { error: 'temporarily_unavailable', error_description: UNAVAILABLE };
 }
 
+/**
+ * Shows an error here that the library would redirect to the client. Anyone can register a client with any address, so
+ * a redirect before a person has decided would make this server an open redirector (RFC 9700 section 4.11.2). The
+ * client's own machine is no such address, and programs there wait for the redirect.
+ */
+function keepErrorHere({ oidc }: Context, error: AuthorizationError): void {
+  const isDecided = oidc.route === 'resume';
+  if (!isDecided && !isOfOwnMachine(oidc.params?.['redirect_uri'] ?? '')) error.allow_redirect = false;
+}
+
 /** For people: what cannot be told the client, since nobody knows whether it is one. */
 function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: unknown): void {
   if (cause instanceof DatabaseUnavailable) {
@@ -247,8 +267,10 @@ function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: 
     return;
   }
   const { error, error_description: detail } = out;
+  // The library has the status of a redirect for `prompt=none`.
+  if (ctx.status < 400) ctx.status = 400;
   ctx.type = 'text/plain';
   ctx.body =
-    `This request cannot be served: ${String(detail ?? error)}.\n\n` +
+    `This request cannot be served: ${String(detail ?? error)} (${String(error)}).\n\n` +
     'Go back to the application that you came from, and connect once more.\n';
 }

@@ -4,6 +4,7 @@ import { testDatabase } from '../../test/support/database.js';
 import { TestClock } from '../../test/support/stores.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import { CLIENT } from '../oauth/authorization-requests.js';
+import { originOf } from '../oauth/object-room.js';
 import { OAuthObjects } from '../oauth/oauth-objects.js';
 import { Registration } from './registration.js';
 
@@ -22,8 +23,8 @@ describe.each(['sqlite', 'postgres'] as const)('registration on %s', (kind) => {
     const objects = new OAuthObjects(database.db, clock);
     const registration = new Registration(objects, clock, 2);
     const ids: string[] = [];
-    const register = async (): Promise<void> => {
-      const { status, body } = await registration.register(BODY);
+    const register = async (address = '203.0.113.1'): Promise<void> => {
+      const { status, body } = await registration.register(BODY, originOf(address, false));
       expect(status).toBe(201);
       ids.push((body as { client_id: string }).client_id);
       clock.advance(1);
@@ -37,7 +38,11 @@ describe.each(['sqlite', 'postgres'] as const)('registration on %s', (kind) => {
     await objects.keepUntil(CLIENT, ids[1] ?? '', clock.now() + 31 * DAY_MS);
     for (let count = 0; count < 3; count++) await register();
     expect(await known()).toEqual([false, true, false, false, true, true]);
+    // Whoever registers many pushes out their own.
+    await register('198.51.100.7');
+    await register();
+    expect(await known()).toEqual([false, true, false, false, false, false, true, true]);
     clock.advance(DAY_MS);
-    expect(await known()).toEqual([false, true, false, false, false, false]);
+    expect(await known()).toEqual([false, true, ...Array.from({ length: 6 }, () => false)]);
   });
 });

@@ -2,12 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CLIENT } from '../oauth/authorization-requests.js';
+import type { ObjectOrigin, ObjectRoom } from '../oauth/object-room.js';
 import type { OAuthObjects } from '../oauth/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
 
-/** Clients that nobody has let in yet; anybody can make one, and beyond the oldest goes. */
+/** Clients that nobody has let in yet. Anyone can register one; beyond these bounds the oldest goes. */
 const MOST_CLIENTS = 10_000;
+const MOST_OF_NETWORK = 1_000;
 /** Until somebody has let it in, which keeps it for as long. */
 const UNUSED_LIFETIME_MS = 86_400_000;
 
@@ -19,14 +21,27 @@ export interface RegistrationResponse {
 
 /** Registration registers clients. */
 export class Registration {
+  /** Clients that somebody has let in are kept longer, and do not count. */
+  private readonly room: ObjectRoom;
+
   constructor(
     private readonly objects: OAuthObjects,
     private readonly clock: Clock,
-    private readonly mostUnused: number = MOST_CLIENTS,
-  ) {}
+    mostUnused: number = MOST_CLIENTS,
+  ) {
+    this.room = objects.room({
+      kind: CLIENT,
+      beside: [],
+      lifetimeMs: UNUSED_LIFETIME_MS,
+      most: mostUnused,
+      mostOfNetwork: MOST_OF_NETWORK,
+      mostOfSite: MOST_OF_NETWORK,
+      mostOfClient: mostUnused,
+    });
+  }
 
   /** Registers one. Rejects with the database's error. */
-  async register(body: string): Promise<RegistrationResponse> {
+  async register(body: string, origin: ObjectOrigin): Promise<RegistrationResponse> {
     const parsed = clientMetadata.safeParse(jsonOf(body));
     if (!parsed.success) {
       const isRedirect = parsed.error.issues.some(({ path }) => path[0] === 'redirect_uris');
@@ -35,21 +50,11 @@ export class Registration {
     }
     const id = randomUUID();
     const now = this.clock.now();
-    await this.makeRoom(now);
+    await this.room.make(origin);
     // Whatever way it wants to show who it is: there is none but PKCE, and the response says so (section 3.2.1).
     const properties = clientProperties(id, parsed.data);
-    await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS);
+    await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS, { origin });
     return { status: 201, body: { ...properties, client_id_issued_at: Math.floor(now / 1_000) } };
-  }
-
-  /**
-   * Whoever registers clients by the thousand shall not end registration for the day: the oldest that nobody has let in
-   * go. Those that somebody has are kept longer, and do not count.
-   */
-  private async makeRoom(nowMs: number): Promise<void> {
-    const unusedUntilMs = nowMs + UNUSED_LIFETIME_MS;
-    const superfluous = (await this.objects.countUntil(CLIENT, unusedUntilMs)) + 1 - this.mostUnused;
-    if (superfluous > 0) await this.objects.forgetFirst(CLIENT, unusedUntilMs, superfluous);
   }
 }
 

@@ -25,6 +25,8 @@ export interface StoredObjectParts {
   readonly scopes: () => readonly string[];
   /** What a code or a refresh token is used up for. */
   readonly writes: TokenWrites;
+  /** Keeps an interaction of the request that is being served. */
+  readonly openRequest: (id: string, interaction: StoredPayload, expiresAtMs: number) => Promise<void>;
   /** Where an interaction is resumed. */
   readonly resumeUrl: (id: string) => string;
 }
@@ -63,7 +65,8 @@ class Objects implements Adapter {
       const { kind } = this;
       return this.parts.writes.addRefresh({ kind, id, payload: kept, expiresAtMs: expiresAt, keyId });
     }
-    await this.parts.objects.put(this.kind, id, kept, expiresAt, keyId);
+    if (this.kind === INTERACTION) return this.parts.openRequest(id, kept, expiresAt);
+    await this.parts.objects.put(this.kind, id, kept, expiresAt, { keyId });
   }
 
   async find(id: string): Promise<StoredPayload | undefined> {

@@ -90,7 +90,7 @@ export class TokenWrites {
         const found = await within.find(used.kind, used.id);
         if (found === undefined || isUsedUp(used.kind, found, clock)) throw usedTwice();
       }
-      await within.put(refresh.kind, refresh.id, refresh.payload, refresh.expiresAtMs, refresh.keyId);
+      await within.put(refresh.kind, refresh.id, refresh.payload, refresh.expiresAtMs, { keyId: refresh.keyId });
     });
   }
 }

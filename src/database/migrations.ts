@@ -12,6 +12,7 @@ import { mails } from './migrations/mail-migration.js';
 import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
 import { oauth } from './migrations/oauth-migration.js';
+import { oauthOrigins } from './migrations/oauth-origins-migration.js';
 import { nodeStatements } from './migrations/node-statements-migration.js';
 import { openDeliveries } from './migrations/open-deliveries-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
@@ -278,6 +279,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0020_request_sources': requestSources,
   '0021_open_deliveries': openDeliveries,
   '0022_oauth': oauth,
+  '0026_oauth_origins': oauthOrigins,
 };
 
 /**

@@ -1,6 +1,6 @@
 /** Everyone who can choose between addresses counts as one; nobody else is counted with them. */
 import { describe, expect, it } from '@jest/globals';
-import { clientNetwork, isPrivateAddress } from './client-network.js';
+import { clientNetwork, clientSite, isPrivateAddress } from './client-network.js';
 
 describe('the network of a client', () => {
   it.each([
@@ -29,6 +29,16 @@ describe('the network of a client', () => {
   ])('%s and %s are two', (one, other) => {
     expect(clientNetwork(one)).not.toBe(clientNetwork(other));
   });
+});
+
+it.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3::4', '2001:db8:1::/48'],
+  ['2001:db8:1:ffff::', '2001:db8:1::/48'],
+  ['2001:db8:2::', '2001:db8:2::/48'],
+])('one subscriber holds at most the site of %s: %s', (address, site) => {
+  expect(clientSite(address)).toBe(site);
 });
 
 it.each([

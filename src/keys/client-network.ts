@@ -6,19 +6,29 @@ import { ipv4InGroups, ipv6Groups } from '../platform/ipv6-groups.js';
 import { plainAddress } from './address-list.js';
 
 const GROUPS_OF_A_NETWORK = 4;
+const GROUPS_OF_A_SITE = 3;
 
 /**
  * What stands for everyone who can choose between addresses: an IPv4 address alone, also inside IPv6; of IPv6 the /64
  * that one subscriber is given whole (RFC 6177), as `2001:db8:0:1::/64`. Anything else comes back as it is.
  */
 export function clientNetwork(address: string): string {
+  return prefixOf(address, GROUPS_OF_A_NETWORK);
+}
+
+/** Returns the widest network that one subscriber holds: an IPv4 address alone, the /48 of an IPv6 address. */
+export function clientSite(address: string): string {
+  return prefixOf(address, GROUPS_OF_A_SITE);
+}
+
+function prefixOf(address: string, groupCount: number): string {
   const plain = plainAddress(address);
   if (!plain.includes(':') || !isIPv6(plain)) return plain;
   const groups = ipv6Groups(plain);
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff)
     return ipv4InGroups(groups[6] ?? 0, groups[7] ?? 0);
-  const network = groups.slice(0, GROUPS_OF_A_NETWORK).map((group) => group.toString(16));
-  return `${network.join(':')}::/64`;
+  const network = groups.slice(0, groupCount).map((group) => group.toString(16));
+  return `${network.join(':')}::/${groupCount * 16}`;
 }
 
 /** Addresses that nobody on the internet comes from: whoever has one is a neighbour, or a proxy among ours. */

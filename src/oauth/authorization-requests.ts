@@ -11,6 +11,7 @@ import { hashSecret } from '../keys/api-key-format.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { ClientKeys } from './client-keys.js';
+import type { ObjectOrigin } from './object-room.js';
 import type { OAuthObjects, StoredPayload } from './oauth-objects.js';
 
 /** Kinds of objects that both sides know. */
@@ -36,8 +37,11 @@ export const resumeUrlAt = (issuer: string, id: string): string => `${issuer}${A
  */
 export const SUBJECT = 'panel';
 
-/** Requests that nobody has decided; anybody may begin one, and each is several rows of their own choice. */
+/** Requests that nobody has decided. Anyone can begin one; beyond these bounds the oldest goes. */
 const MOST_OPEN = 10_000;
+const MOST_OPEN_OF_NETWORK = 100;
+const MOST_OPEN_OF_SITE = 200;
+const MOST_OPEN_OF_CLIENT = 1_000;
 /** How long a person may take. */
 export const REQUEST_LIFETIME_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
@@ -86,10 +90,20 @@ export class AuthorizationRequests {
     return this.parts.longestMs();
   }
 
-  /** Whether so many requests are open that another one has to wait. */
-  async isFull(): Promise<boolean> {
-    const { objects, clock, mostOpen = MOST_OPEN } = this.parts;
-    return (await objects.countUntil(INTERACTION, clock.now() + REQUEST_LIFETIME_MS)) >= mostOpen;
+  /** Keeps the authorization server's own record of a request. Older requests give way where there are too many. */
+  async open(id: string, interaction: StoredPayload, expiresAtMs: number, origin: ObjectOrigin): Promise<void> {
+    const { objects, mostOpen = MOST_OPEN } = this.parts;
+    const room = objects.room({
+      kind: INTERACTION,
+      beside: [REQUEST],
+      lifetimeMs: REQUEST_LIFETIME_MS,
+      most: mostOpen,
+      mostOfNetwork: MOST_OPEN_OF_NETWORK,
+      mostOfSite: MOST_OPEN_OF_SITE,
+      mostOfClient: MOST_OPEN_OF_CLIENT,
+    });
+    await room.make(origin);
+    await objects.put(INTERACTION, id, interaction, expiresAtMs, { origin });
   }
 
   /** Whether a client has registered, or was asked about or let in by its document. */

@@ -7,6 +7,7 @@ import { forgetPastRows } from '../database/past-rows.js';
 import type { Tables } from '../database/schema.js';
 import { hashSecret } from '../keys/api-key-format.js';
 import type { Clock } from '../platform/clock.js';
+import { ObjectRoom, type ObjectOrigin, type RoomBounds } from './object-room.js';
 
 const PAST = { table: 'oauth_object', key: 'hash', until: 'expires_at' } as const;
 
@@ -18,6 +19,14 @@ export interface StoredObject {
   readonly payload: StoredPayload;
   /** Milliseconds since the epoch; null: it was not used. */
   readonly consumedAt: number | null;
+}
+
+/** ObjectOwner says what an object belongs to. */
+export interface ObjectOwner {
+  /** The key that it leads to. */
+  readonly keyId?: string | undefined;
+  /** Who caused it, of objects that an `ObjectRoom` counts. */
+  readonly origin?: ObjectOrigin;
 }
 
 /** OAuthObjects reads and writes them. Rejects with the database's error. */
@@ -33,11 +42,18 @@ export class OAuthObjects {
   }
 
   /** Keeps an object until a time, ms since the epoch; one of the same kind and id is replaced, used or not. */
-  async put(kind: string, id: string, payload: StoredPayload, expiresAtMs: number, keyId?: string): Promise<void> {
-    const values = { api_key_id: keyId ?? null, payload: JSON.stringify(payload), expires_at: expiresAtMs };
+  async put(
+    kind: string,
+    id: string,
+    payload: StoredPayload,
+    expiresAtMs: number,
+    of: ObjectOwner = {},
+  ): Promise<void> {
+    const { keyId = null, origin = {} } = of;
+    const values = { api_key_id: keyId, payload: JSON.stringify(payload), expires_at: expiresAtMs, ...origin };
     await this.db
       .insertInto('oauth_object')
-      .values({ kind, hash: hashSecret(id), consumed_at: null, ...values })
+      .values({ kind, hash: hashSecret(id), consumed_at: null, network: '', site: '', client: '', ...values })
       .onConflict((conflict) => conflict.columns(['kind', 'hash']).doUpdateSet(values))
       .execute();
   }
@@ -112,28 +128,9 @@ export class OAuthObjects {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('api_key_id', '=', keyId).execute();
   }
 
-  /** How many of a kind there are that have not expired, and will have by a time, ms since the epoch. */
-  async countUntil(kind: string, untilMs: number): Promise<number> {
-    const { count } = await this.db
-      .selectFrom('oauth_object')
-      .select(({ fn }) => fn.countAll<number | string>().as('count'))
-      .where('kind', '=', kind)
-      .where('expires_at', '>', this.clock.now())
-      .where('expires_at', '<=', untilMs)
-      .executeTakeFirstOrThrow();
-    return Number(count);
-  }
-
-  /** Forgets so many of a kind that expire by a time, ms since the epoch, those first that expire first. */
-  async forgetFirst(kind: string, untilMs: number, count: number): Promise<void> {
-    const first = this.db
-      .selectFrom('oauth_object')
-      .select('hash')
-      .where('kind', '=', kind)
-      .where('expires_at', '<=', untilMs)
-      .orderBy('expires_at')
-      .limit(count);
-    await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', 'in', first).execute();
+  /** Returns what bounds objects of a kind. */
+  room(bounds: RoomBounds): ObjectRoom {
+    return new ObjectRoom(this.db, this.clock, bounds);
   }
 
   /** Forgets what has expired; resolves with how many. Run by the worker role. */

@@ -26,6 +26,7 @@ import { trustsOf } from '../../src/keys/clients/client-address.js';
 import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
 import { AuthorizationRequests, resumeUrlAt } from '../../src/oauth/authorization-requests.js';
 import { ClientKeys } from '../../src/oauth/client-keys.js';
+import { originOf, type ObjectOrigin } from '../../src/oauth/object-room.js';
 import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
 import type { Logger } from '../../src/platform/log.js';
 import type { Problem } from '../../src/problems/errors.js';
@@ -141,7 +142,10 @@ export class OAuthDoor extends OAuthSteps {
   private async open(documents: ReturnType<DocumentsOf>): Promise<void> {
     const { issuer, objects, keys, requests, clock, log } = this;
     const scopes = (): readonly string[] => SCOPES;
-    const throttle = new NetworkThrottle(new ProcessThrottleWindows(clock), trustsOf([TRUSTED_NETWORK]));
+    const areMany = trustsOf([TRUSTED_NETWORK]);
+    const throttle = new NetworkThrottle(new ProcessThrottleWindows(clock), areMany);
+    const origin = (address: string, clientId?: string): ObjectOrigin =>
+      originOf(address, areMany?.(address) === true, clientId);
     const serve = await openProvider({
       issuer,
       resource: this.mcpUrl,
@@ -154,6 +158,7 @@ export class OAuthDoor extends OAuthSteps {
       scopes,
       panelUrl: (id) => `http://panel.test/oauth/${id}`,
       mayFetch: (address) => throttle.admits('document', address),
+      originOf: origin,
       resumeUrl: (id) => resumeUrlAt(issuer, id),
       log,
     });
@@ -165,6 +170,7 @@ export class OAuthDoor extends OAuthSteps {
       door: new McpTokenDoor(issuer),
       toGateway: (_message, response) => void response.writeHead(204).end(),
       throttle,
+      originOf: origin,
       trusts: trustsOf(['127.0.0.1', '::1']),
       log,
     });

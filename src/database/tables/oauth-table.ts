@@ -4,7 +4,7 @@
  * a key, in `api_key_secret`.
  */
 
-/** Row of `oauth_object`; matches `migrations/oauth-migration.ts`. */
+/** Row of `oauth_object`; matches `migrations/oauth-migration.ts`, `oauth-origins-migration.ts`. */
 export interface OAuthObjectTable {
   /** `AuthorizationCode`, `Interaction`, … */
   kind: string;
@@ -17,4 +17,8 @@ export interface OAuthObjectTable {
   /** When it was used, of what works once. */
   consumed_at: number | null;
   expires_at: number;
+  /** Who caused it, as `ObjectOrigin` has it; all three empty where nobody counts it. */
+  network: string;
+  site: string;
+  client: string;
 }

@@ -1,0 +1,17 @@
+/** Who caused an object of the authorization server, so that no network and no client fills the table. */
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+const COLUMNS = ['network', 'site', 'client'] as const;
+
+export const oauthOrigins: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    for (const column of COLUMNS) {
+      const add = db.schema.alterTable('oauth_object');
+      await add.addColumn(column, 'text', (text) => text.notNull().defaultTo('')).execute();
+    }
+    // Each new request counts the open ones of its kind: from the index alone.
+    const open = db.schema.createIndex('oauth_object_open').on('oauth_object');
+    await open.columns(['kind', 'expires_at', ...COLUMNS]).execute();
+  },
+};
