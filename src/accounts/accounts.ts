@@ -13,6 +13,7 @@ import { Problem } from '../problems/errors.js';
 import type { MonthGrant } from '../limits/model/effective-limits.js';
 import type { CreateAccount, UpdateAccount } from './account-fields.js';
 import { pageOfAccounts, type AccountQuery, type VisibleAccounts } from './account-list.js';
+import { limitsInForce, type AccessChanges } from './access-changes.js';
 import type { InvalidationBus } from '../keys/api-key.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
 import type { Catalogue } from './catalogue.js';
@@ -134,6 +135,7 @@ export class AccountStore {
     // A repeated change has nothing to be in the way of.
     if (difference === null) return before;
     await checkVersion(trx, before, expected, before.time_zone);
+    context.authorize?.('account', this.accessOf(before), this.accessOf(after));
     await trx
       .updateTable('account')
       .set({ ...after, search: searchText(after.name) })
@@ -147,6 +149,10 @@ export class AccountStore {
     );
     await this.events.addAccountChange(trx, before, after, context.actor);
     return after;
+  }
+
+  private accessOf({ status, billing_day: billingDay, plan }: AccountTable): AccessChanges['account'] {
+    return { isActive: status === 'active', billingDay, limits: limitsInForce(this.deps.catalogue.plan(plan)) };
   }
 
   private checkPlan(plan: string): void {

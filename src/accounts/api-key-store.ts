@@ -7,10 +7,11 @@ import type { Page } from '../database/cursor.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
 import { searchText } from '../database/search/search-text.js';
 import { Problem } from '../problems/errors.js';
+import { limitsInForce, type KeyAccess } from './access-changes.js';
 import { lockAccount, type Account, type StoreDependencies } from './accounts.js';
 import { readImpact, type ApiKeyImpact } from './api-key-impact.js';
 import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
-import { limitsJson } from '../keys/api-key-columns.js';
+import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
 import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
 import { ACCESS_TOKEN_HINT, createSecret, hintOf } from '../keys/api-key-format.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
@@ -83,7 +84,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     const now = this.deps.clock.now();
     const row = newApiKeyRow(accountId, input, secret === null ? ACCESS_TOKEN_HINT : hintOf(secret), client, now);
     await this.db.transaction().execute(async (trx) => {
-      await lockAccount(trx, this.deps.database.kind, accountId);
+      const { plan } = await lockAccount(trx, this.deps.database.kind, accountId);
+      context.authorize?.('api_key', null, this.accessOf(row, plan));
       await trx.insertInto('api_key').values(row).execute();
       if (secret !== null) await insertSecret(trx, row.id, secret, now);
       await this.record(trx, context, row, 'api_key.created', { before: null, after: auditedKey(row) });
@@ -144,6 +146,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       if (difference === null) return before;
       await this.checkVersion(trx, before, expected);
       await checkLetInKey(trx, before, after, this.deps.longestAccessMs?.() ?? 0);
+      await this.authorize(trx, context, before, after);
       // Clients may have been let in for fewer days when this one was.
       const { oauth_client_id: clientId, expires_at: endsMs } = after;
       if (clientId !== null && endsMs !== null) await this.deps.keepClient?.(trx, clientId, endsMs);
@@ -159,19 +162,16 @@ export class ApiKeyStore extends DatabaseKeyLookup {
    * Gives the key a new secret. The old one lives on for the overlap, never past the key's own expiry; one that an
    * earlier rotation left alive ends now, so that there are never more than two. Rejects with `conflict` for a key that
    * is revoked or expired.
-   * @param checkScopes throws where whoever asks may not be given a secret with these: of the key as it is rotated.
    */
   async rotate(
     id: string,
     overlapSeconds: OverlapSeconds,
     context: ChangeContext,
     expected?: ExpectedVersions,
-    checkScopes: (scopes: readonly string[]) => void = () => {},
   ): Promise<RotatedApiKey> {
     const now = this.deps.clock.now();
     const { row, secret, overlapEnd } = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
-      checkScopes(apiKeyOf(before, now).scopes);
       if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
       if (before.oauth_client_id !== null)
         throw conflict("The key is an OAuth client's, whose tokens are new each time.");
@@ -179,6 +179,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
         throw conflict('The key has expired. Give it a later expiry first, or create a new one.');
       }
       await this.checkVersion(trx, before, expected);
+      await this.authorize(trx, context, before, before);
       const end = Math.min(now + overlapSeconds * 1_000, before.expires_at ?? Number.MAX_SAFE_INTEGER);
       const made = createSecret(before.environment);
       const secrets = trx.updateTable('api_key_secret').where('api_key_id', '=', id);
@@ -241,6 +242,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
         updated_at: now,
         version: before.version + 1,
       };
+      await this.authorize(trx, context, before, after);
       await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
       const change = { before: { status: before.status }, after: { status } };
       await this.record(trx, context, after, action, change);
@@ -248,6 +250,29 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     });
     await this.publish(row);
     return apiKeyOf(row, now);
+  }
+
+  /** Asks the actor's side whether this change may be made, on the row that it changes. */
+  private async authorize(
+    trx: Transaction<Tables>,
+    { authorize }: ChangeContext,
+    before: ApiKeyTable,
+    after: ApiKeyTable,
+  ): Promise<void> {
+    if (authorize === undefined) return;
+    const account = trx.selectFrom('account').select('plan').where('id', '=', before.account_id);
+    const { plan } = await account.executeTakeFirstOrThrow();
+    authorize('api_key', this.accessOf(before, plan), this.accessOf(after, plan));
+  }
+
+  private accessOf(row: ApiKeyTable, plan: string): KeyAccess {
+    return {
+      isActive: row.status === 'active',
+      scopes: parseStrings(row.scopes),
+      allowedIps: parseStrings(row.allowed_ips),
+      expiresAt: row.expires_at,
+      limits: limitsInForce(this.deps.catalogue.plan(plan), parseLimits(row.limits)),
+    };
   }
 
   private async checkVersion(trx: Transaction<Tables>, row: ApiKeyTable, expected: ExpectedVersions): Promise<void> {

@@ -6,6 +6,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { AuditEntryTable, Tables } from '../database/schema.js';
+import type { AuthorizeChange } from './access-changes.js';
 import type { AuditAction } from './audit-actions.js';
 import { namesOf } from './audit-names.js';
 
@@ -22,6 +23,8 @@ export interface ChangeContext {
   readonly requestId: string;
   /** Where the response may be asked for again. */
   readonly response?: ResponseRecord | undefined;
+  /** Called in the transaction of a change before it is written. Throws where the actor may not make it. */
+  readonly authorize?: AuthorizeChange | undefined;
   /** Called in the transaction that has made something which may be shown again. */
   readonly made?: ((trx: Transaction<Tables>, made: unknown) => Promise<void>) | undefined;
 }

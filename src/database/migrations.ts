@@ -18,6 +18,7 @@ import { openDeliveries } from './migrations/open-deliveries-migration.js';
 import { requestLogs } from './migrations/request-logs-migration.js';
 import { requestSources } from './migrations/request-sources-migration.js';
 import { secretUses } from './migrations/secret-uses-migration.js';
+import { urlTimes } from './migrations/url-times-migration.js';
 import { webhooks } from './migrations/webhooks-migration.js';
 import { versions } from './migrations/versions-migration.js';
 
@@ -279,6 +280,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0020_request_sources': requestSources,
   '0021_open_deliveries': openDeliveries,
   '0022_oauth': oauth,
+  '0024_url_times': urlTimes,
   '0026_oauth_origins': oauthOrigins,
 };
 

@@ -65,6 +65,7 @@ export class AccountMembers {
       // A repeated change has nothing to be in the way of.
       if (before.role === role) return;
       await checkVersion(trx, versioned(before), expected, account.time_zone);
+      context.authorize?.('account_member', { role: before.role }, { role });
       if (before.role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
       const now = this.clock.now();
       const after = { role, version: before.version + 1, updated_at: now };

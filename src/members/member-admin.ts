@@ -160,6 +160,7 @@ export async function updateMemberRow(
   const difference = changedFields(auditedMember(before), auditedMember(after));
   if (difference === null) return before;
   await checkVersion(trx, { ...before, accountId: null }, expected, 'UTC');
+  context.authorize?.('member', accessOf(before), accessOf(after));
   await trx.updateTable('member').set(changed).where('id', '=', id).execute();
   // A session that was begun with other rights is not to be found by who steals the browser.
   if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
@@ -167,6 +168,10 @@ export async function updateMemberRow(
   await recordChange(trx, context, { ...target, ...difference }, nowMs);
   await withdrawInvitationsOf(trx, id, context, nowMs);
   return after;
+}
+
+function accessOf({ status, is_operator: isOperator }: MemberRow): { isActive: boolean; isOperator: boolean } {
+  return { isActive: status === 'active', isOperator: isOperator === 1 };
 }
 
 function taken(): Problem {

@@ -5,41 +5,44 @@
 import { expect, it } from '@jest/globals';
 import { PERMISSIONS, type Permission } from './permissions.js';
 
-/** By who may: what it is about, roles, whether tokens and portal sessions may, and whether it asks again who it is. */
+/** By who may: what it is about, roles, which tokens and portal sessions may, and when it asks for a confirmation. */
 const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   'anybody token portal': `
     getSignInWays signInWithPassword signInWithSecondFactor beginProviderSignIn finishProviderSignIn
     beginPasskeySignIn signInWithPasskey readLink takeLink requestPasswordReset
   `,
-  'oneself portal': `
+  'oneself person portal': `
     signOut
   `,
   'oneself token portal': `
     getMe getOpenApiDocument listScopes listPlans listOperations listAccounts listEventTypes
   `,
-  oneself: `
+  'oneself person': `
     updateMe confirm listMySessions endSession endMyOtherSessions leaveAccount beginPasskeyConfirmation
-    listMyIdentities listMyPasskeys renamePasskey getMySecondFactor confirmTotp
+    listMyIdentities listMyPasskeys renamePasskey getMySecondFactor
     getAuthorizationRequest denyAuthorizationRequest
   `,
-  'oneself confirm': `
-    changePassword deleteMyIdentity beginPasskey addPasskey deletePasskey beginTotp deleteTotp createRecoveryCodes
+  'oneself person always': `
+    changePassword deleteMyIdentity beginPasskey addPasskey deletePasskey beginTotp confirmTotp deleteTotp
+    createRecoveryCodes
   `,
   'account owner admin viewer token portal': `
     getAccount listApiKeys getApiKey getApiKeyImpact getUsage listQuotaAdjustments listWebhookEndpoints
     getWebhookEndpoint explain listMcpTools
   `,
   installation: `
-    createAccount updateAccount createQuotaAdjustment createPortalSession endPortalSessions listMembers getMember
+    createAccount endPortalSessions listMembers getMember
     listMemberSessions endMemberSessions listTargets listAllQuotaAdjustments getHealth getDeprecatedCalls
   `,
-  'account owner admin token portal confirm': `
+  'account owner admin token portal always': `
     createApiKey rotateApiKey createWebhookEndpoint rotateWebhookSecret
   `,
+  'account owner admin token portal when_widening': `
+    updateApiKey resumeApiKey updateWebhookEndpoint replayWebhookDeliveries retryWebhookDelivery
+  `,
   'account owner admin token portal': `
-    updateApiKey pauseApiKey resumeApiKey revokeApiKey listEvents getEvent updateWebhookEndpoint
-    deleteWebhookEndpoint testWebhookEndpoint 
-    replayWebhookDeliveries retryWebhookDelivery listWebhookDeliveries getWebhookDelivery listRequests getRequest
+    pauseApiKey revokeApiKey listEvents getEvent deleteWebhookEndpoint testWebhookEndpoint
+    listWebhookDeliveries getWebhookDelivery listRequests getRequest
   `,
   'account owner admin token': `
     listAuditLog
@@ -47,22 +50,36 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   'account owner admin viewer': `
     listAccountMembers
   `,
-  'account owner admin confirm': `
+  'account person owner admin always': `
     approveAuthorizationRequest
-    updateAccountMember removeAccountMember createInvitation resendInvitation createAccountToken
+  `,
+  'account owner admin always': `
+    createInvitation resendInvitation createAccountToken
+  `,
+  'account owner admin when_widening': `
+    updateAccountMember
   `,
   'account owner admin': `
-    listInvitations revokeInvitation listAccountTokens revokeAccountToken
+    removeAccountMember listInvitations revokeInvitation listAccountTokens revokeAccountToken
   `,
-  'installation confirm': `
-    createMember updateMember createPasswordResetLink removeSecondFactor forgetMember
+  'installation always': `
+    createQuotaAdjustment createPortalSession createMember createPasswordResetLink removeSecondFactor forgetMember
+  `,
+  'installation when_widening': `
+    updateAccount updateMember
   `,
 };
 
 function wordsOf({ about, roles, tokens, portal, confirm }: Permission): string {
   const own = about === 'account' ? roles : [];
-  const more = [tokens && 'token', portal && 'portal', confirm && 'confirm'].filter((word) => word !== false);
-  return [about, ...own, ...more].join(' ');
+  return [
+    about,
+    ...(tokens === 'none' ? ['person'] : []),
+    ...own,
+    ...(tokens === 'any' ? ['token'] : []),
+    ...(portal ? ['portal'] : []),
+    ...(confirm === 'never' ? [] : [confirm]),
+  ].join(' ');
 }
 
 it('the table of permissions says of each operation what WRITTEN_TWICE says, and of no other', () => {

@@ -24,24 +24,32 @@ export interface Permission {
   readonly about: About;
   /** Roles of the account that may; empty: operators only. Operators may everything. */
   readonly roles: readonly Role[];
-  /** Whether a program with a token of the account may, in its role. */
-  readonly tokens: boolean;
+  /** Which bearer tokens may: account tokens in their role and the operators' token, that one alone, or none. */
+  readonly tokens: 'any' | 'operator' | 'none';
   /** Whether a portal session may. */
   readonly portal: boolean;
-  /** Asks again where the member has not shown in the last ten minutes that it is them. */
-  readonly confirm: boolean;
+  /** When a member must have confirmed in the last ten minutes that it is them. */
+  readonly confirm: Confirm;
 }
+
+/**
+ * When an operation asks for a confirmation. `when_widening`: only for a change that `widensAccess` calls wider, which
+ * the store decides on the row that it changes. A `never` row has no change that widens.
+ */
+export type Confirm = 'never' | 'when_widening' | 'always';
 
 const MANAGERS = ['owner', 'admin'] as const;
 
-const read = { about: 'account', roles: ROLES, tokens: true, portal: true, confirm: false } as const;
-const manage = { about: 'account', roles: MANAGERS, tokens: true, portal: true, confirm: false } as const;
-const secret = { ...manage, confirm: true } as const;
-const people = { about: 'account', roles: MANAGERS, tokens: false, portal: false, confirm: true } as const;
-const self = { about: 'oneself', roles: ROLES, tokens: false, portal: false, confirm: false } as const;
-const everyone = { ...self, tokens: true, portal: true } as const;
-const open = { about: 'anybody', roles: ROLES, tokens: true, portal: true, confirm: false } as const;
-const operate = { about: 'installation', roles: [], tokens: false, portal: false, confirm: false } as const;
+const read = { about: 'account', roles: ROLES, tokens: 'any', portal: true, confirm: 'never' } as const;
+const manage = { ...read, roles: MANAGERS } as const;
+const widen = { ...manage, confirm: 'when_widening' } as const;
+const secret = { ...manage, confirm: 'always' } as const;
+const people = { about: 'account', roles: MANAGERS, tokens: 'operator', portal: false, confirm: 'always' } as const;
+const self = { about: 'oneself', roles: ROLES, tokens: 'none', portal: false, confirm: 'never' } as const;
+const factor = { ...self, confirm: 'always' } as const;
+const everyone = { ...self, tokens: 'any', portal: true } as const;
+const open = { about: 'anybody', roles: ROLES, tokens: 'any', portal: true, confirm: 'never' } as const;
+const operate = { about: 'installation', roles: [], tokens: 'operator', portal: false, confirm: 'never' } as const;
 
 export const PERMISSIONS = {
   getSignInWays: open,
@@ -58,24 +66,24 @@ export const PERMISSIONS = {
   getMe: everyone,
   updateMe: self,
   confirm: self,
-  changePassword: { ...self, confirm: true },
+  changePassword: factor,
   listMySessions: self,
   endSession: self,
   endMyOtherSessions: self,
   leaveAccount: self,
   beginPasskeyConfirmation: self,
   listMyIdentities: self,
-  deleteMyIdentity: { ...self, confirm: true },
+  deleteMyIdentity: factor,
   listMyPasskeys: self,
-  beginPasskey: { ...self, confirm: true },
-  addPasskey: { ...self, confirm: true },
+  beginPasskey: factor,
+  addPasskey: factor,
   renamePasskey: self,
-  deletePasskey: { ...self, confirm: true },
+  deletePasskey: factor,
   getMySecondFactor: self,
-  beginTotp: { ...self, confirm: true },
-  confirmTotp: self,
-  deleteTotp: { ...self, confirm: true },
-  createRecoveryCodes: { ...self, confirm: true },
+  beginTotp: factor,
+  confirmTotp: factor,
+  deleteTotp: factor,
+  createRecoveryCodes: factor,
 
   getOpenApiDocument: everyone,
   listScopes: everyone,
@@ -87,27 +95,27 @@ export const PERMISSIONS = {
   getAccount: read,
   // Plan, status, zone and billing day are what is paid for.
   createAccount: operate,
-  updateAccount: operate,
+  updateAccount: { ...operate, confirm: 'when_widening' },
 
   listApiKeys: read,
   getApiKey: read,
   getApiKeyImpact: read,
   createApiKey: secret,
   rotateApiKey: secret,
-  updateApiKey: manage,
+  updateApiKey: widen,
   pauseApiKey: manage,
-  resumeApiKey: manage,
+  resumeApiKey: widen,
   // Taking away must be quick.
   revokeApiKey: manage,
 
   // A person says so, to whom a browser was sent.
   getAuthorizationRequest: self,
   denyAuthorizationRequest: self,
-  approveAuthorizationRequest: { ...secret, tokens: false, portal: false },
+  approveAuthorizationRequest: { ...secret, tokens: 'none', portal: false },
 
   getUsage: read,
   listQuotaAdjustments: read,
-  createQuotaAdjustment: operate,
+  createQuotaAdjustment: { ...operate, confirm: 'always' },
   // What events are about is the data of customers.
   listEvents: { ...read, roles: MANAGERS },
   getEvent: { ...read, roles: MANAGERS },
@@ -117,11 +125,11 @@ export const PERMISSIONS = {
   getWebhookEndpoint: read,
   createWebhookEndpoint: secret,
   rotateWebhookSecret: secret,
-  updateWebhookEndpoint: manage,
+  updateWebhookEndpoint: widen,
   deleteWebhookEndpoint: manage,
   testWebhookEndpoint: manage,
-  replayWebhookDeliveries: manage,
-  retryWebhookDelivery: manage,
+  replayWebhookDeliveries: widen,
+  retryWebhookDelivery: widen,
   listWebhookDeliveries: { ...read, roles: MANAGERS },
   getWebhookDelivery: { ...read, roles: MANAGERS },
 
@@ -132,30 +140,30 @@ export const PERMISSIONS = {
   getRequest: { ...read, roles: MANAGERS },
   listAuditLog: { ...read, roles: MANAGERS, portal: false },
 
-  listAccountMembers: { ...read, tokens: false, portal: false },
-  updateAccountMember: people,
-  removeAccountMember: people,
-  listInvitations: { ...people, confirm: false },
+  listAccountMembers: { ...read, tokens: 'operator', portal: false },
+  updateAccountMember: { ...people, confirm: 'when_widening' },
+  removeAccountMember: { ...people, confirm: 'never' },
+  listInvitations: { ...people, confirm: 'never' },
   createInvitation: people,
   resendInvitation: people,
-  revokeInvitation: { ...people, confirm: false },
+  revokeInvitation: { ...people, confirm: 'never' },
 
-  listAccountTokens: { ...people, confirm: false },
+  listAccountTokens: { ...people, confirm: 'never' },
   createAccountToken: people,
-  revokeAccountToken: { ...people, confirm: false },
+  revokeAccountToken: { ...people, confirm: 'never' },
 
-  createPortalSession: operate,
+  createPortalSession: { ...operate, confirm: 'always' },
   endPortalSessions: operate,
 
   listMembers: operate,
   getMember: operate,
-  createMember: { ...operate, confirm: true },
-  updateMember: { ...operate, confirm: true },
-  createPasswordResetLink: { ...operate, confirm: true },
+  createMember: { ...operate, confirm: 'always' },
+  updateMember: { ...operate, confirm: 'when_widening' },
+  createPasswordResetLink: { ...operate, confirm: 'always' },
   listMemberSessions: operate,
   endMemberSessions: operate,
-  removeSecondFactor: { ...operate, confirm: true },
-  forgetMember: { ...operate, confirm: true },
+  removeSecondFactor: { ...operate, confirm: 'always' },
+  forgetMember: { ...operate, confirm: 'always' },
 
   listAllQuotaAdjustments: operate,
   listTargets: operate,

@@ -1,6 +1,7 @@
 /** A program with an authorization server, a browser that goes to it, and a person in the panel who decides. */
 import { startBackend, json, type Backend, type BackendHandler } from './backend.js';
 import { DAY_MS, NO_KEEP_ALIVE, OAuthSteps } from './oauth-steps.js';
+import { newOperator, type Person } from './panel-people.js';
 import { freePort } from './processes.js';
 import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
 import { mergePatch, type Json } from './program-config.js';
@@ -31,6 +32,7 @@ export interface OAuthWorldOptions extends Omit<TrailgateOptions, 'backend' | 'c
 /** OAuthWorld is all of it. */
 export class OAuthWorld extends OAuthSteps {
   private readonly nodes: RunningTrailgate[] = [];
+  private operator: Promise<Person> | undefined;
 
   private constructor(
     readonly trailgate: RunningTrailgate,
@@ -94,7 +96,10 @@ export class OAuthWorld extends OAuthSteps {
     const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
     const body = { account_id: accountId, scopes: ['customers:read'], expires_at: expiresAt, ...change };
     const path = `/authorization-requests/${id}/approval`;
-    return (await this.first.admin.call<{ redirect_url: string }>('POST', path, body)).redirect_url;
+    // A token may not: a person says so.
+    this.operator ??= newOperator(this.first);
+    const { session } = await this.operator;
+    return (await session.call<{ redirect_url: string }>('POST', path, body)).redirect_url;
   }
 
   /** Lists the tools with a token, as a client of the versions before. */

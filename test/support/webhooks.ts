@@ -31,7 +31,14 @@ export async function addEndpoint(db: Kysely<Tables>, nowMs: number, options: En
   const id = newId('whe', nowMs);
   const usual = { retry_schedule: null, rate_per_second: null, concurrency: null, timeout_ms: null, ordered: 0 };
   const health = { failing_since: null, failures: 0, last_success_at: null, disabled_reason: null };
-  const times = { created_at: nowMs, updated_at: nowMs, status_changed_at: nowMs, deleted_at: null, version: 1 };
+  const times = {
+    created_at: nowMs,
+    updated_at: nowMs,
+    status_changed_at: nowMs,
+    url_set_at: nowMs,
+    deleted_at: null,
+    version: 1,
+  };
   const own = { account_id: 'acc_1', url: 'https://receiver.example/', description: '', event_types: '[]' };
   await db
     .insertInto('webhook_endpoint')

@@ -1,4 +1,4 @@
-/** Whether somebody has shown lately that it is them: what gives something away for good asks for that. */
+/** Reports whether a member has confirmed lately that it is them. Changes that widen access ask for that. */
 import { Inject, Injectable } from '@nestjs/common';
 import { FirstOwner } from '../../members/first-owner.js';
 import { OwnWays } from '../../members/ways.js';
@@ -25,18 +25,24 @@ export class Confirmed {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /**
-   * Rejects with `confirmation_required`. Programs have nothing to type; who comes through a portal was let in by the
-   * company an hour ago at most.
-   */
+  /** Rejects with `confirmation_required` where `refusal` returns one. */
   async check(principal: Principal): Promise<void> {
-    if (principal.kind !== 'member') return;
+    const refusal = await this.refusal(principal);
+    if (refusal !== null) throw refusal;
+  }
+
+  /**
+   * Returns the `confirmation_required` for a change that widens access; null where the caller may make one.
+   * Tokens are exempt, because programs cannot confirm. So are portal sessions: they last an hour at most.
+   */
+  async refusal(principal: Principal): Promise<Problem | null> {
+    if (principal.kind !== 'member') return null;
     const { member, session } = principal;
     // A clock that was ahead, and was set right, must not make it hold for all that time.
-    if (Math.abs(this.clock.now() - session.confirmedAt) < CONFIRMED_MS) return;
+    if (Math.abs(this.clock.now() - session.confirmedAt) < CONFIRMED_MS) return null;
     const ways = await this.ways.toConfirm(member.id);
     // Whoever started the demo could only start it once more.
-    if (ways.length === 0 && (await this.firstOwner.isDemo(member.id))) return;
-    throw new Problem('confirmation_required', { detail: ways.length > 0 ? ASK : NOTHING_TO_SHOW, confirmWith: ways });
+    if (ways.length === 0 && (await this.firstOwner.isDemo(member.id))) return null;
+    return new Problem('confirmation_required', { detail: ways.length > 0 ? ASK : NOTHING_TO_SHOW, confirmWith: ways });
   }
 }

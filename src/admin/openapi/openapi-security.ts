@@ -14,10 +14,14 @@ export const SECURITY_SCHEMES = {
   },
 } as const;
 
-/** `security` and, as `x-roles`, the roles that may; neither for what needs no sign-in. */
-export function securityOf({ about, roles, tokens }: Permission): Json {
+/**
+ * Returns `security`, the roles that may (`x-roles`) and when a session must confirm (`x-confirmation`). Only the first
+ * for what needs no sign-in.
+ */
+export function securityOf({ about, roles, tokens, confirm }: Permission): Json {
   if (about === 'anybody') return { security: [] };
-  const operatorToken = about !== 'oneself' || tokens ? [{ operatorToken: [] }] : [];
-  const accountToken = tokens ? [{ accountToken: [] }] : [];
-  return { security: [...operatorToken, { session: [] }, ...accountToken], 'x-roles': ['operator', ...roles] };
+  const operatorToken = tokens === 'none' ? [] : [{ operatorToken: [] }];
+  const accountToken = tokens === 'any' ? [{ accountToken: [] }] : [];
+  const security = [...operatorToken, { session: [] }, ...accountToken];
+  return { security, 'x-roles': ['operator', ...roles], 'x-confirmation': confirm };
 }

@@ -2,6 +2,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ChangeContext } from '../../accounts/audit-log.js';
+import { authorizerOf } from '../access/change-authorizer.js';
 import { actorOf, labelOf, principalOf } from '../access/principal.js';
 import { responseRecordOf } from './idempotency.js';
 
@@ -18,6 +19,7 @@ export function changeContextOf(request: FastifyRequest): ChangeContext {
     actorLabel: labelOf(principal),
     ip: request.ip,
     requestId: request.id,
+    authorize: authorizerOf(request),
     response: responseRecordOf(request),
   };
 }

@@ -46,6 +46,8 @@ export interface WebhookEndpointTable {
   status: 'enabled' | 'paused' | 'disabled';
   disabled_reason: 'failing' | 'gone' | 'operator' | null;
   status_changed_at: number;
+  /** When the endpoint got its URL; null: before this was recorded. */
+  url_set_at: number | null;
   /** The first failed attempt since the last that succeeded. */
   failing_since: number | null;
   /** Failed attempts since then. */

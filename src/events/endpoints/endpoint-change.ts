@@ -27,6 +27,7 @@ export function changedEndpoint(
     status,
     disabled_reason: hasNewStatus ? (status === 'disabled' ? 'operator' : null) : before.disabled_reason,
     status_changed_at: hasNewStatus ? nowMs : before.status_changed_at,
+    url_set_at: hasNewUrl ? nowMs : (before.url_set_at ?? before.updated_at),
     failing_since: isFresh ? null : before.failing_since,
     failures: isFresh ? 0 : before.failures,
     updated_at: nowMs,

@@ -24,6 +24,8 @@ export interface WebhookEndpoint {
   readonly status: WebhookEndpointTable['status'];
   readonly disabledReason: WebhookEndpointTable['disabled_reason'];
   readonly statusChangedAt: number;
+  /** When the endpoint got its URL. */
+  readonly urlSetAt: number;
   /** Since when nothing has arrived there; null: the last attempt succeeded. */
   readonly failingSince: number | null;
   readonly failures: number;
@@ -49,6 +51,7 @@ export function webhookEndpointOf(row: WebhookEndpointTable): WebhookEndpoint {
     status: row.status,
     disabledReason: row.disabled_reason,
     statusChangedAt: row.status_changed_at,
+    urlSetAt: row.url_set_at ?? row.updated_at,
     failingSince: row.failing_since,
     failures: row.failures,
     lastSuccessAt: row.last_success_at,

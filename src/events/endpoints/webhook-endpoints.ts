@@ -4,6 +4,7 @@
  */
 import { sql, type Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
+import type { AccessChanges } from '../../accounts/access-changes.js';
 import type { AuditAction } from '../../accounts/audit-actions.js';
 import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../../accounts/audit-log.js';
 import { checkVersion, type ExpectedVersions } from '../../accounts/versions.js';
@@ -197,7 +198,7 @@ export class WebhookEndpoints {
     trx: Transaction<Tables>,
     id: string,
     changes: UpdateWebhookEndpoint,
-    { expected, isOperator }: EndpointChange,
+    { context, expected, isOperator }: EndpointChange,
   ): Promise<WebhookEndpointTable> {
     const before = await lockWebhookEndpoint(trx, id);
     const isOperators = changes.status === 'disabled' || before.disabled_reason === 'operator';
@@ -209,6 +210,7 @@ export class WebhookEndpoints {
     // A repeated change has nothing to be in the way of.
     if (changedFields(changeableFields(before), changeableFields(after)) === null) return before;
     await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
+    context.authorize?.('webhook_endpoint', accessOf(before), accessOf(after));
     return before;
   }
 
@@ -259,6 +261,7 @@ function newRow(accountId: string, input: CreateWebhookEndpoint, nowMs: number):
     status: 'enabled',
     disabled_reason: null,
     status_changed_at: nowMs,
+    url_set_at: nowMs,
     failing_since: null,
     failures: 0,
     last_success_at: null,
@@ -267,6 +270,10 @@ function newRow(accountId: string, input: CreateWebhookEndpoint, nowMs: number):
     updated_at: nowMs,
     deleted_at: null,
   };
+}
+
+function accessOf({ status, url, event_types: eventTypes }: WebhookEndpointTable): AccessChanges['webhook_endpoint'] {
+  return { isEnabled: status === 'enabled', url, eventTypes: JSON.parse(eventTypes) as string[] };
 }
 
 function broughtBy(text: string | undefined): Buffer | null {

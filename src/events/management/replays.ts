@@ -47,7 +47,8 @@ export class Replays {
     const endpointId = await this.database.db.transaction().execute(async (trx) => {
       const found = await trx.selectFrom('webhook_delivery').selectAll().where('id', '=', id).executeTakeFirst();
       if (found === undefined) throw deliveryNotFound();
-      await enabledEndpoint(trx, found.endpoint_id);
+      const endpoint = await enabledEndpoint(trx, found.endpoint_id);
+      authorizeHistory(context, endpoint, found.created_at);
       const replayed = await replay(trx, now).where('id', '=', id).returning('cycle').executeTakeFirst();
       if (replayed === undefined) {
         const detail = 'It waits behind another delivery of its resource, and is attempted behind it.';
@@ -76,6 +77,7 @@ export class Replays {
     const endpoint = await db.transaction().execute(async (trx) => {
       const found = await enabledEndpoint(trx, endpointId);
       const { version, accountId } = found;
+      authorizeHistory(context, found, Math.max(query.sinceMs ?? 0, query.status === 'all' ? 0 : found.createdAt));
       const after = { matching: await countMatching(trx, endpointId, asked), ...auditedQuery(query) };
       const target = { accountId, targetType: 'webhook_endpoint', targetId: endpointId } as const;
       const change = { action: 'webhook_endpoint.replayed', targetVersion: version, before: null, after } as const;
@@ -215,6 +217,11 @@ function isOfType(type: string): RawBuilder<SqlBool> {
   if (!type.endsWith('.*')) return sql`event.type = ${type}`;
   // `_` is any character to `like`.
   return sql`event.type like ${`${type.slice(0, -1).replaceAll('_', '~_')}%`} escape '~'`;
+}
+
+/** Asks whether the current URL may receive events from this time on: they may be older than the URL. */
+function authorizeHistory({ authorize }: ChangeContext, { urlSetAt }: WebhookEndpoint, sinceMs: number): void {
+  authorize?.('webhook_history', { sinceMs: urlSetAt }, { sinceMs });
 }
 
 async function enabledEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpoint> {

@@ -1,0 +1,45 @@
+/** Whether a change of a key may be made is decided on the row that it changes, on both databases. */
+import { expect, it } from '@jest/globals';
+import type { AuthorizeChange } from '../../src/accounts/access-changes.js';
+import { createAccountSchema } from '../../src/accounts/account-fields.js';
+import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
+import type { ApiKeyStore } from '../../src/accounts/api-key-store.js';
+import type { ChangeContext } from '../../src/accounts/audit-log.js';
+import { Problem } from '../../src/problems/errors.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { OPERATOR, storesOn } from '../support/stores.js';
+
+const newAccount = createAccountSchema.parse({ name: 'Salzach Rafting', plan: 'starter' });
+const newKey = createApiKeySchema.parse({ name: 'k', scopes: ['customers:read'] });
+
+describeOnDatabases('a key that is changed meanwhile', (kind) => {
+  it.each<[string, (keys: ApiKeyStore, id: string, context: ChangeContext) => Promise<unknown>]>([
+    ['rotated', (keys, id, context) => keys.rotate(id, 0, context)],
+    ['updated', (keys, id, context) => keys.update(id, { name: 'x' }, context)],
+    ['paused', (keys, id, context) => keys.pause(id, context)],
+    ['revoked', (keys, id, context) => keys.revoke(id, context)],
+  ])('is judged as it is when it is %s, not as it was a moment before', async (_what, change) => {
+    const database = await testDatabase(kind);
+    const stores = storesOn(database);
+    const { id: accountId } = await stores.accounts.create(newAccount, OPERATOR);
+    const { key } = await stores.keys.create(accountId, newKey, OPERATOR);
+    const hold = Promise.withResolvers<void>();
+    const widened = database.db.transaction().execute(async (trx) => {
+      await trx.updateTable('api_key').set({ scopes: '["*"]' }).where('id', '=', key.id).execute();
+      await hold.promise;
+    });
+    const judged: unknown[] = [];
+    const authorize: AuthorizeChange = (what, before) => {
+      judged.push([what, before]);
+      throw new Problem('forbidden');
+    };
+    const changed = change(stores.keys, key.id, { ...OPERATOR, authorize });
+    hold.resolve();
+    const [, refused] = await Promise.allSettled([widened, changed]);
+    expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'forbidden' } });
+    expect(judged).toEqual([['api_key', expect.objectContaining({ scopes: ['*'] })]]);
+    expect(await stores.keys.get(key.id)).toMatchObject({ hint: key.hint, status: 'active', version: 1 });
+    await database.close();
+  });
+});
