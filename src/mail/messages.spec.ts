@@ -10,6 +10,7 @@ const CHANGES = [
   'passkey_added',
   'passkey_removed',
   'password_changed',
+  'sign_in_reset',
 ] as const;
 const to = { name: 'Ana', address: 'ana@example.com' };
 const link = 'https://admin.example.com/link#token';
@@ -52,6 +53,18 @@ it('a notice says what was changed, when and by whom, and where its reader can l
   const own = read({ ...changed, name: 'Yubi\r\nhttps://evil.example' }, 'es');
   expect(own.text).toContain('Se ha quitado la llave de acceso «Yubi https evil.example», para el acceso de');
   expect(own.text).not.toContain('operador');
+});
+
+it.each([
+  ['en', 'Removed with it: the passkey “Yubi https evil.example”, the linked sign-in ana@id.example.'],
+  ['es', 'También se ha quitado: la llave de acceso «Yubi https evil.example», el acceso vinculado ana@id.example.'],
+] as const)('a notice of a reset names every factor that the reset removed (%s)', (locale, sentence) => {
+  const removed = [
+    { type: 'passkey', name: 'Yubi\nhttps://evil.example' },
+    { type: 'identity', name: 'ana@id.example' },
+  ] as const;
+  const content = { ...changed, change: 'password_changed', removed } as const;
+  expect(messageOf({ to, locale, content, link, endsMs: null }).text).toContain(`\n${sentence}\n`);
 });
 
 const disabled = {

@@ -43,9 +43,10 @@ function textOf({ to, locale, content, link, endsMs }: MailParts): MailText {
       return texts.invitation({ ...content, ...names }, link, ends);
     }
     case 'sign_in_changed': {
-      const { change, by, name, atMs } = content;
+      const { change, by, name = '', removed = [], atMs } = content;
       const at = instantOf(atMs, locale);
-      return NOTICE_TEXTS[locale]({ change, by, name: tamed(name ?? ''), email: to.address, at, link });
+      const names = { name: tamed(name), removed: removed.map((each) => ({ ...each, name: tamed(each.name) })) };
+      return NOTICE_TEXTS[locale]({ change, by, ...names, email: to.address, at, link });
     }
     case 'webhook_disabled': {
       const names = { accountName: tamed(content.accountName), host: tamed(content.host) };

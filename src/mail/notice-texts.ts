@@ -8,7 +8,15 @@ export type SignInChangeKind =
   | 'recovery_codes_replaced'
   | 'passkey_added'
   | 'passkey_removed'
-  | 'password_changed';
+  | 'password_changed'
+  | 'sign_in_reset';
+
+/** A way to sign in that a reset has removed. */
+export interface RemovedFactor {
+  readonly type: 'passkey' | 'identity';
+  /** The name of the passkey; the address or host of the identity. */
+  readonly name: string;
+}
 
 /** A change, as it waits to be told. */
 export interface SignInChange {
@@ -16,6 +24,8 @@ export interface SignInChange {
   readonly by: 'member' | 'operator';
   /** Of the passkey. */
   readonly name?: string;
+  /** What was removed together with it. */
+  readonly removed?: readonly RemovedFactor[];
   readonly atMs: number;
 }
 
@@ -24,6 +34,7 @@ interface ToldChange {
   readonly change: SignInChangeKind;
   readonly by: 'member' | 'operator';
   readonly name: string;
+  readonly removed: readonly RemovedFactor[];
   readonly email: string;
   readonly at: string;
   /** Where they look after their sign-in. */
@@ -45,6 +56,10 @@ const ENGLISH: Told = {
   passkey_added: (name) => ['A passkey was added', `The passkey “${name}” was added`],
   passkey_removed: (name) => ['A passkey was removed', `The passkey “${name}” was removed`],
   password_changed: () => ['Your password was changed', 'The password was changed, and all other sessions have ended'],
+  sign_in_reset: () => [
+    'Your sign-in was reset',
+    'The sign-in was reset with a link, and all other sessions have ended',
+  ],
 };
 
 const SPANISH: Told = {
@@ -63,16 +78,39 @@ const SPANISH: Told = {
     'Se ha cambiado su contraseña',
     'Se ha cambiado la contraseña y se han cerrado todas las demás sesiones',
   ],
+  sign_in_reset: () => [
+    'Se ha restablecido su acceso',
+    'Se ha restablecido el acceso con un enlace y se han cerrado todas las demás sesiones',
+  ],
 };
 
+/** More than these are counted and not named. */
+const MOST_NAMED = 20;
+
+/** The paragraph that names what was removed; none where nothing was. */
+function removedOf(
+  removed: readonly RemovedFactor[],
+  start: string,
+  words: Readonly<Record<RemovedFactor['type'], (name: string) => string>>,
+): string[] {
+  if (removed.length === 0) return [];
+  const named = removed.slice(0, MOST_NAMED).map(({ type, name }) => words[type](name));
+  const more = removed.length - named.length;
+  return [`${start} ${[...named, ...(more > 0 ? [`+${more}`] : [])].join(', ')}.`];
+}
+
 export const NOTICE_TEXTS: Readonly<Record<MailLocale, (told: ToldChange) => MailText>> = {
-  en: ({ change, by, name, email, at, link }) => {
+  en: ({ change, by, name, removed, email, at, link }) => {
     const [subject, sentence] = ENGLISH[change](name);
     return {
       subject,
       paragraphs: [
         'Hello,',
         `${sentence}, for the sign-in of ${email}, on ${at}${by === 'operator' ? ', by an operator' : ''}.`,
+        ...removedOf(removed, 'Removed with it:', {
+          passkey: (each) => `the passkey “${each}”`,
+          identity: (each) => `the linked sign-in ${each}`,
+        }),
         'If you did this or asked for it, there is nothing to do.',
         'If not, somebody else may be signed in as you. Choose a new password, and end all other sessions:',
         link,
@@ -80,13 +118,17 @@ export const NOTICE_TEXTS: Readonly<Record<MailLocale, (told: ToldChange) => Mai
       ],
     };
   },
-  es: ({ change, by, name, email, at, link }) => {
+  es: ({ change, by, name, removed, email, at, link }) => {
     const [subject, sentence] = SPANISH[change](name);
     return {
       subject,
       paragraphs: [
         'Hola:',
         `${sentence}, para el acceso de ${email}, el ${at}${by === 'operator' ? ', por un operador' : ''}.`,
+        ...removedOf(removed, 'También se ha quitado:', {
+          passkey: (each) => `la llave de acceso «${each}»`,
+          identity: (each) => `el acceso vinculado ${each}`,
+        }),
         'Si lo ha hecho usted o lo ha pedido, no tiene que hacer nada.',
         'Si no, puede que otra persona haya entrado en su nombre. Elija otra contraseña y cierre las demás sesiones:',
         link,

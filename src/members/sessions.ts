@@ -10,6 +10,7 @@ import type { MemberSessionTable, MemberTable } from '../database/tables/member-
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
+import { lockMember } from './member-rows.js';
 import type { PassingNotes } from './passing-notes.js';
 import type { Role } from './permissions.js';
 import { createToken, hashToken, isToken } from './session-token.js';
@@ -263,6 +264,23 @@ export async function endSessionsOf(
   let sessions = trx.deleteFrom('member_session').where('member_id', '=', memberId);
   if (except !== undefined) sessions = sessions.where('id', '!=', except);
   return Number((await sessions.executeTakeFirst()).numDeletedRows);
+}
+
+/**
+ * Holds a member and their session until the transaction ends. Call it before a change of what signs the member in: a
+ * request that was let in before a reset must not add anything after it.
+ * @throws Problem `session_ended`
+ */
+export async function holdSession(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  memberId: string,
+  sessionId: string,
+): Promise<void> {
+  await lockMember(trx, kind, memberId);
+  const own = trx.selectFrom('member_session').select('id').where('id', '=', sessionId);
+  if ((await own.where('member_id', '=', memberId).executeTakeFirst()) === undefined)
+    throw new Problem('session_ended');
 }
 
 function portalOf(row: Row): PortalGrant {

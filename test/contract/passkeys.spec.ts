@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { Passkeys } from '../../src/members/sign-in/passkeys.js';
+import { PassingNotes } from '../../src/members/passing-notes.js';
+import { Sessions } from '../../src/members/sessions.js';
 import { SignInNotices } from '../../src/members/sign-in/sign-in-notices.js';
 import { SignInSteps } from '../../src/members/sign-in/steps.js';
 import { Authenticator, type Claims } from '../support/authenticator.js';
@@ -46,7 +48,13 @@ describeOnDatabases('passkeys', (kind) => {
   async function register(device: Authenticator, owner = ANA, turned: Partial<Claims> = {}, name = 'Laptop') {
     const { options, step } = await passkeys.beginRegistration(owner);
     const response = device.register({ challenge: options.challenge, ...SITE, ...turned });
-    return await passkeys.register(owner.id, step.token, response, name, BY_ANA);
+    return await passkeys.register(owner.id, await sessionOf(owner.id), step.token, response, name, BY_ANA);
+  }
+
+  async function sessionOf(memberId: string): Promise<string> {
+    const limits = { idleMs: 1_000, absoluteMs: 1_000 };
+    const sessions = new Sessions(database, clock, () => limits, new PassingNotes(clock, { warn: () => {} }));
+    return (await sessions.begin({ memberId }, 'password', { ip: '127.0.0.1', userAgent: 'test' })).session.id;
   }
 
   async function signIn(device: Authenticator, turned: Partial<Claims> = {}) {
@@ -161,7 +169,8 @@ describeOnDatabases('passkeys', (kind) => {
       const { options, step } = await passkeys.beginRegistration(BEN);
       const made = new Authenticator().register({ challenge: options.challenge, ...SITE });
       const ended = { code: 'sign_in_ended' };
-      await expect(passkeys.register(ANA.id, step.token, made, 'x', BY_ANA)).rejects.toMatchObject(ended);
+      const session = await sessionOf(ANA.id);
+      await expect(passkeys.register(ANA.id, session, step.token, made, 'x', BY_ANA)).rejects.toMatchObject(ended);
       const toSignIn = await passkeys.beginSignIn();
       const shown = device.authenticate({ challenge: toSignIn.options.challenge, ...SITE });
       await expect(passkeys.authenticate(toSignIn.step.token, 'confirm', shown)).rejects.toMatchObject(ended);

@@ -142,7 +142,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.keyboard.press('Escape');
     await press('Leave');
     await app.getByText('10 recovery codes left').waitFor();
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await app.getByRole('button', { name: 'Remove the app' }).click();
     await press('Remove');
     await app.getByText('Not set up.').waitFor();
@@ -276,20 +276,27 @@ describeWithChromium('the ways in of a member', () => {
     await sessions.getByText('This one').waitFor();
   });
 
-  it('are found again with a link for a new password', async () => {
+  it('are found again with a link for a new password, which first names what it removes', async () => {
     const { id } = await database.db
       .selectFrom('member')
       .select('id')
       .where('email', '=', email)
       .executeTakeFirstOrThrow();
+    await part('Passkeys').getByRole('button', { name: 'Add a passkey' }).click();
+    await part('Passkeys').getByText('Chrome on Linux').waitFor();
     await signOut();
     const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
     await page.goto(link);
     await page.getByRole('heading', { name: 'Choose a new password' }).waitFor();
+    const removed = page.getByRole('list', { name: 'Sign-in methods that are removed' });
+    expect(await removed.getByRole('listitem').allTextContents()).toEqual([
+      expect.stringMatching(/^Passkey .?Chrome on Linux.?Added on .+ · Never used$/),
+    ]);
     await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
     await press('Save and sign in');
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     expect(page.url()).not.toContain('#');
+    expect((await running.members.ways.of(id)).passkeys).toBe(0);
   });
 
   it('ask for the app behind a link for a new password, too, on the page that took it', async () => {
@@ -302,6 +309,7 @@ describeWithChromium('the ways in of a member', () => {
     await signOut();
     const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
     await page.goto(link);
+    await page.getByText(/^The authenticator app added on .+ stays\./).waitFor();
     await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
     await press('Save and sign in');
     running.stores.clock.advance(MINUTE_MS);

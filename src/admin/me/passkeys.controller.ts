@@ -7,6 +7,7 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { OwnWays } from '../../members/ways.js';
+import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
@@ -66,7 +67,7 @@ export class MyPasskeysController {
   })
   async add(
     @Body({ schema: addPasskeySchema }) { name, response }: AddPasskey,
-    @Myself() { id }: SessionMember,
+    @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -75,7 +76,15 @@ export class MyPasskeysController {
     const step = this.site.read(request.headers.cookie, 'step');
     reply.header('Set-Cookie', this.site.noCookie('step'));
     const told = toldAgain(context, passkeyResource);
-    const made = await this.passkeys.register(id, step, response as RegistrationResponseJSON, name, told);
+    const { member, session } = memberOfCaller(caller);
+    const made = await this.passkeys.register(
+      member.id,
+      session.id,
+      step,
+      response as RegistrationResponseJSON,
+      name,
+      told,
+    );
     return passkeyResource(made);
   }
 

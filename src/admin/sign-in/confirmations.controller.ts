@@ -122,13 +122,7 @@ export class MyPasswordController {
   ): Promise<void> {
     this.own.checkOffered('passwords');
     const { member, session } = memberOfCaller(caller);
-    const begun = await this.passwords.change(
-      member.id,
-      password,
-      session.method,
-      browserOf(request, this.site),
-      context,
-    );
+    const begun = await this.passwords.change(member.id, password, session, browserOf(request, this.site), context);
     reply.header('Set-Cookie', this.site.cookie('session', begun.token));
   }
 }

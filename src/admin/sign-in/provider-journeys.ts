@@ -87,7 +87,8 @@ export class ProviderJourneys {
         // Whoever was signed in when it began has to be so now: nobody links or confirms for somebody else.
         if (member.id !== arrival.memberId) throw new Problem('session_ended');
         const { ip, requestId } = browser;
-        if (arrival.purpose === 'link') await this.signIn.link(arrival, { actor: member.id, ip, requestId });
+        if (arrival.purpose === 'link')
+          await this.signIn.link(arrival, session.id, { actor: member.id, ip, requestId });
         else await this.signIn.confirm(arrival, session.id, browser);
         return null;
       }

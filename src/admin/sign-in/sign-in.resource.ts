@@ -55,6 +55,17 @@ export const takeLinkSchema = z
 
 export type TakeLink = z.output<typeof takeLinkSchema>;
 
+const factorSchema = z
+  .object({
+    type: z.enum(['passkey', 'identity', 'totp']),
+    name: z.string().max(254).meta({ description: 'Name of the passkey, or email address of the identity.' }),
+    issuer: z.string().max(2_000).nullable().meta({ description: 'The identity provider.' }),
+    created_at: timeField,
+    last_used_at: timeField.nullable(),
+    is_removed: z.boolean().meta({ description: 'Whether taking the link removes it.' }),
+  })
+  .meta({ id: 'LinkFactor' });
+
 export const linkSchema = z
   .object({
     kind: z.enum(['first_owner', 'invitation', 'password_reset', 'start', 'portal']),
@@ -70,6 +81,9 @@ export const linkSchema = z
           'What has to be given: a new password, or a sign-in at a provider that knows the address, whichever of ' +
           'both; a sign-in as who it is for; empty: nothing.',
       }),
+    factors: z.array(factorSchema).max(1_100).meta({
+      description: 'For a password reset: what signs the member in beside the password. Empty for other links.',
+    }),
   })
   .meta({ id: 'Link' });
 
@@ -83,5 +97,13 @@ export function linkResource(link: LinkShown): LinkResource {
     role: link.role,
     expires_at: formatWithOffset(link.expiresAt, 'UTC'),
     ways: [...link.ways],
+    factors: link.factors.map(({ type, name, issuer, createdAt, lastUsedAt }) => ({
+      type,
+      name,
+      issuer,
+      created_at: formatWithOffset(createdAt, 'UTC'),
+      last_used_at: lastUsedAt === null ? null : formatWithOffset(lastUsedAt, 'UTC'),
+      is_removed: type !== 'totp',
+    })),
   };
 }

@@ -1,5 +1,4 @@
 /** Who members are at identity providers: an issuer and a subject, never an address. */
-import { hash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { AuditAction } from '../../accounts/audit-actions.js';
 import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
@@ -8,11 +7,9 @@ import type { MemberIdentityTable } from '../../database/tables/member-tables.js
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
+import { identityId } from '../identity-id.js';
 import type { OwnWays } from '../ways.js';
 import type { ProviderIdentity } from './provider-identity.js';
-
-/** What names somebody at a provider. */
-export type IdentityName = Pick<ProviderIdentity, 'issuer' | 'subject'>;
 
 /** MemberIdentity is one as its owner sees it. */
 export interface MemberIdentity {
@@ -23,9 +20,6 @@ export interface MemberIdentity {
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
 }
-
-const ID_LENGTH = 25;
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Identities links them to members and finds members by them. */
 export class Identities {
@@ -119,12 +113,6 @@ export class Identities {
       .orderBy('issuer')
       .execute();
   }
-}
-
-/** Names an identity in a path: made of what names it, so that it needs no column. */
-export function identityId({ issuer, subject }: IdentityName): string {
-  const digest = hash('sha256', `${issuer}\0${subject}`, 'buffer');
-  return `idn_${Array.from(digest.subarray(0, ID_LENGTH), (byte) => ALPHABET[byte & 31]).join('')}`;
 }
 
 function identityOfRow(row: MemberIdentityTable): MemberIdentity {

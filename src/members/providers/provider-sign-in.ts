@@ -6,7 +6,7 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
-import type { Sessions } from '../sessions.js';
+import { holdSession, type Sessions } from '../sessions.js';
 import type { Browser, SignedInMember, SignIn } from '../sign-in/sign-in.js';
 import type { Identities } from './identities.js';
 import { applyOperatorClaim } from './operator-claims.js';
@@ -39,12 +39,17 @@ export class ProviderSignIn {
     throw new Problem('identity_unknown', { detail: 'Nobody here has linked this identity.' });
   }
 
-  /** Links the identity to who is signed in. @throws Problem `conflict` where it is somebody else's. */
-  async link({ identity, memberId }: ProviderArrival, context: ChangeContext): Promise<void> {
+  /**
+   * Links the identity to the member who is signed in.
+   * @throws Problem `conflict` where it is somebody else's; `session_ended`
+   */
+  async link({ identity, memberId }: ProviderArrival, sessionId: string, context: ChangeContext): Promise<void> {
     if (memberId === null) throw new Error('an identity is linked to somebody');
-    await this.database.db
-      .transaction()
-      .execute(async (trx) => await this.identities.link(trx, memberId, identity, context));
+    const { db, kind } = this.database;
+    await db.transaction().execute(async (trx) => {
+      await holdSession(trx, kind, memberId, sessionId);
+      await this.identities.link(trx, memberId, identity, context);
+    });
   }
 
   /**

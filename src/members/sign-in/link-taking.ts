@@ -12,7 +12,8 @@ import { memberByEmail, type MemberRow } from '../member-rows.js';
 import { addMember } from '../new-members.js';
 import type { LiveSession, PortalGrant, Session, Sessions } from '../sessions.js';
 import type { OfferedWays } from '../ways.js';
-import { setPassword, type NewPasswords } from './new-passwords.js';
+import { listFactors, resetSignIn, type Factor } from './link-reset.js';
+import type { NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 
@@ -28,6 +29,8 @@ export interface LinkShown {
    * who it is for; or nothing.
    */
   readonly ways: readonly ('password' | 'provider' | 'sign_in')[];
+  /** For a reset: what signs the member in now beside the password. Taking the link removes all but the app. */
+  readonly factors: readonly Factor[];
 }
 
 /** What somebody gives with a link. */
@@ -77,6 +80,7 @@ export class LinkTaking {
       role: link.role,
       expiresAt: link.expires_at,
       ways: waysOf(link, member, this.offered()),
+      factors: link.kind === 'password_reset' && member !== undefined ? await listFactors(db, member.id) : [],
     };
   }
 
@@ -155,9 +159,8 @@ export class LinkTaking {
     const hasSecondFactor = member.totp_confirmed_at !== null;
     const password = await this.newPassword(given.password, { ...member, hasSecondFactor });
     const change = async (trx: Transaction<Tables>): Promise<string> => {
-      if (password === null) return member.id;
       const context = contextOf(member.id, browser);
-      await setPassword(trx, this.database.kind, member.id, password, context, this.clock.now(), this.notices);
+      await resetSignIn(trx, this.database.kind, member.id, password, context, this.clock.now(), this.notices);
       return member.id;
     };
     if (!hasSecondFactor) return this.signedIn(link, browser, change);

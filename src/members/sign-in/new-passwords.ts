@@ -4,6 +4,7 @@ import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Tables } from '../../database/schema.js';
 import { Problem } from '../../problems/errors.js';
+import type { RemovedFactor } from '../../mail/notice-texts.js';
 import { lockMember } from '../member-rows.js';
 import { endSessionsOf } from '../sessions.js';
 import { passwordFault, type PasswordContext } from './password-rules.js';
@@ -31,18 +32,20 @@ export class NewPasswords {
 }
 
 /**
- * Gives a member a new password, which ends all their sessions but one, and whatever was under way with the old one:
- * sign-ins that wait for a second factor, and links to choose another, which somebody else may have. A first password
- * changes nothing that one would have to be told of.
+ * Gives a member a new password. Ends all their sessions, sign-ins that wait for a second factor, and open reset links,
+ * which somebody else may have. Mails a notice, unless this is a first password that replaced nothing.
+ * @param phc the hash; null takes the password away.
+ * @param removed other factors that the same change has removed, for the notice.
  */
 export async function setPassword(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
   memberId: string,
-  phc: string,
+  phc: string | null,
   context: ChangeContext,
   nowMs: number,
   notices: SignInNotices,
+  removed: readonly RemovedFactor[] = [],
 ): Promise<void> {
   const row = await lockMember(trx, kind, memberId);
   const changed = { password: phc, password_changed_at: nowMs, version: row.version + 1, updated_at: nowMs };
@@ -52,6 +55,9 @@ export async function setPassword(
   const resets = trx.updateTable('link').set({ revoked_at: nowMs }).where('kind', '=', 'password_reset');
   await resets.where('member_id', '=', memberId).where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
   const target = { accountId: null, targetType: 'member', targetId: memberId } as const;
-  await recordChange(trx, context, { ...target, action: 'member.password_changed', before: null, after: null }, nowMs);
-  if (row.password !== null) await notices.add(trx, memberId, 'password_changed', context);
+  const hasChanged = phc !== null || row.password !== null;
+  const change = { action: 'member.password_changed', before: null, after: null } as const;
+  if (hasChanged) await recordChange(trx, context, { ...target, ...change }, nowMs);
+  if (row.password === null && removed.length === 0) return;
+  await notices.add(trx, memberId, phc === null ? 'sign_in_reset' : 'password_changed', context, { removed });
 }

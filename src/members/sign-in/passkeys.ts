@@ -14,6 +14,7 @@ import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { Problem } from '../../problems/errors.js';
+import { holdSession } from '../sessions.js';
 import type { OwnWays } from '../ways.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { BegunStep, SignInSteps } from './steps.js';
@@ -75,10 +76,11 @@ export class Passkeys {
   /**
    * Keeps a new passkey.
    * @throws Problem `sign_in_ended` where its step is over; `validation_failed` where the response is not true, or the
-   * passkey is known.
+   * passkey is known; `session_ended` where a reset or sign-out was faster.
    */
   async register(
     memberId: string,
+    sessionId: string,
     stepToken: string | undefined,
     response: RegistrationResponseJSON,
     name: string,
@@ -104,7 +106,9 @@ export class Passkeys {
       created_at: now,
       last_used_at: null,
     };
-    await this.parts.database.db.transaction().execute(async (trx) => {
+    const { db, kind } = this.parts.database;
+    await db.transaction().execute(async (trx) => {
+      await holdSession(trx, kind, memberId, sessionId);
       const { numInsertedOrUpdatedRows } = await trx
         .insertInto('member_passkey')
         .values(row)
@@ -117,7 +121,7 @@ export class Passkeys {
         { action: 'member.passkey_added', before: null, after: { id: row.id, name } },
         context,
       );
-      await this.parts.notices.add(trx, memberId, 'passkey_added', context, name);
+      await this.parts.notices.add(trx, memberId, 'passkey_added', context, { name });
       await context.made?.(trx, passkeyOf(row));
     });
     return passkeyOf(row);
@@ -194,7 +198,7 @@ export class Passkeys {
         { action: 'member.passkey_removed', before: { id, name }, after: null },
         context,
       );
-      await this.parts.notices.add(trx, memberId, 'passkey_removed', context, name);
+      await this.parts.notices.add(trx, memberId, 'passkey_removed', context, { name });
     });
   }
 

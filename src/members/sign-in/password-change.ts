@@ -3,7 +3,7 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import type { MemberStore } from '../members.js';
-import type { BegunSession, Sessions, SignInMethod } from '../sessions.js';
+import { holdSession, type BegunSession, type Session, type Sessions } from '../sessions.js';
 import { setPassword, type NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser } from './sign-in.js';
@@ -19,17 +19,18 @@ export class PasswordChange {
     private readonly notices: SignInNotices,
   ) {}
 
-  /** Rejects with `validation_failed` for a password that is no good. */
+  /** @throws Problem `validation_failed` for a password that is no good, `session_ended` after a reset */
   async change(
     memberId: string,
     password: string,
-    method: SignInMethod,
+    { id: sessionId, method }: Pick<Session, 'id' | 'method'>,
     browser: Browser,
     context: ChangeContext,
   ): Promise<BegunSession> {
     const { email, name, hasTotp } = await this.members.get(memberId);
     const phc = await this.newPasswords.hash(password, { email, name, hasSecondFactor: hasTotp });
     return this.database.db.transaction().execute(async (trx) => {
+      await holdSession(trx, this.database.kind, memberId, sessionId);
       await setPassword(trx, this.database.kind, memberId, phc, context, this.clock.now(), this.notices);
       return this.sessions.begin({ memberId }, method, browser, undefined, trx);
     });

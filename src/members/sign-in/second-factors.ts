@@ -169,7 +169,7 @@ export class SecondFactors {
   private async record(
     trx: Transaction<Tables>,
     memberId: string,
-    change: SignInChangeKind,
+    change: Extract<SignInChangeKind, 'totp_added' | 'totp_removed' | 'recovery_codes_replaced'>,
     context: ChangeContext,
   ): Promise<void> {
     const target = { accountId: null, targetType: 'member', targetId: memberId } as const;

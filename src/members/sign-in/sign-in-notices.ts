@@ -3,8 +3,11 @@ import type { Transaction } from 'kysely';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { Tables } from '../../database/schema.js';
 import { addNotice } from '../../mail/mail-outbox.js';
-import type { SignInChangeKind } from '../../mail/notice-texts.js';
+import type { SignInChange, SignInChangeKind } from '../../mail/notice-texts.js';
 import type { Clock } from '../../platform/clock.js';
+
+/** The passkey that a notice names, and what else the change has removed. */
+type NoticeDetails = Pick<SignInChange, 'name' | 'removed'>;
 
 /** SignInNotices puts the mail beside the change, in its transaction. */
 export class SignInNotices {
@@ -19,15 +22,14 @@ export class SignInNotices {
     memberId: string,
     change: SignInChangeKind,
     { actor }: Pick<ChangeContext, 'actor'>,
-    passkeyName?: string,
+    details: NoticeDetails = {},
   ): Promise<void> {
     if (!this.hasMail()) return;
     const ofMember = trx.selectFrom('member').select(['name', 'email', 'locale']).where('id', '=', memberId);
     const { name, email, locale } = await ofMember.executeTakeFirstOrThrow();
     const now = this.clock.now();
     const by = actor === memberId ? 'member' : 'operator';
-    const named = passkeyName === undefined ? {} : { name: passkeyName };
-    const content = { kind: 'sign_in_changed', change, by, atMs: now, ...named } as const;
+    const content = { kind: 'sign_in_changed', change, by, atMs: now, ...details } as const;
     await addNotice(trx, { to: { name, address: email }, locale: locale ?? 'en', content }, now);
   }
 }

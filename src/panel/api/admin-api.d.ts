@@ -2473,6 +2473,21 @@ export interface components {
             expires_at: string;
             /** @description What has to be given: a new password, or a sign-in at a provider that knows the address, whichever of both; a sign-in as who it is for; empty: nothing. */
             ways: ("password" | "provider" | "sign_in")[];
+            /** @description For a password reset: what signs the member in beside the password. Empty for other links. */
+            factors: components["schemas"]["LinkFactor"][];
+        };
+        LinkFactor: {
+            /** @enum {string} */
+            type: "passkey" | "identity" | "totp";
+            /** @description Name of the passkey, or email address of the identity. */
+            name: string;
+            /** @description The identity provider. */
+            issuer: string | null;
+            /** Format: date-time */
+            created_at: string;
+            last_used_at: string | null;
+            /** @description Whether taking the link removes it. */
+            is_removed: boolean;
         };
         Confirmation: {
             /**

@@ -12,6 +12,7 @@ import type { Link, SignIn } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { Frame } from './frame.js';
+import { LinkFactors } from './link-factors.js';
 import { signedIn, useSession } from './session.js';
 import { ProviderJoin } from './provider-join.js';
 import { SecondFactorForm } from './second-factor-form.js';
@@ -185,6 +186,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
               onChange={(event) => setEmail(event.currentTarget.value)}
             />
           )}
+          <LinkFactors factors={link.factors} />
           {link.email !== null && needsPassword && (
             <TextInput label={t`Email`} value={link.email} readOnly autoComplete="username" />
           )}

@@ -1,0 +1,17 @@
+/** Ids of linked identities, as they stand in paths and in the audit log. */
+import { hash } from 'node:crypto';
+
+/** The pair that names a person at an identity provider. */
+export interface IdentityName {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+const ID_LENGTH = 25;
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** Derives the id of an identity from its issuer and subject, so that it needs no column. */
+export function identityId({ issuer, subject }: IdentityName): string {
+  const digest = hash('sha256', `${issuer}\0${subject}`, 'buffer');
+  return `idn_${Array.from(digest.subarray(0, ID_LENGTH), (byte) => ALPHABET[byte & 31]).join('')}`;
+}

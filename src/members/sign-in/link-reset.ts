@@ -1,0 +1,126 @@
+/**
+ * Resets how a member signs in, for someone who holds a reset link. Passkeys and identities from before the reset may
+ * belong to whoever took the member's invitation first, so none of them survives it. The authenticator app does: a
+ * link alone must not remove a second factor. Operators can remove it.
+ */
+import type { Kysely, Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { Tables } from '../../database/schema.js';
+import type { RemovedFactor } from '../../mail/notice-texts.js';
+import { identityId } from '../identity-id.js';
+import { lockMember } from '../member-rows.js';
+import { setPassword } from './new-passwords.js';
+import type { SignInNotices } from './sign-in-notices.js';
+
+/** Something beside the password that signs a member in. */
+export interface Factor {
+  readonly type: 'passkey' | 'identity' | 'totp';
+  /** The name of a passkey, or the email address of an identity; empty where there is none. */
+  readonly name: string;
+  /** The identity provider; null for other factors. */
+  readonly issuer: string | null;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+}
+
+/** Lists everything beside the password that signs a member in, oldest first within each type. */
+export async function listFactors(db: Kysely<Tables>, memberId: string): Promise<readonly Factor[]> {
+  const passkeys = await db
+    .selectFrom('member_passkey')
+    .select(['name', 'created_at', 'last_used_at'])
+    .where('member_id', '=', memberId)
+    .orderBy('id')
+    .execute();
+  const identities = await identitiesOf(db, memberId);
+  const totp = await db
+    .selectFrom('member')
+    .select('totp_confirmed_at')
+    .where('id', '=', memberId)
+    .where('totp_confirmed_at', 'is not', null)
+    .execute();
+  return [
+    ...passkeys.map((row) => ({ type: 'passkey', name: row.name, issuer: null, ...timesOf(row) }) as const),
+    ...identities.map(
+      (row) => ({ type: 'identity', name: row.email ?? '', issuer: row.issuer, ...timesOf(row) }) as const,
+    ),
+    ...totp.map(
+      ({ totp_confirmed_at: at }) =>
+        ({ type: 'totp', name: '', issuer: null, createdAt: at ?? 0, lastUsedAt: null }) as const,
+    ),
+  ];
+}
+
+/**
+ * Sets a new password, removes passkeys and identities, and ends sessions, steps and open reset links. Writes an audit
+ * entry for each removed factor. Call it in the transaction that uses the link up.
+ * @param phc the hash of the new password; null where passwords are turned off.
+ */
+export async function resetSignIn(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  memberId: string,
+  phc: string | null,
+  context: ChangeContext,
+  nowMs: number,
+  notices: SignInNotices,
+): Promise<void> {
+  // The lock keeps a session that is about to end from adding a factor behind the removal.
+  await lockMember(trx, kind, memberId);
+  const removed = [
+    ...(await removePasskeys(trx, memberId, context, nowMs)),
+    ...(await removeIdentities(trx, memberId, context, nowMs)),
+  ];
+  // An app that is being set up: whoever began it may know its secret.
+  await trx
+    .updateTable('member')
+    .set({ totp_secret: null })
+    .where('id', '=', memberId)
+    .where('totp_confirmed_at', 'is', null)
+    .execute();
+  await setPassword(trx, kind, memberId, phc, context, nowMs, notices, removed);
+}
+
+async function removePasskeys(
+  trx: Transaction<Tables>,
+  memberId: string,
+  context: ChangeContext,
+  nowMs: number,
+): Promise<readonly RemovedFactor[]> {
+  const own = trx.deleteFrom('member_passkey').where('member_id', '=', memberId);
+  const rows = await own.returning(['id', 'name']).execute();
+  for (const { id, name } of rows) {
+    const change = { action: 'member.passkey_removed', before: { id, name }, after: null } as const;
+    await recordChange(trx, context, { ...targetOf(memberId), ...change }, nowMs);
+  }
+  return rows.map(({ name }) => ({ type: 'passkey', name }) as const);
+}
+
+async function removeIdentities(
+  trx: Transaction<Tables>,
+  memberId: string,
+  context: ChangeContext,
+  nowMs: number,
+): Promise<readonly RemovedFactor[]> {
+  const rows = await identitiesOf(trx, memberId);
+  await trx.deleteFrom('member_identity').where('member_id', '=', memberId).execute();
+  for (const { issuer, subject } of rows) {
+    const before = { id: identityId({ issuer, subject }), issuer };
+    const change = { action: 'member.identity_unlinked', before, after: null } as const;
+    await recordChange(trx, context, { ...targetOf(memberId), ...change }, nowMs);
+  }
+  return rows.map(({ issuer, email }) => ({ type: 'identity', name: email ?? new URL(issuer).host }) as const);
+}
+
+async function identitiesOf(db: Kysely<Tables>, memberId: string) {
+  const own = db.selectFrom('member_identity').selectAll().where('member_id', '=', memberId);
+  return await own.orderBy('created_at').orderBy('issuer').execute();
+}
+
+function timesOf(row: { readonly created_at: number; readonly last_used_at: number | null }) {
+  return { createdAt: row.created_at, lastUsedAt: row.last_used_at };
+}
+
+function targetOf(memberId: string) {
+  return { accountId: null, targetType: 'member', targetId: memberId } as const;
+}
