@@ -44,8 +44,11 @@ export interface RotatedApiKey extends ApiKeyWithSecret {
   readonly previousSecretExpiresAt: number;
 }
 
-/** How long a dead secret is remembered, so that its holder hears "rotated" and not "unknown". */
-const DEAD_SECRET_RETENTION_MS = 30 * 86_400_000;
+/**
+ * How long a rotated-out secret is remembered. Until then it is refused as expired, and its use is no guess. Later
+ * nobody can tell it from a guess, because only its hash was known.
+ */
+const DEAD_SECRET_RETENTION_MS = 365 * 86_400_000;
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class ApiKeyStore extends DatabaseKeyLookup {

@@ -66,8 +66,6 @@ export class KeyStep implements Step<CachedKey | Problem> {
   private refuse(request: AdmissionRequest, problem: Problem): false {
     const { clientAddress, operation } = request;
     request.refusal = request.tokenDoor?.refusal(problem) ?? problem;
-    // Assistants of many people come from the same addresses, and each shows its token once more when it is over.
-    if (request.tokenDoor !== undefined && problem.code === 'expired_api_key') return false;
     if (isFailedAttempt(problem.code)) this.failedAttempts.note(clientAddress, request.isFromUnknownProxy);
     // A refusal of a known key stands in its usage.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {

@@ -1,11 +1,12 @@
 /** Which refusals where access tokens are taken count as guesses of whoever has the address. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
+import { DAY_MS } from '../../test/support/oauth-steps.js';
 import { OPERATOR } from '../../test/support/stores.js';
 import type { AdmissionRequest } from '../admission/admission-request.js';
 import { KeyStep } from '../admission/key-step.js';
-import type { CachedKey } from '../keys/cached-key.js';
-import { createAccessToken } from '../keys/api-key-format.js';
+import { CachedKey } from '../keys/cached-key.js';
+import { createAccessToken, createSecret } from '../keys/api-key-format.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import type { TokenDoor } from '../keys/clients/token-door.js';
 import { Promised } from '../platform/waiting.js';
@@ -53,31 +54,53 @@ async function refusals(secret: string, tokenDoor: TokenDoor | undefined): Promi
 }
 const times = (count: number, code: string): string[] => Array.from({ length: count }, () => code);
 
-it('a token that has expired is none: assistants of many people have the address', async () => {
+const unknown = [...times(ATTEMPTS, 'invalid_api_key'), 'too_many_failed_attempts'];
+
+it('a token that its client has revoked, that newer ones replaced, or whose key is revoked is no guess', async () => {
+  const tokenDoor = new McpTokenDoor(door.issuer);
+  const { access_token: first, clientId, refresh_token: refresh } = await door.letIn(accountId);
+  expect(await door.admit(first)).toBeInstanceOf(CachedKey);
+  for (let count = 0; count < 10; count++) {
+    door.clock.advance(1);
+    expect((await door.token(door.refresh(clientId, refresh))).status).toBe(200);
+  }
+  expect(await refusals(first, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  const { body } = await door.token(door.refresh(clientId, refresh));
+  await door.keys.endToken(body.access_token);
+  expect(await refusals(body.access_token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  const other = await door.token(door.refresh(clientId, refresh));
+  const key = await door.keys.findToken(other.body.access_token);
+  await door.stores.keys.revoke(key?.key.id ?? '', OPERATOR);
+  expect(await refusals(other.body.access_token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'revoked_api_key'));
+});
+
+it('a token that has expired is no guess, an unknown one is', async () => {
   const tokenDoor = new McpTokenDoor(door.issuer);
   const { access_token: token } = await door.letIn(accountId);
   // The library counts by the machine's clock, which has gone on.
   door.clock.advance(2 * HOUR_MS);
   expect(await refusals(token, tokenDoor)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
-  expect(await refusals(createAccessToken(), tokenDoor)).toEqual([
-    ...times(ATTEMPTS, 'invalid_api_key'),
-    'too_many_failed_attempts',
-  ]);
+  expect(await refusals(createAccessToken(), tokenDoor)).toEqual(unknown);
 });
 
-it('a key that has expired, where keys are taken, is one as before', async () => {
+it('a key that is revoked, has expired or was rotated out, even months ago, is no guess', async () => {
   const input = {
     name: 'Short',
     scopes: ['customers:read'],
     environment: 'live' as const,
-    expires_at: new Date(door.clock.now() + HOUR_MS).toISOString(),
+    expires_at: new Date(door.clock.now() + 200 * DAY_MS).toISOString(),
     allowed_ips: [],
     limits: null,
   };
-  const { secret } = await door.stores.keys.create(accountId, input, OPERATOR);
-  door.clock.advance(HOUR_MS);
-  expect(await refusals(secret, undefined)).toEqual([
-    ...times(ATTEMPTS, 'expired_api_key'),
-    'too_many_failed_attempts',
-  ]);
+  const { key, secret: rotatedOut } = await door.stores.keys.create(accountId, input, OPERATOR);
+  const { secret } = await door.stores.keys.rotate(key.id, 0, OPERATOR);
+  const revoked = await door.stores.keys.create(accountId, input, OPERATOR);
+  await door.stores.keys.revoke(revoked.key.id, OPERATOR);
+  door.clock.advance(100 * DAY_MS);
+  await door.stores.keys.deleteDeadSecrets();
+  expect(await refusals(rotatedOut, undefined)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  expect(await refusals(revoked.secret, undefined)).toEqual(times(ATTEMPTS + 1, 'revoked_api_key'));
+  door.clock.advance(100 * DAY_MS);
+  expect(await refusals(secret, undefined)).toEqual(times(ATTEMPTS + 1, 'expired_api_key'));
+  expect(await refusals(createSecret('live'), undefined)).toEqual(unknown);
 });

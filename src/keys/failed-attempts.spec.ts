@@ -73,8 +73,8 @@ describe('an address', () => {
 
 it.each<[ErrorCode, boolean]>([
   ['invalid_api_key', true],
-  ['expired_api_key', true],
-  ['revoked_api_key', true],
+  ['expired_api_key', false],
+  ['revoked_api_key', false],
   ['missing_api_key', false],
   ['malformed_authorization', false],
   ['key_paused', false],

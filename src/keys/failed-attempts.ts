@@ -15,9 +15,12 @@ const WINDOW_MS = 60_000;
 const MOST_ADDRESSES = 50_000;
 const JITTER_SECONDS = 3;
 
-/** Whether this says that a key does not open anything. No key at all is not an attempt. */
+/**
+ * Reports whether a refusal can be of a guess. A secret that is revoked, expired or rotated out is known, so whoever
+ * sends it guesses nothing: an old worker that still has one must not lock out the good keys of its address.
+ */
 export function isFailedAttempt(code: ErrorCode): boolean {
-  return code === 'invalid_api_key' || code === 'expired_api_key' || code === 'revoked_api_key';
+  return code === 'invalid_api_key';
 }
 
 /** By the seconds of `Retry-After`, of which there are few: whoever is shut out may go on as fast as it can. */

@@ -17,8 +17,12 @@ import { Problem } from '../problems/errors.js';
 
 /** Tokens of one key that work at the same time: a client has one, and the next before the last has ended. */
 const MOST_TOKENS = 10;
-/** So long it can still be said of a token that it has expired. */
+/** How long an ended token is remembered. Until then it is refused as expired, and its use is no guess. */
 const DEAD_TOKEN_RETENTION_MS = 86_400_000;
+/** Tokens of one key that are remembered, working or not. */
+const MOST_KEPT_TOKENS = 100;
+/** A token that is ended has ended this long ago, so that a node whose clock is behind refuses it, too. */
+const CLOCK_MARGIN_MS = 60_000;
 
 /** ClientKey is the key of a client that is let in, paused or not. */
 export interface ClientKey {
@@ -86,18 +90,18 @@ export class ClientKeys {
         .insertInto('api_key_secret')
         .values({ ...value, last_used_at: null, last_used_ip: null })
         .execute();
-      const live = await trx
+      const kept = await trx
         .selectFrom('api_key_secret')
-        .select('hash')
+        .select(['hash', 'expires_at'])
         .where('api_key_id', '=', keyId)
-        .where('expires_at', '>', now)
         .orderBy('created_at', 'desc')
         .orderBy('hash')
-        .limit(MOST_TOKENS + 1)
         .execute();
-      const oldest = live[MOST_TOKENS];
+      const forgotten = kept.slice(MOST_KEPT_TOKENS).map(({ hash }) => hash);
+      if (forgotten.length > 0) await trx.deleteFrom('api_key_secret').where('hash', 'in', forgotten).execute();
+      const oldest = kept.filter(({ expires_at: end }) => end !== null && end > now)[MOST_TOKENS];
       if (oldest === undefined) return undefined;
-      await trx.deleteFrom('api_key_secret').where('hash', '=', oldest.hash).execute();
+      await endSecret(trx, oldest.hash, now);
       return changeOf(trx, keyId);
     });
     if (change !== undefined) await bus.publish(change);
@@ -122,10 +126,10 @@ export class ClientKeys {
   /** Ends an access token, on every node within a second. */
   async endToken(token: string): Promise<void> {
     const hash = hashSecret(token);
-    const { db, bus } = this.parts;
+    const { db, bus, clock } = this.parts;
     const row = await db.selectFrom('api_key_secret').select('api_key_id').where('hash', '=', hash).executeTakeFirst();
     if (row === undefined) return;
-    await db.deleteFrom('api_key_secret').where('hash', '=', hash).execute();
+    await endSecret(db, hash, clock.now());
     const change = await changeOf(db, row.api_key_id);
     if (change !== undefined) await bus.publish(change);
   }
@@ -155,6 +159,11 @@ function usableKey(row: KeyRow, nowMs: number): ClientKey | undefined {
   if (clientId === null || status === 'revoked' || (expiresAt !== null && expiresAt <= nowMs)) return undefined;
   const { account_id: accountId, created_at: createdAt } = row;
   return { id, accountId, clientId, scopes: parseStrings(row.scopes), expiresAt, createdAt };
+}
+
+async function endSecret(db: Kysely<Tables>, hash: string, nowMs: number): Promise<void> {
+  const secret = db.updateTable('api_key_secret').where('hash', '=', hash).where('expires_at', '>', nowMs);
+  await secret.set({ expires_at: nowMs - CLOCK_MARGIN_MS }).execute();
 }
 
 /** What every node is told of a key that has changed. */

@@ -60,6 +60,18 @@ describe('behind a load balancer that is trusted', () => {
     expect(gateway.backend.requests).toHaveLength(0);
   });
 
+  it('a worker that still sends a revoked or rotated-out key locks out no good key of its address', async () => {
+    const { admin } = gateway.trailgate;
+    const [{ key: revoked }, { key: rotated }] = [await admin.newKey(), await admin.newKey()];
+    await admin.revokeKey(revoked.id);
+    await admin.rotateKey(rotated.id);
+    for (let time = 0; time < 2 * ATTEMPTS; time++) {
+      expectProblem(await call(`Bearer ${revoked.secret}`, '192.0.2.9'), 'revoked_api_key');
+      expectProblem(await call(`Bearer ${rotated.secret}`, '192.0.2.9'), 'expired_api_key');
+    }
+    expect((await call(gateway.authorization, '192.0.2.9')).status).toBe(200);
+  });
+
   it('everybody else is served', async () => {
     await useUp('192.0.2.4');
     expect((await call(gateway.authorization, '192.0.2.5')).status).toBe(200);
