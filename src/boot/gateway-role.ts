@@ -16,7 +16,7 @@ import { Cors } from '../gateway/request/cors.js';
 import type { Draining } from '../gateway/listener/draining.js';
 import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
 import { LiveStreams } from '../gateway/listener/live-streams.js';
-import { announce, listenQuietly, refuseTakenPort, type Where } from '../platform/listen.js';
+import { announce, listenQuietly, releasePort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import type { Admission } from './open-admission.js';
 import type { Domain } from './open-domain.js';
@@ -66,9 +66,8 @@ export async function startGatewayRole(
     announce('gateway', url, log);
     return url;
   }
-  const { gateway, mcp } = domain.config.current.file;
-  await refuseTakenPort('gateway', gateway);
-  if (mcp.oauth !== undefined) await refuseUnsharedPort(mcp.oauth);
+  await releasePort('gateway');
+  await releasePort('oauth');
   // Before the first of them is there: signals may come while they start.
   const pool = new WorkerPool(workers, log.logger, (message) => domain.workSignal.hear(message));
   holder.current = pool;
@@ -91,13 +90,6 @@ export async function startGatewayRole(
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error));
   }
-}
-
-/** The authorization server's port, which each worker opens for itself. Rejects with `StartError`. */
-async function refuseUnsharedPort(oauth: Where): Promise<void> {
-  if (oauth.port === 0)
-    throw new StartError('mcp.oauth.port is 0, so each worker would listen on another port: name one in gateway.yaml.');
-  await refuseTakenPort('oauth', oauth);
 }
 
 async function startGateway(

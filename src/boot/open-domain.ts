@@ -27,6 +27,7 @@ import { keepPlansInUse, plansMissing } from '../accounts/plans-in-use.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import type { Log } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
+import { connectRedis, redisReady, REDIS_START_TIMEOUT_MS } from '../redis/connect.js';
 import type { EventSink } from '../proxy/calls/event-keeper.js';
 import { Forwarder } from '../proxy/calls/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from '../limits/open-quotas.js';
@@ -110,7 +111,8 @@ export async function openDomain(
 ): Promise<Domain> {
   const config = running.current;
   const { environment, file } = config;
-  const database = await openStores(config, isFirst, log, shutdown);
+  const secretBox = roles.some((role) => role !== 'gateway') ? await secretBoxOf(config) : null;
+  const database = await openStores(config, counterPlace, isFirst, log, shutdown);
   const parts = { db: database.db, kind: database.kind, clock: systemClock, log: log.logger };
   const time = { clockAheadMs, recordTime: recordTime(database.kind, clockAheadMs) };
   const databaseHealth = new DatabaseHealth(database, systemClock, log.logger);
@@ -132,7 +134,6 @@ export async function openDomain(
   const keys = openKeys({ ...parts, plans: file.plans, redisUrl: counterPlace.url, hearsAll });
   shutdown.add('flush keys', () => keys.stop());
   await warnOfUnknownPlans(database, file.plans, log);
-  const secretBox = roles.some((role) => role !== 'gateway') ? await secretBoxOf(config, database) : null;
   const catalogue = new Catalogue(() => running.current);
   const storeDeps: StoreDependencies = {
     database,
@@ -203,8 +204,8 @@ export async function openDomain(
   };
 }
 
-function secretBoxOf({ environment: { dataDir, secretsKey } }: Config, { kind }: DatabaseHandle) {
-  return openSecretBox(dataDir, secretsKey, kind === 'sqlite');
+function secretBoxOf({ environment: { dataDir, secretsKey, databaseUrl } }: Config) {
+  return openSecretBox(dataDir, secretsKey, databaseUrl === undefined);
 }
 
 /** Resolves and checks the targets from now on. */
@@ -222,6 +223,7 @@ function openForwarder(
 
 async function openStores(
   { environment }: Config,
+  counterPlace: CounterPlace,
   isFirst: boolean,
   log: Log,
   shutdown: Shutdown,
@@ -233,9 +235,41 @@ async function openStores(
       'PostgreSQL without Redis: run one gateway only, with its workers, or each will hand out the whole limit',
     );
   }
-  const database = await openDatabase({ dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+  const database = await openDatabase({
+    dataDir,
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    beforeMigration: () => refuseLostRedis(counterPlace, log),
+  });
   shutdown.add('close database', () => database.close());
+  const { migrated } = database;
+  if (migrated !== undefined) {
+    const { from, to, count, copy } = migrated;
+    const fields = { event: 'migrated', from, to, migrations: count, copy };
+    log.logger.info(fields, 'The start has migrated the database');
+  }
   return database;
+}
+
+/** Keeps a start that fails for Redis from migrating the database. Rejects with `StartError`. */
+async function refuseLostRedis(place: CounterPlace, log: Log): Promise<void> {
+  if (place.url === undefined) return;
+  const client = connectRedis(place.url, 'start', log.logger);
+  try {
+    await redisReady(client, REDIS_START_TIMEOUT_MS);
+  } catch (error) {
+    throw lostRedis(place.url, place.isOwn, error);
+  } finally {
+    client.disconnect();
+  }
+}
+
+function lostRedis(url: string, isOwn: boolean, error: unknown): StartError {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (isOwn) return new StartError(`The process that counts for all workers does not respond (${reason}).`);
+  return new StartError(
+    `Redis at ${redactUrl(url)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to ` +
+      'count in this process.',
+  );
 }
 
 async function openQuotas(
@@ -247,12 +281,7 @@ async function openQuotas(
   try {
     return await openRedisQuotas(parts, url, servesRequests);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (isOwn) throw new StartError(`The process that counts for all workers does not respond (${reason}).`);
-    throw new StartError(
-      `Redis at ${redactUrl(url)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to ` +
-        'count in this process.',
-    );
+    throw lostRedis(url, isOwn, error);
   }
 }
 

@@ -39,6 +39,7 @@ import { NodeStatements } from '../nodes/node-statements.js';
 import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openMembersOf } from './open-members.js';
+import { claimPorts } from './claim-ports.js';
 import { lockData } from './lock-data.js';
 import { placeCounters } from './place-counters.js';
 import { openNodes, ProcessView } from './process-view.js';
@@ -120,13 +121,15 @@ async function open(
   const reload = new Reload(running, forwards, systemClock, log.logger);
   const isFirst = !processes.isWorker;
   const lockedFolder = isFirst ? await lockData(config, log, shutdown) : undefined;
+  // Whatever can stop a start comes before the database is opened, which migrates it.
+  if (isFirst) await claimPorts(config.file, roles, processes.workers);
+  const { dataDir, adminToken } = config.environment;
+  const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   const counterPlace = await placeCounters(config.environment, processes, roles, lockedFolder, log, shutdown);
   const { clockAheadMs } = processes;
   const place = { running, roles, forwards, isFirst, counterPlace, clockAheadMs };
   const domain = await openDomain(place, log, shutdown, beforeBackends);
   const admission = openAdmission(domain, log);
-  const { dataDir, adminToken } = config.environment;
-  const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   let restWebhooks = (): void => {};
   if (roles.includes('worker')) {
     startWorker(domain, log, shutdown);

@@ -1,11 +1,13 @@
 /** Opens the database that the environment names: SQLite in the data folder, or PostgreSQL. Runs the migrations. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Kysely, type Dialect } from 'kysely';
+import { Kysely, sql, type Dialect } from 'kysely';
+import type { DatabaseKind } from './database-kind.js';
 import { makeDataFolder } from './data-folder.js';
 import { postgresOpenError, sqliteOpenError } from './open-errors.js';
-import { migrate, ping } from './migrations.js';
+import { migrate, type Migrated } from './migrator.js';
 import type { Tables } from './schema.js';
+import { copyBeforeMigration } from './sqlite-copy.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 
 /** The one file of the embedded database, inside the data folder. */
@@ -30,11 +32,21 @@ export interface OpenDatabaseOptions {
   readonly dataDir: string;
   /** The longest that a caller waits for a statement; another one in tests that are not about it. */
   readonly callDeadlineMs?: number;
+  /** Called before anything is migrated, and only then; where it rejects, the database stays as it is. */
+  readonly beforeMigration?: () => Promise<void>;
+}
+
+/** What opening the database has migrated. */
+export interface MigratedDatabase extends Migrated {
+  /** Path of the copy that was made first; only SQLite, and not of a new database. */
+  readonly copy?: string;
 }
 
 export interface DatabaseHandle {
   readonly db: Kysely<Tables>;
-  readonly kind: 'sqlite' | 'postgres';
+  readonly kind: DatabaseKind;
+  /** Undefined where the tables were up to date. */
+  readonly migrated: MigratedDatabase | undefined;
   /** Ends every connection; on SQLite the write-ahead log is folded into the file. */
   close(): Promise<void>;
   /** A round trip to the database, bounded by the call deadline. Rejects with why there is none. */
@@ -43,61 +55,88 @@ export interface DatabaseHandle {
   takesWrites(): Promise<void>;
 }
 
-/** Connects, migrates, and hands out the pool. Rejects with `DatabaseOpenError`, whose one line says what to do. */
+/**
+ * Connects, migrates, and hands out the pool. Rejects with `DatabaseOpenError`, whose one line says what to do, or as
+ * `beforeMigration` does.
+ */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseHandle> {
-  const { databaseUrl, dataDir, callDeadlineMs = CALL_DEADLINE_MS } = options;
-  return databaseUrl === undefined ? openSqlite(dataDir, callDeadlineMs) : openPostgres(databaseUrl, callDeadlineMs);
+  const { databaseUrl } = options;
+  return databaseUrl === undefined ? openSqlite(options) : openPostgres(databaseUrl, options);
 }
 
-async function openSqlite(dataDir: string, callDeadlineMs: number): Promise<DatabaseHandle> {
+async function openSqlite(options: OpenDatabaseOptions): Promise<DatabaseHandle> {
+  const { dataDir, callDeadlineMs = CALL_DEADLINE_MS, beforeMigration } = options;
   const file = join(dataDir, SQLITE_FILE);
+  let copy: string | undefined;
+  const prepare = async ({ from, first }: Migrated): Promise<void> => {
+    await beforeMigration?.();
+    if (from !== null) copy = await copyBeforeMigration(file, first);
+  };
   try {
     makeDataFolder(dataDir);
-    await migrateOnce(
+    const migrated = await migrateOnce(
       sqliteDialect({ file, busyTimeoutMs: MIGRATION_DEADLINE_MS / 2, deadlineMs: MIGRATION_DEADLINE_MS }),
+      prepare,
+    );
+    return await handle(
+      'sqlite',
+      sqliteDialect({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: callDeadlineMs }),
+      migrated === undefined || copy === undefined ? migrated : { ...migrated, copy },
     );
   } catch (error) {
     throw sqliteOpenError(error, file);
   }
-  return handle('sqlite', sqliteDialect({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: callDeadlineMs }));
 }
 
-async function openPostgres(databaseUrl: string, callDeadlineMs: number): Promise<DatabaseHandle> {
+async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): Promise<DatabaseHandle> {
+  const { callDeadlineMs = CALL_DEADLINE_MS, beforeMigration } = options;
   // Only where it is needed: half a megabyte.
-  const { postgresDialect } = await import('./postgres-dialect.js');
+  const { postgresDialect, takesTimeouts } = await import('./postgres-dialect.js');
   try {
     new URL(databaseUrl);
-    await migrateOnce(
+    const isPooled = !(await takesTimeouts(databaseUrl, START_CONNECT_TIMEOUT_MS));
+    const migrated = await migrateOnce(
       postgresDialect({
         databaseUrl,
         connectTimeoutMs: START_CONNECT_TIMEOUT_MS,
         statementTimeoutMs: MIGRATION_DEADLINE_MS,
         maxConnections: 1,
+        isPooled,
       }),
+      async () => beforeMigration?.(),
+    );
+    return await handle(
+      'postgres',
+      postgresDialect({
+        databaseUrl,
+        connectTimeoutMs: CONNECT_TIMEOUT_MS,
+        statementTimeoutMs: callDeadlineMs,
+        maxConnections: MAX_CONNECTIONS,
+        isPooled,
+      }),
+      migrated,
     );
   } catch (error) {
     throw postgresOpenError(error, databaseUrl);
   }
-  return handle(
-    'postgres',
-    postgresDialect({
-      databaseUrl,
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      statementTimeoutMs: callDeadlineMs,
-      maxConnections: MAX_CONNECTIONS,
-    }),
-  );
 }
 
 /** Migrations run on a connection of their own, with its own, longer, deadlines. */
-async function migrateOnce(dialect: Dialect): Promise<void> {
+async function migrateOnce(
+  dialect: Dialect,
+  prepare: (migrated: Migrated) => Promise<void>,
+): Promise<Migrated | undefined> {
   const db = new Kysely<Tables>({ dialect });
   try {
-    await ping(db);
-    await migrate(db);
+    return await migrate(db, prepare);
   } finally {
     await db.destroy();
   }
+}
+
+/** A round trip that touches no table. */
+async function ping(db: Kysely<Tables>): Promise<void> {
+  await sql`select 1`.execute(db);
 }
 
 /** One row that stays one row: what it says is never read. */
@@ -110,13 +149,18 @@ async function writeProbe(db: Kysely<Tables>): Promise<void> {
     .execute();
 }
 
-async function handle(kind: DatabaseHandle['kind'], dialect: Dialect): Promise<DatabaseHandle> {
+async function handle(
+  kind: DatabaseKind,
+  dialect: Dialect,
+  migrated: MigratedDatabase | undefined,
+): Promise<DatabaseHandle> {
   const db = new Kysely<Tables>({ dialect });
   // Kysely connects on first use, and a pool that was never used would not be closed either.
   await ping(db);
   return {
     db,
     kind,
+    migrated,
     close: () => db.destroy(),
     ping: () => ping(db),
     takesWrites: () => writeProbe(db),

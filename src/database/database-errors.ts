@@ -69,6 +69,11 @@ export function isUniqueViolation(error: unknown): boolean {
   return property(error, 'code') === '23505';
 }
 
+/** Reports whether a code is an SQLSTATE, which only a server gives. Node's codes have no digit (`EPIPE`). */
+export function isSqlState(code: unknown): code is string {
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code);
+}
+
 /** Turns an error of SQLite into `DatabaseUnavailable` where the statement is not to blame. */
 export function translateSqliteError(error: SqliteError): Error {
   if (error.errcode === undefined || !SQLITE_UNAVAILABLE_CODES.has(error.errcode & 0xff)) return error;
@@ -80,9 +85,7 @@ export function translatePostgresError(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return error;
   const code = property(error, 'code');
   const message = String(property(error, 'message') ?? error);
-  const isSqlState =
-    typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && property(error, 'severity') !== undefined;
-  const unavailable = isSqlState
+  const unavailable = isSqlState(code)
     ? POSTGRES_UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || POSTGRES_UNAVAILABLE_STATES.has(code)
     : property(error, 'syscall') !== undefined || code === 'ECONNREFUSED' || POSTGRES_UNAVAILABLE_MESSAGE.test(message);
   return unavailable ? new DatabaseUnavailable(`PostgreSQL: ${message}`, error) : error;

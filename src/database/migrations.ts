@@ -3,7 +3,7 @@
  * never edited; a change is a new one.
  */
 import { sql, type Kysely } from 'kysely';
-import { Migrator, type Migration } from 'kysely/migration';
+import type { Migration } from 'kysely/migration';
 import { accountSearch } from './migrations/account-search-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
@@ -283,19 +283,3 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0024_url_times': urlTimes,
   '0026_oauth_origins': oauthOrigins,
 };
-
-/**
- * Brings the tables up to date. Processes that start at the same moment wait for each other: on PostgreSQL on Kysely's
- * advisory lock, on SQLite on the write lock that `begin immediate` takes before the history is read.
- * Rejects with the database's error, or where the database was written by a newer version.
- */
-export async function migrate<T>(db: Kysely<T>): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
-}
-
-/** A round trip that touches no table. */
-export async function ping<T>(db: Kysely<T>): Promise<void> {
-  await sql`select 1`.execute(db);
-}

@@ -17,6 +17,7 @@ describe('an embedded database that does not open', () => {
   it.each([
     ['the disk is full', fault({ code: 'ENOSPC' }), /disk .* full: free some space/],
     ['SQLite finds no space', new SqliteError('full', 'ERR_SQLITE_ERROR', 13), /disk .* full/],
+    ['SQLite finds no space to begin', new SqliteError('disk I/O', 'ERR_SQLITE_ERROR', 4874), /disk .* full/],
     ['the folder is not writable', fault({ code: 'EACCES' }), /cannot be written: give this user write access/],
     ['the file cannot be opened', new SqliteError('cannot open', 'ERR_SQLITE_ERROR', 14), /cannot be written/],
     ['the file is read-only', new SqliteError('readonly', 'ERR_SQLITE_ERROR', 1032), /cannot be written/],
@@ -62,6 +63,12 @@ describe('a PostgreSQL that does not open', () => {
     ['forbids tables', fault({ code: '42501' }), /may not create tables in "tours": make it the owner/],
     ['hangs', fault({}, 'timeout exceeded when trying to connect'), 'does not answer in time'],
     ['has no TLS', fault({}, 'The server does not support SSL connections'), /correct sslmode/],
+    [
+      'answers with a word that a time-out has, too',
+      fault({ code: '08P01' }, 'unsupported startup parameter: statement_timeout'),
+      /cannot be used: unsupported startup parameter: statement_timeout \(SQLSTATE 08P01\)/,
+    ],
+    ['lets its pooler wait too long', fault({ code: '08P01' }, 'query_wait_timeout'), 'query_wait_timeout (SQLSTATE'],
     ['repeats the password', fault({}, 'odd: s3cr@t\nand s3cr%40t'), /cannot be used: odd: \*\*\* and \*\*\*\./],
   ])('says what to do when it %s', (_, error, expected) => {
     const { message } = postgresOpenError(error, URL_WITH_PASSWORD);

@@ -1,5 +1,9 @@
 /** Why the database could not be opened, as one line for the person who starts the program. Never a password. */
-import { DatabaseOpenError } from './database-errors.js';
+import { StartError } from '../platform/start-error.js';
+import { DatabaseOpenError, isSqlState } from './database-errors.js';
+
+/** `SQLITE_IOERR_SHMSIZE`: a full disk has no room for the file that WAL shares. */
+const NO_ROOM_FOR_SHARED_MEMORY = 4_874;
 
 interface Details {
   readonly code?: string;
@@ -14,15 +18,23 @@ function rootCause(error: unknown): Details {
   return current;
 }
 
+/** Reports whether whoever threw this has said already what to do. */
+function isReadyToShow(error: unknown): error is Error {
+  return error instanceof DatabaseOpenError || error instanceof StartError;
+}
+
 /** For the embedded database: from the file system's or SQLite's error. */
-export function sqliteOpenError(error: unknown, file: string): DatabaseOpenError {
+export function sqliteOpenError(error: unknown, file: string): Error {
+  if (isReadyToShow(error)) return error;
   const { code, errcode, message = String(error) } = rootCause(error);
-  const because = sqliteReason(code, errcode === undefined ? undefined : errcode & 0xff, message, file);
+  const primary = errcode === undefined || errcode === NO_ROOM_FOR_SHARED_MEMORY ? errcode : errcode & 0xff;
+  const because = sqliteReason(code, primary, message, file);
   return new DatabaseOpenError(because, error);
 }
 
 function sqliteReason(code: string | undefined, errcode: number | undefined, message: string, file: string): string {
-  if (code === 'ENOSPC' || errcode === 13) return `The disk of ${file} is full: free some space and start again.`;
+  if (code === 'ENOSPC' || errcode === 13 || errcode === NO_ROOM_FOR_SHARED_MEMORY)
+    return `The disk of ${file} is full: free some space and start again.`;
   if (code === 'ENOTDIR' || code === 'EEXIST') {
     return `The data folder of ${file} is not a folder: set TRAILGATE_DATA_DIR to a folder.`;
   }
@@ -38,11 +50,12 @@ function sqliteReason(code: string | undefined, errcode: number | undefined, mes
   if (errcode === 11) return `${file} is damaged: restore it from a backup (${message}).`;
   if (errcode === 5)
     return `${file} is locked by another process: stop that process, or set TRAILGATE_DATA_DIR to another folder.`;
-  return migrationReason(message) ?? `${file} cannot be opened: ${oneLine(message)}.`;
+  return `${file} cannot be opened: ${oneLine(message)}.`;
 }
 
 /** For PostgreSQL: from `pg`'s, the server's or the network's error. */
-export function postgresOpenError(error: unknown, databaseUrl: string): DatabaseOpenError {
+export function postgresOpenError(error: unknown, databaseUrl: string): Error {
+  if (isReadyToShow(error)) return error;
   const details = rootCause(error);
   const url = URL.canParse(databaseUrl) ? new URL(databaseUrl) : undefined;
   if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) {
@@ -79,18 +92,15 @@ function postgresReason(code: string | undefined, message: string, address: stri
   }
   if (code === '53300')
     return `PostgreSQL at ${address} has no free connection: raise max_connections, or stop other clients.`;
+  // A server that answered says in its own words what is wrong, also where they speak of a timeout.
+  if (isSqlState(code)) return `PostgreSQL at ${address} cannot be used: ${oneLine(message)} (SQLSTATE ${code}).`;
   if (/timeout/i.test(message))
     return (
       `PostgreSQL at ${address} does not answer in time: check that the server runs ` +
       'and that the network lets it through.'
     );
   if (/SSL/i.test(message)) return `PostgreSQL at ${address}: ${oneLine(message)}: correct sslmode in DATABASE_URL.`;
-  return migrationReason(message) ?? `PostgreSQL at ${address} cannot be used: ${oneLine(message)}.`;
-}
-
-function migrationReason(message: string): string | undefined {
-  if (!/previously executed migration/.test(message)) return undefined;
-  return 'The database was written by a newer version of Trailgate: start that version, or restore a backup.';
+  return `PostgreSQL at ${address} cannot be used: ${oneLine(message)}.`;
 }
 
 function oneLine(text: string): string {

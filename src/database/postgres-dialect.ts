@@ -3,10 +3,13 @@
  * error for a server that cannot be asked.
  */
 import { PostgresDialect, type Dialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
-import { Pool, types, type PoolClient } from 'pg';
+import { Client, DatabaseError, Pool, types, type PoolClient } from 'pg';
 import { DatabaseUnavailable, translatePostgresError } from './database-errors.js';
 
 const INT8_OID = 20;
+
+/** How Kysely begins a transaction. */
+const BEGIN = /^(?:begin|start transaction)\b/;
 
 // `bigint` holds milliseconds and counts here, all far below 2^53; `pg` would hand them out as strings.
 types.setTypeParser(INT8_OID, Number);
@@ -18,6 +21,11 @@ export interface PostgresOptions {
   /** For a statement: the server cancels it then, and a little later we stop listening. */
   readonly statementTimeoutMs: number;
   readonly maxConnections: number;
+  /**
+   * Whether a pooler hands out the server's sessions, so that none can have settings: each transaction brings its own
+   * then, and a single statement ends for us at the deadline, and for the server when it ends.
+   */
+  readonly isPooled: boolean;
 }
 
 /**
@@ -26,18 +34,54 @@ export interface PostgresOptions {
  */
 const GRACE_MS = 500;
 
+/** What a transaction may stand still between two statements, in statement timeouts. */
+const IDLE_FACTOR = 5;
+
+/** SQLSTATEs of a pooler that refuses a parameter: protocol violation (PgBouncer), feature not supported. */
+const PARAMETER_REFUSED: ReadonlySet<string | undefined> = new Set(['08P01', '0A000']);
+
+/** A value that nobody else sets. */
+const PROBE_TIMEOUT_MS = 59_123;
+
+/**
+ * Reports whether connections can have a statement timeout. Poolers refuse the parameter, or ignore it. Rejects where
+ * the server cannot be reached for another reason.
+ */
+export async function takesTimeouts(databaseUrl: string, connectTimeoutMs: number): Promise<boolean> {
+  const settings = {
+    connectionString: databaseUrl,
+    application_name: 'trailgate',
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: connectTimeoutMs,
+  };
+  const client = new Client({ ...settings, statement_timeout: PROBE_TIMEOUT_MS });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const text = "select setting from pg_settings where name = 'statement_timeout'";
+    const { rows } = await client.query<{ setting: string }>(text);
+    return rows[0]?.setting === String(PROBE_TIMEOUT_MS);
+  } catch (error) {
+    if (error instanceof DatabaseError && PARAMETER_REFUSED.has(error.code)) return false;
+    throw error;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
 /**
  * A Kysely dialect on the server. Rejects with `DatabaseUnavailable` where the server, not the statement, is to blame.
  */
 export function postgresDialect(options: PostgresOptions): Dialect {
+  const { statementTimeoutMs, isPooled } = options;
+  const idleTimeoutMs = statementTimeoutMs * IDLE_FACTOR;
   const pool = new Pool({
     connectionString: options.databaseUrl,
     application_name: 'trailgate',
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
-    statement_timeout: options.statementTimeoutMs,
-    query_timeout: options.statementTimeoutMs + GRACE_MS,
-    idle_in_transaction_session_timeout: options.statementTimeoutMs * 5,
+    query_timeout: statementTimeoutMs + GRACE_MS,
+    ...(isPooled ? {} : { statement_timeout: statementTimeoutMs, idle_in_transaction_session_timeout: idleTimeoutMs }),
     keepAlive: true,
   });
   // An idle connection that the server closes: the pool drops it by itself, but
@@ -46,15 +90,19 @@ export function postgresDialect(options: PostgresOptions): Dialect {
   // One in use that is ended between two statements of a transaction has no listener of
   // the pool's; the next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new PostgresDialect({ pool: translatingPool(pool) });
+  const timeouts =
+    `set local statement_timeout = ${statementTimeoutMs}; ` +
+    `set local idle_in_transaction_session_timeout = ${idleTimeoutMs}`;
+  return new PostgresDialect({ pool: translatingPool(pool, isPooled ? timeouts : undefined) });
 }
 
-function translatingPool(pool: Pool): PostgresPool {
+/** @param settings statements that each transaction begins with. */
+function translatingPool(pool: Pool, settings: string | undefined): PostgresPool {
   return {
     options: pool.options,
     async connect() {
       try {
-        return translatingClient(await pool.connect());
+        return translatingClient(await pool.connect(), settings);
       } catch (error) {
         throw translatePostgresError(error);
       }
@@ -63,13 +111,15 @@ function translatingPool(pool: Pool): PostgresPool {
   };
 }
 
-function translatingClient(client: PoolClient): PostgresPoolClient {
+function translatingClient(client: PoolClient, settings: string | undefined): PostgresPoolClient {
   let brokenBy: DatabaseUnavailable | undefined;
   async function query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
     // A rollback on a connection that does not answer would wait as long again; the server rolls back when it is
     // closed. It is the first error that says why: Kysely hands on that of the rollback.
     if (brokenBy !== undefined) throw brokenBy;
     try {
+      // One message: both together are one round trip.
+      if (settings !== undefined && BEGIN.test(sql)) return await client.query(`${sql}; ${settings}`);
       return await client.query(sql, [...parameters]);
     } catch (error) {
       const translated = translatePostgresError(error);

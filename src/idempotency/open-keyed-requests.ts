@@ -3,12 +3,10 @@ import type { Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
-import { connectRedis, redisReady } from '../redis/connect.js';
+import { connectRedis, REDIS_START_TIMEOUT_MS, redisReady } from '../redis/connect.js';
 import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { KeyedRequests } from './keyed-requests.js';
 import { RedisRecords } from './redis-records.js';
-
-const REDIS_START_TIMEOUT_MS = 5_000;
 
 /** KeyedRequestsParts is what they are put together from. */
 export interface KeyedRequestsParts {

@@ -9,7 +9,7 @@ import type { WorkSignal } from '../events/deliveries/work-signal.js';
 import type { Logger } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
 import { METRICS } from '../platform/metrics.js';
-import { connectRedis, REDIS_DEADLINE_MS, redisReady, storeName } from '../redis/connect.js';
+import { connectRedis, REDIS_DEADLINE_MS, REDIS_START_TIMEOUT_MS, redisReady, storeName } from '../redis/connect.js';
 import { warnOfRisks } from '../redis/risks.js';
 import { Breaker } from './breaker.js';
 import { CounterMemory } from './model/counter-memory.js';
@@ -32,7 +32,6 @@ import { UsageSweep } from '../usage/usage-sweep.js';
 import { UsageTable } from '../usage/usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
 
-const REDIS_START_TIMEOUT_MS = 5_000;
 const REAP_INTERVAL_MS = 1_000;
 
 /** Quotas is what the program needs of limits and usage: who decides, who records, and their end. */

@@ -39,6 +39,7 @@ export async function listenQuietly(
   shared: boolean,
 ): Promise<{ readonly url: string; readonly port: number }> {
   const { host, port } = where;
+  await releasePort(role);
   await orSayWhy(role, where, async () => {
     if (shared) await application.listen({ host, port, reusePort: true } as unknown as number);
     else await application.listen(port, host);
@@ -70,6 +71,7 @@ export async function listenBare(
   shared: boolean,
 ): Promise<{ readonly url: string; readonly port: number }> {
   const { host, port } = where;
+  await releasePort(role);
   await orSayWhy(role, where, () => {
     server.listen({ host, port, reusePort: shared });
     return once(server, 'listening');
@@ -89,18 +91,31 @@ export function announce(
   log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url, ...more })}\n`);
 }
 
+/** What holds a port until its role listens there. */
+const claims = new Map<ListeningRole, Server>();
+
 /**
- * Rejects with `StartError` where somebody has the port: a shared one would be
- * given to a second program without a word.
+ * Takes the port of a role until that role listens there or `releasePort` gives it back, and closes connections that
+ * come meanwhile. Rejects with `StartError`, also where others share the port with `SO_REUSEPORT`. Any free port is
+ * taken only when the role listens.
  */
-export async function refuseTakenPort(role: ListeningRole, where: Where): Promise<void> {
+export async function claimPort(role: ListeningRole, where: Where): Promise<void> {
   const { host, port } = where;
-  const server = createServer();
+  if (port === 0) return;
+  const server = createServer((socket) => socket.resetAndDestroy());
   await orSayWhy(role, where, () => {
     server.listen({ host, port, exclusive: true });
     return once(server, 'listening');
   });
-  await new Promise((resolve) => server.close(resolve));
+  server.unref();
+  claims.set(role, server);
+}
+
+/** Gives a claimed port back. */
+export async function releasePort(role: ListeningRole): Promise<void> {
+  const server = claims.get(role);
+  claims.delete(role);
+  if (server !== undefined) await new Promise((resolve) => server.close(resolve));
 }
 
 function listenError(error: unknown, role: ListeningRole, host: string, port: number): string {

@@ -4,6 +4,8 @@ import { parseRedisUrl, type RedisAddress } from './address.js';
 
 /** Longest that a decision waits for Redis. */
 export const REDIS_DEADLINE_MS = 50;
+/** Longest that a start waits for a Redis that may be starting, too. */
+export const REDIS_START_TIMEOUT_MS = 5_000;
 /** Longest that any other call waits, and the client's own last resort. */
 const COMMAND_TIMEOUT_MS = 250;
 /**

@@ -1,7 +1,8 @@
 /**
  * Hears on a connection of its own what other processes tell over PostgreSQL. A client of `pg` whose session has ended
- * never listens again by itself, and one whose network is silent does not know: this one tells itself something now
- * and then, and takes silence for loss.
+ * never listens again by itself, and one whose network is silent does not know. A pooler in transaction mode accepts
+ * `listen`, and delivers nothing. So the process tells itself something, from another session, at first and now and
+ * then: only what is heard is proof.
  */
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
@@ -17,10 +18,18 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const BEAT = 'beat ';
 
+const NOTHING_HEARD =
+  'PostgreSQL accepts "listen" and delivers no notification, as behind a pooler in transaction mode';
+
 /** What is listened to, and who is told. */
 export interface ListenerParts {
   readonly databaseUrl: string;
   readonly channel: string;
+  /**
+   * Notifies the channel, from another session. The listener's own would prove nothing: a pooler hands a session its
+   * notifications while it runs a statement.
+   */
+  readonly notify: (message: string) => Promise<unknown>;
   readonly onMessage: (message: string) => void;
   /** It listens again: what was told meanwhile is lost. */
   readonly onUp: () => void;
@@ -40,7 +49,7 @@ export class Listener {
   private isStopped = false;
   private hasToldOfLoss = false;
   private beat = '';
-  isUp = false;
+  private isUp = false;
 
   constructor(private readonly parts: ListenerParts) {}
 
@@ -70,7 +79,7 @@ export class Listener {
     } catch (error) {
       return this.lost(client, error);
     }
-    if (this.client === client) this.up(client);
+    if (this.client === client) this.sendBeat(client);
   }
 
   /** Lets go of the connection. */
@@ -83,7 +92,26 @@ export class Listener {
     socket?.destroy();
   }
 
-  private up(client: Client): void {
+  private sendBeat(client: Client): void {
+    const { notify, beatTimeoutMs = BEAT_TIMEOUT_MS } = this.parts;
+    this.beat = `${BEAT}${randomUUID()}`;
+    this.timer = setTimeout(() => this.unheard(client), beatTimeoutMs);
+    this.timer.unref();
+    notify(this.beat).catch((error: unknown) => this.lost(client, error));
+  }
+
+  private hear({ payload = '' }: Notification): void {
+    if (!payload.startsWith(BEAT)) return this.parts.onMessage(payload);
+    const { client } = this;
+    // Those of other processes are nothing to this one.
+    if (payload !== this.beat || client === undefined) return;
+    clearTimeout(this.timer);
+    if (!this.isUp) this.up();
+    this.timer = setTimeout(() => this.sendBeat(client), this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS);
+    this.timer.unref();
+  }
+
+  private up(): void {
     this.isUp = true;
     this.pauseMs = FIRST_PAUSE_MS;
     if (this.hasToldOfLoss) {
@@ -91,28 +119,12 @@ export class Listener {
       this.parts.log.info({ event: 'webhook_listener_back' }, 'Workers hear again at once what there is to deliver');
     }
     this.parts.onUp();
-    this.beatLater(client);
   }
 
-  private beatLater(client: Client): void {
-    const { beatIntervalMs = BEAT_INTERVAL_MS, beatTimeoutMs = BEAT_TIMEOUT_MS, channel } = this.parts;
-    this.timer = setTimeout(() => {
-      this.beat = `${BEAT}${randomUUID()}`;
-      this.timer = setTimeout(() => this.lost(client, new Error('nothing is heard')), beatTimeoutMs);
-      this.timer.unref();
-      client
-        .query('select pg_notify($1, $2)', [channel, this.beat])
-        .catch((error: unknown) => this.lost(client, error));
-    }, beatIntervalMs);
-    this.timer.unref();
-  }
-
-  private hear({ payload = '' }: Notification): void {
-    if (!payload.startsWith(BEAT)) return this.parts.onMessage(payload);
-    // Those of other processes are nothing to this one.
-    if (payload !== this.beat || this.client === undefined) return;
-    clearTimeout(this.timer);
-    this.beatLater(this.client);
+  private unheard(client: Client): void {
+    // Nothing will be heard soon where nothing has been heard yet.
+    if (!this.isUp) this.pauseMs = this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS;
+    this.lost(client, new Error(this.isUp ? 'nothing is heard' : NOTHING_HEARD));
   }
 
   private lost(client: Client, error: unknown): void {

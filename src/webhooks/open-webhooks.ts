@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Tables } from '../database/schema.js';
 import { LaneScan } from '../events/deliveries/lane-scan.js';
 import { Lanes } from '../events/deliveries/lanes.js';
-import { WORK_CHANNEL, type WorkSignal } from '../events/deliveries/work-signal.js';
+import { notifyWork, WORK_CHANNEL, type WorkSignal } from '../events/deliveries/work-signal.js';
 import type { WebhookSender } from '../events/sending/attempt.js';
 import type { SigningKeys } from '../events/signing/webhook-signature.js';
 import type { Clock } from '../platform/clock.js';
@@ -75,6 +75,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
       : new Listener({
           databaseUrl,
           channel: WORK_CHANNEL,
+          notify: (message) => notifyWork(db, message),
           onMessage: (message) => signal.hear(message),
           onUp: () => {
             hears.isUp = true;

@@ -1,14 +1,18 @@
 /** What both databases promise to the stores above them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
-import { Migrator } from 'kysely/migration';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { MIGRATIONS } from '../../src/database/migrations.js';
 import { isUniqueViolation } from '../../src/database/database-errors.js';
 import type { Tables } from '../../src/database/schema.js';
+import { StartError } from '../../src/platform/start-error.js';
+import { VERSION } from '../../src/platform/version.js';
 import { executeTogether, transactTogether } from '../../src/database/together.js';
-import { answersNow, emptyDatabase, type TestDatabase } from '../support/database.js';
+import { answersNow, emptyDatabase, emptyUntil, type TestDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
+
+const [FIRST = ''] = Object.keys(MIGRATIONS);
+const NEWEST = Object.keys(MIGRATIONS).at(-1) ?? '';
 
 const account = (id: string) => ({
   id,
@@ -283,15 +287,27 @@ describeOnDatabases('the database', (kind) => {
 
   it('says so where a newer version wrote it', async () => {
     await sql`insert into kysely_migration (name, timestamp) values ('9999_future', '2030')`.execute(handle.db);
-    await expect(openDatabase(place.options)).rejects.toThrow(/newer version of Trailgate/);
+    await expect(openDatabase(place.options)).rejects.toThrow(
+      `newer version of Trailgate: it has migration 9999_future, and Trailgate ${VERSION} knows migrations up to ${NEWEST}.`,
+    );
+  });
+
+  it('says what it has migrated, and migrates nothing where the start is refused before', async () => {
+    expect(handle.migrated).toEqual({ from: null, first: FIRST, to: NEWEST, count: Object.keys(MIGRATIONS).length });
+    await emptyUntil(handle, '0020_request_sources');
+    await handle.close();
+    const refused = openDatabase({
+      ...place.options,
+      beforeMigration: () => Promise.reject(new StartError('the port is taken')),
+    });
+    await expect(refused).rejects.toThrow('the port is taken');
+    const count = Object.keys(MIGRATIONS).filter((name) => name > '0020_request_sources').length;
+    handle = await openDatabase(place.options);
+    const from = '0020_request_sources';
+    expect(handle.migrated).toMatchObject({ from, first: '0021_open_deliveries', to: NEWEST, count });
+    await handle.close();
+    const refuse = () => Promise.reject(new Error('nothing is to do'));
+    handle = await openDatabase({ ...place.options, beforeMigration: refuse });
+    expect(handle.migrated).toBeUndefined();
   });
 });
-
-/** Empties the database, and makes the tables as they were after one of the migrations. */
-async function emptyUntil({ db, kind }: DatabaseHandle, last: string): Promise<void> {
-  for (const { name } of await db.introspection.getTables({ withInternalKyselyTables: true })) {
-    await sql`drop table ${sql.table(name)} ${sql.raw(kind === 'postgres' ? 'cascade' : '')}`.execute(db);
-  }
-  const until = Object.fromEntries(Object.entries(MIGRATIONS).filter(([name]) => name <= last));
-  await new Migrator({ db, provider: { getMigrations: async () => until } }).migrateToLatest();
-}

@@ -30,6 +30,7 @@ describeWithPostgres('the listener', () => {
     listener = new Listener({
       databaseUrl,
       channel: 'told',
+      notify: tell,
       onMessage: (message) => void seen.heard.push(message),
       onUp: () => (seen.ups += 1),
       onDown: () => (seen.downs += 1),

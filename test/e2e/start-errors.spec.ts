@@ -1,10 +1,12 @@
 /** A start that cannot be says why in a line that a person can act on, ends with 1, and leaves nothing behind. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
+import { MIGRATIONS } from '../../src/database/migrations.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
+import { olderSqlite } from '../support/database.js';
 import { describeWithOwnRedis, describeWithPostgres } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
@@ -47,13 +49,31 @@ function theLine({ code, signal, stderr, stdout }: CommandResult): string {
   return lines[0] ?? '';
 }
 
+/** A data folder as an earlier version left it, and whether a start has changed that. */
+async function olderData(): Promise<{ readonly dataDir: string; readonly expectUnchanged: () => void }> {
+  const dataDir = temporaryFolder('older');
+  const file = await olderSqlite(dataDir, '0020_request_sources');
+  const before = readFileSync(file);
+  const expectUnchanged = (): void => {
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readdirSync(dataDir).filter((name) => name.startsWith('trailgate.db'))).toEqual(['trailgate.db']);
+  };
+  return { dataDir, expectUnchanged };
+}
+
 /** Waits five seconds for a Redis that may still be starting; begun early, so that other tests run meanwhile. */
-let redisRefuses: Promise<{ readonly port: number; readonly result: Promise<CommandResult> }>;
+let redisRefuses: Promise<{
+  readonly port: number;
+  readonly result: Promise<CommandResult>;
+  readonly expectUnchanged: () => void;
+}>;
 beforeAll(() => {
-  redisRefuses = freePort().then((port) => ({
-    port,
-    result: attempt({ env: { REDIS_URL: `redis://:hidden-password@127.0.0.1:${port}` } }),
-  }));
+  const begin = async () => {
+    const [port, { dataDir, expectUnchanged }] = await Promise.all([freePort(), olderData()]);
+    const env = { REDIS_URL: `redis://:hidden-password@127.0.0.1:${port}`, TRAILGATE_DATA_DIR: dataDir };
+    return { port, result: attempt({ env }), expectUnchanged };
+  };
+  redisRefuses = begin();
 });
 
 describe('a configuration', () => {
@@ -167,11 +187,12 @@ describe('the stores', () => {
     );
   });
 
-  it('Redis that refuses connections is named with its address, and what to do', async () => {
-    const { port, result } = await redisRefuses;
+  it('Redis that refuses connections is named with its address, and what to do, and nothing is migrated', async () => {
+    const { port, result, expectUnchanged } = await redisRefuses;
     const line = theLine(await result);
     expect(line).toMatch(new RegExp(`does not answer \\(connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\\)`));
     expect(line).toMatch(/REDIS_URL/);
+    expectUnchanged();
   });
 
   it.each([
@@ -258,6 +279,25 @@ describe('beside a process that runs', () => {
     expect((await running.admin.createAccount()).id).toMatch(/^acc_/);
   };
 
+  it.each(['gateway', 'admin', 'health', 'oauth'] as const)(
+    'a port that is taken, for %s, leaves the database of an earlier version as it was',
+    async (role) => {
+      const taken = Number(new URL(running.gatewayUrl).port);
+      const oauth = { publicUrl: 'https://mcp.example', port: taken };
+      const config: Json = {
+        gateway: { gateway: { port: taken } },
+        admin: { admin: { port: taken } },
+        health: { admin: { health: { port: taken } } },
+        oauth: { mcp: { oauth }, admin: { url: 'https://admin.example', trustedProxies: ['127.0.0.1'] } },
+      }[role];
+      const { dataDir, expectUnchanged } = await olderData();
+      const args = role === 'gateway' ? ['--workers', '2'] : [];
+      const line = theLine(await attempt({ config, env: { TRAILGATE_DATA_DIR: dataDir }, args }));
+      expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
+      expectUnchanged();
+    },
+  );
+
   it.each(['gateway', 'admin'] as const)(
     'a port that is taken is named, for the %s, and the other one is free again',
     async (role) => {
@@ -282,6 +322,19 @@ describe('beside a process that runs', () => {
     expect(line).toMatch(`in use by process ${running.pid}`);
     expect(line).toMatch(/TRAILGATE_DATA_DIR|REDIS_URL/);
     await firstStillAnswers();
+  });
+});
+
+describe('a database of an earlier version', () => {
+  it('is migrated by the start, with one line that names both versions and the copy', async () => {
+    const { dataDir } = await olderData();
+    const trailgate = await startTrailgate({ dataDir });
+    const to = Object.keys(MIGRATIONS).at(-1) ?? '';
+    const copy = join(dataDir, 'trailgate.db.before-0021_open_deliveries');
+    expect(trailgate.logs().filter(({ event }) => event === 'migrated')).toEqual([
+      expect.objectContaining({ from: '0020_request_sources', to, migrations: expect.any(Number), copy }),
+    ]);
+    await trailgate.stop();
   });
 });
 

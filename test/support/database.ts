@@ -1,4 +1,5 @@
 /** A new database of either kind for a test, opened and migrated as the program does it. */
+import { mkdirSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
@@ -8,6 +9,11 @@ import {
   type DatabaseHandle,
   type OpenDatabaseOptions,
 } from '../../src/database/connect.js';
+import { Kysely, sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { MIGRATIONS } from '../../src/database/migrations.js';
+import type { Tables } from '../../src/database/schema.js';
+import { sqliteDialect } from '../../src/database/sqlite-dialect.js';
 import { freshDatabase } from './postgres.js';
 import { temporaryFolder } from './processes.js';
 
@@ -68,6 +74,28 @@ export async function testDatabase(kind: DatabaseHandle['kind']): Promise<Databa
       await drop();
     },
   };
+}
+
+/** Empties a database, and makes the tables as they were after one of the migrations. */
+export async function emptyUntil({ db, kind }: Pick<DatabaseHandle, 'db' | 'kind'>, last: string): Promise<void> {
+  for (const { name } of await db.introspection.getTables({ withInternalKyselyTables: true })) {
+    await sql`drop table ${sql.table(name)} ${sql.raw(kind === 'postgres' ? 'cascade' : '')}`.execute(db);
+  }
+  const until = Object.fromEntries(Object.entries(MIGRATIONS).filter(([name]) => name <= last));
+  // The migrator of earlier versions.
+  await new Migrator({ db, provider: { getMigrations: async () => until } }).migrateToLatest();
+}
+
+/** Makes an embedded database as an earlier version left it. @returns the path of its file. */
+export async function olderSqlite(dataDir: string, last: string): Promise<string> {
+  mkdirSync(dataDir, { recursive: true });
+  const file = join(dataDir, SQLITE_FILE);
+  const db = new Kysely<Tables>({
+    dialect: sqliteDialect({ file, busyTimeoutMs: PATIENT_MS, deadlineMs: PATIENT_MS }),
+  });
+  await emptyUntil({ db, kind: 'sqlite' }, last);
+  await db.destroy();
+  return file;
 }
 
 /** Whether it answers now. */

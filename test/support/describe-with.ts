@@ -9,6 +9,7 @@ import { hasOpenssl } from './certificates.js';
 import {
   findChromium,
   findNginx,
+  findPgBouncer,
   findPostgresBin,
   findPrometheus,
   findRedisServer,
@@ -46,6 +47,9 @@ export const describeWithPostgres = unless(postgresIsAvailable(), 'needs Postgre
 
 /** For tests that start, stop or kill a PostgreSQL of their own (`startPostgres`). */
 export const describeWithOwnPostgres = unless(findPostgresBin() !== null, 'needs postgres and initdb');
+
+/** For tests behind a PgBouncer of their own, which shares sessions of the shared PostgreSQL. */
+export const describeWithPgBouncer = unless(findPgBouncer() !== null && postgresIsAvailable(), 'needs pgbouncer');
 
 /** For tests of both servers together: the shared ones. */
 export const describeWithBoth = unless(redisIsAvailable() && postgresIsAvailable(), 'needs Redis and PostgreSQL');

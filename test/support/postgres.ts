@@ -41,7 +41,7 @@ export interface PostgresServer {
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user that its package made, or as nobody. */
-function unprivileged(): { uid?: number; gid?: number } {
+export function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const user = ['postgres', 'nobody'].find((name) => spawnSync('id', ['-u', name]).status === 0) ?? 'nobody';
   const id = (flag: string) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));

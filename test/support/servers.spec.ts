@@ -23,7 +23,8 @@ beforeEach(() => {
   ] as const) {
     symlinkSync(path, join(bin, name));
   }
-  for (const name of ['slowhttptest', 'nginx', 'prometheus', 'promtool', 'chromium']) addCommand(name, '');
+  const others = ['slowhttptest', 'nginx', 'pgbouncer', 'prometheus', 'promtool', 'chromium'];
+  for (const name of others) addCommand(name, '');
   for (const name of ['TEST_REDIS_URL', 'REDIS_URL', 'CI', 'TRAILGATE_TEST_INSTALL']) delete process.env[name];
   process.env['PATH'] = bin;
   process.env['TEST_DATABASE_URL'] = 'postgres://given.test/postgres';
@@ -49,6 +50,11 @@ describe('a machine without redis-server', () => {
   it('lacks what stands in front of the panel, where that is not there', () => {
     rmSync(join(bin, 'nginx'));
     expect(missingPackages()).toEqual(['redis-server', 'nginx']);
+  });
+
+  it('lacks the pooler of database sessions, where that is not there', () => {
+    rmSync(join(bin, 'pgbouncer'));
+    expect(missingPackages()).toEqual(['redis-server', 'pgbouncer']);
   });
 
   it('lacks what reads its metrics as well, where a part of that is not there', () => {

@@ -54,6 +54,11 @@ export function findNginx(): string | null {
   return onPath('nginx');
 }
 
+/** `pgbouncer`, or null. */
+export function findPgBouncer(): string | null {
+  return onPath('pgbouncer');
+}
+
 /** `prometheus` and `promtool`, its checker; null where one of them is not there. */
 export function findPrometheus(): { readonly server: string; readonly tool: string } | null {
   const server = onPath('prometheus');
@@ -83,6 +88,7 @@ export function missingPackages(): string[] {
     ...(postgresIsAvailable() ? [] : ['postgresql']),
     ...(findSlowHttpTest() === null ? ['slowhttptest'] : []),
     ...(findNginx() === null ? ['nginx'] : []),
+    ...(findPgBouncer() === null ? ['pgbouncer'] : []),
     ...(findPrometheus() === null ? ['prometheus'] : []),
     ...(findChromium() === null ? ['chromium'] : []),
   ];
@@ -123,6 +129,7 @@ export function installPackages(packages: readonly string[]): string | null {
 const NAMES: Readonly<Record<string, string>> = {
   postgresql: 'PostgreSQL',
   'redis-server': 'Redis',
+  pgbouncer: 'PgBouncer',
   prometheus: 'Prometheus',
   chromium: 'Chromium',
 };

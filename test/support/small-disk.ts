@@ -1,13 +1,13 @@
 /** A disk of a few megabytes, to be filled: a file system in memory, which only root can mount. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './processes.js';
 
 export interface SmallDisk {
   readonly folder: string;
-  /** Writes until not one byte more is taken. */
-  fill(): void;
+  /** Writes until not one byte more is taken, or until there is room for so many bytes. */
+  fill(roomBytes?: number): void;
   /** Takes away what `fill` has written. */
   clear(): void;
   unmount(): void;
@@ -28,7 +28,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
   const filler = join(folder, 'filler');
   return {
     folder,
-    fill: () => {
+    fill: (roomBytes = 0) => {
       const fd = openSync(filler, 'a');
       for (let size = 1 << 20; size >= 1; size = size > 4_096 ? 4_096 : size >> 1) {
         const bytes = Buffer.alloc(size);
@@ -39,6 +39,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
         }
       }
       closeSync(fd);
+      if (roomBytes > 0) truncateSync(filler, statSync(filler).size - roomBytes);
     },
     clear: () => rmSync(filler, { force: true }),
     // What still has a file open there keeps it until it ends.

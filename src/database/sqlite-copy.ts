@@ -1,0 +1,74 @@
+/** Copies the SQLite file beside itself before a migration, so that the previous version can start from the copy. */
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseOpenError } from './database-errors.js';
+import { SqliteClient } from './sqlite-client.js';
+
+/** A copy of some gigabytes on a slow disk. */
+const COPY_DEADLINE_MS = 600_000;
+const BUSY_TIMEOUT_MS = 30_000;
+const KEPT_COPIES = 2;
+const MIB = 1_048_576;
+
+/**
+ * Writes a consistent copy of the database, named after the first migration that it lacks, and removes all but the
+ * latest copies. The caller holds the write lock.
+ * @returns the path of the copy. Rejects with `DatabaseOpenError` where there is no room for it.
+ */
+export async function copyBeforeMigration(file: string, firstPending: string): Promise<string> {
+  const copy = `${file}.before-${firstPending}`;
+  const partial = `${file}.partial-copy`;
+  try {
+    rmSync(partial, { force: true });
+    await vacuumInto(file, partial);
+    await flush(partial);
+    renameSync(partial, copy);
+    await flush(dirname(file));
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw cannotCopy(file, error);
+  }
+  removeOldCopies(file, copy);
+  return copy;
+}
+
+async function vacuumInto(file: string, target: string): Promise<void> {
+  const client = new SqliteClient({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: COPY_DEADLINE_MS });
+  try {
+    await client.open();
+    await client.run([{ sql: 'vacuum into ?', parameters: [target] }]);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Waits until a file or a folder is on the disk: SQLite writes such a copy without waiting for it. */
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function cannotCopy(file: string, error: unknown): DatabaseOpenError {
+  const reason = error instanceof Error ? error.message.replace(/^SQLite: /, '') : String(error);
+  const mebibytes = Math.ceil(statSync(file).size / MIB);
+  return new DatabaseOpenError(
+    `${file} is not migrated: the copy that is made first cannot be written (${reason}). ` +
+      `Free ${mebibytes} MiB on its disk and start again; the database is unchanged.`,
+    error,
+  );
+}
+
+function removeOldCopies(file: string, latest: string): void {
+  const folder = dirname(file);
+  const prefix = `${basename(file)}.before-`;
+  const older = readdirSync(folder)
+    .filter((name) => name.startsWith(prefix) && join(folder, name) !== latest)
+    .map((name) => join(folder, name))
+    .toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  for (const path of older.slice(KEPT_COPIES - 1)) rmSync(path, { force: true });
+}
