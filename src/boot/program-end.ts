@@ -3,19 +3,26 @@ import type { Log } from '../platform/log.js';
 import type { Shutdown } from './shutdown.js';
 import { onSignal } from '../platform/signals.js';
 
+/** npm passes on the signal of a terminal that has reached the program already: so soon it is the same one. */
+const SAME_SIGNAL_MS = 500;
+
 export class ProgramEnd {
   private shutdown: Shutdown | undefined;
   private ending = false;
+  private beganMs = 0;
   private exiting = false;
 
   /**
-   * SIGTERM and SIGINT end in order from now on; a second one at once.
+   * SIGTERM and SIGINT end in order from now on; a second one, half a second later or more, at once.
    * @param isWorker it hears of the same end several times: from the terminal, from the pool, from the pool's own end.
    */
   constructor(private readonly isWorker = false) {
     process.prependListener('exit', () => (this.exiting = true));
-    onSignal('SIGTERM', () => this.begin(0));
-    onSignal('SIGINT', () => this.begin(0));
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      onSignal(name, () => {
+        if (!this.ending || performance.now() - this.beganMs >= SAME_SIGNAL_MS) this.begin(0);
+      });
+    }
   }
 
   get hasBegun(): boolean {
@@ -40,6 +47,7 @@ export class ProgramEnd {
     if (this.ending && this.isWorker) return;
     if (this.ending) process.exit(1);
     this.ending = true;
+    this.beganMs = performance.now();
     if (this.shutdown === undefined) process.exit(code);
     void this.shutdown.run().then(() => process.exit(code));
   }
