@@ -2,13 +2,12 @@
  * Decides whether a change widens access: one row for each kind of change. A store calls `ChangeContext.authorize` with
  * the row before and after the change, in the transaction that writes it. Narrowing a key must stay quick.
  */
-import { isIPv6 } from 'node:net';
 import type { PlanConfig } from '../config/model/schema.js';
 import { wantsType } from '../events/model/event-patterns.js';
-import { addressList } from '../keys/address-list.js';
 import { missingScopes } from '../keys/scopes.js';
 import { effectiveLimits, NO_GRANT, type KeyLimits } from '../limits/model/effective-limits.js';
 import type { QuotaLimits } from '../limits/model/policies.js';
+import { containsNetwork } from '../platform/network-list.js';
 
 /** What an API key allows. */
 export interface KeyAccess {
@@ -92,20 +91,7 @@ function areHigher(before: QuotaLimits, after: QuotaLimits): boolean {
 /** Reports whether an address list admits an address that the one before it refused. An empty list admits all. */
 function admitsMore(before: readonly string[], after: readonly string[]): boolean {
   if (before.length === 0) return false;
-  return after.length === 0 || !after.every((entry) => before.some((block) => contains(block, entry)));
-}
-
-/** Reports whether a block contains another block or an address of its family. */
-function contains(block: string, entry: string): boolean {
-  const [outer, inner] = [blockOf(block), blockOf(entry)];
-  if (outer.family !== inner.family || inner.prefix < outer.prefix) return false;
-  return addressList([block])?.check(inner.address, inner.family) === true;
-}
-
-function blockOf(entry: string): { address: string; family: 'ipv4' | 'ipv6'; prefix: number } {
-  const [address = '', prefix] = entry.split('/');
-  const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-  return { address, family, prefix: Number(prefix ?? (family === 'ipv6' ? 128 : 32)) };
+  return after.length === 0 || !after.every((entry) => before.some((block) => containsNetwork(block, entry)));
 }
 
 /** Reports whether a list of event types asks for a type or family that the one before it left out. */

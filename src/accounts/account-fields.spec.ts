@@ -78,6 +78,21 @@ describe('the fields of a key', () => {
     expect(key({ allowed_ips: [ip] }).data?.allowed_ips).toEqual([ip]),
   );
 
+  it('keep an IPv4-mapped address as IPv4, and each address once', () => {
+    const given = ['::ffff:203.0.113.0/120', '203.0.113.0/24', '::ffff:203.0.113.7'];
+    expect(key({ allowed_ips: given }).data?.allowed_ips).toEqual(['203.0.113.0/24', '203.0.113.7']);
+  });
+
+  it.each([
+    ['10.0.0.1/8', 'has host bits set: write 10.0.0.0/8'],
+    ['::ffff:203.0.113.0/24', 'is an IPv4-mapped block with a prefix below 96: write 203.0.113.0/24'],
+  ])('refuse the block %s and say what to write instead', (block, message) => {
+    for (const schema of [createApiKeySchema, updateApiKeySchema]) {
+      const issues = schema.safeParse({ allowed_ips: [block] }).error?.issues ?? [];
+      expect(issues.filter(({ path }) => path[0] === 'allowed_ips').map((issue) => issue.message)).toEqual([message]);
+    }
+  });
+
   it.each(['203.0.113.256', '203.0.113.0/33', 'example.com', '10.0.0.1-10.0.0.9', ''])('refuse the address %j', (ip) =>
     expect(path(key({ allowed_ips: ['203.0.113.7', ip] }))).toEqual(['allowed_ips', 1]),
   );

@@ -1,7 +1,9 @@
 /** What an API key may be given from outside: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
+import { NETWORK_MESSAGES } from '../config/model/address-values.js';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { SCOPE_PATTERN } from '../config/model/operation-schema.js';
+import { networkFault, plainNetwork } from '../platform/network-list.js';
 import { nameField } from './account-fields.js';
 
 const scopes = z
@@ -13,13 +15,20 @@ const scopes = z
 
 export const allowedIps = z
   .array(
-    z.union(
-      [z.ipv4().max(15), z.ipv6().max(39), z.cidrv4().max(18), z.cidrv6().max(43)],
-      'must be an address or a block such as 203.0.113.0/24',
-    ),
+    z
+      .union(
+        [z.ipv4().max(15), z.ipv6().max(39), z.cidrv4().max(18), z.cidrv6().max(43)],
+        'must be an address or a block such as 203.0.113.0/24',
+      )
+      .superRefine((text, context) => {
+        const fault = networkFault(text);
+        if (fault === undefined) return;
+        const instead = fault.instead ?? 'the block as IPv4';
+        context.addIssue({ code: 'custom', message: `${NETWORK_MESSAGES[fault.reason]}: write ${instead}` });
+      }),
   )
   .max(100)
-  .overwrite((list) => [...new Set(list)])
+  .overwrite((list) => [...new Set(list.map(plainNetwork))])
   .meta({ description: 'Addresses and blocks that may use the key; empty: any.', example: ['203.0.113.0/24'] });
 
 const expiresAt = z.iso

@@ -1,6 +1,6 @@
 /** Whether a request comes through a load balancer that nobody has told us of. */
 import type { ClientMessage } from '../http1/client/client-response.js';
-import { plainAddress } from '../keys/address-list.js';
+import { plainAddress } from '../platform/network-list.js';
 import { isPrivateAddress } from '../keys/client-network.js';
 
 /**

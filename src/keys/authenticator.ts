@@ -2,7 +2,6 @@
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import { DO_NOT_RETRY } from '../problems/retry-after.js';
-import { holdsAddress } from './address-list.js';
 import { digestOf } from './api-key-format.js';
 import type { ApiKeyCache } from './api-key-cache.js';
 import { refusedKey } from './bearer.js';
@@ -118,7 +117,7 @@ function unusable(key: CachedKey, address: string | undefined, nowMs: number): P
   // A key that is in force pays one comparison, as many states as there may be.
   if (record.keyStatus !== 'active') return outOfForce(key, nowMs);
   if (record.expiresAt !== null && nowMs >= record.expiresAt) return expired(record);
-  if (address !== undefined && key.allowedAddresses !== undefined && !holdsAddress(key.allowedAddresses, address)) {
+  if (address !== undefined && key.allowedAddresses !== undefined && !key.allowedAddresses.holds(address)) {
     const detail = `This API key may only be used from the addresses on its list; ${address} is not one of them.`;
     return new DeniedKey('ip_not_allowed', detail, key);
   }

@@ -24,6 +24,14 @@ const factory = new CachedKeyFactory(PLANS, new ScopeSets());
 const build = (of: ApiKeyRecord, previous?: CachedKey, nowMs = LAST_SECOND_MS) => factory.build(of, nowMs, previous);
 const granted = { accountGrant: { month: NOVEMBER, amount: 1_000 } };
 
+it('an address list of older rules lets in nobody whom it does not plainly name', () => {
+  const held = (allowedIps: readonly string[], address: string) =>
+    build(keyRecord({ allowedIps })).allowedAddresses?.holds(address);
+  expect(held(['::ffff:203.0.113.0/24'], '127.0.0.1')).toBe(false);
+  expect(held(['10.0.0.1/8'], '10.9.9.9')).toBe(true);
+  expect(held(['10.0.0.1/8'], '127.0.0.1')).toBe(false);
+});
+
 describe('the quota subject of a key', () => {
   it('lives on while the limits stay, however they come about', () => {
     const before = build(record());

@@ -1,18 +1,19 @@
 /** A key as the request path holds it in memory: its record, and everything that can be worked out from it once. */
-import type { BlockList } from 'node:net';
 import type { GatewayFile } from '../config/model/schema.js';
 import { calendarOf } from '../limits/model/month-period.js';
 import { effectiveLimits, hasGrantIn } from '../limits/model/effective-limits.js';
+import type { Logger } from '../platform/log.js';
+import type { NetworkList } from '../platform/network-list.js';
 import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../limits/model/subject.js';
 import { areSameTerms, TermsTable } from '../limits/model/terms-table.js';
-import { addressList } from './address-list.js';
+import { AllowedNetworks } from './allowed-networks.js';
 import type { ApiKeyRecord } from './api-key.js';
 import { KeptRecord } from './kept-record.js';
 import { ScopeSets, type ScopeSet } from './scopes.js';
 
 /** What sets a key apart from nearly all others. */
 interface KeyExceptions {
-  readonly allowedAddresses: BlockList | undefined;
+  readonly allowedAddresses: NetworkList | undefined;
   readonly limitsUntilMs: number | undefined;
 }
 
@@ -52,7 +53,7 @@ export class CachedKey extends KeptRecord {
   }
 
   /** Undefined: it may be used from anywhere. */
-  get allowedAddresses(): BlockList | undefined {
+  get allowedAddresses(): NetworkList | undefined {
     return this.exceptions?.allowedAddresses;
   }
 
@@ -91,9 +92,11 @@ export interface KeyRules {
 export class CachedKeyFactory {
   private inForce: KeyRules;
   private readonly terms = new TermsTable();
+  private readonly networks: AllowedNetworks;
 
-  constructor(plans: GatewayFile['plans'], scopeSets: ScopeSets) {
+  constructor(plans: GatewayFile['plans'], scopeSets: ScopeSets, log?: Logger) {
     this.inForce = { plans, scopeSets };
+    this.networks = new AllowedNetworks(log);
   }
 
   /** Known keys that were built by other rules have to be built anew. */
@@ -125,7 +128,7 @@ export class CachedKeyFactory {
       this.subject(record, label, previous),
       checkedAtMs,
       {
-        allowedAddresses: addressList(record.allowedIps),
+        allowedAddresses: this.networks.read(record.allowedIps, record.keyId),
         limitsUntilMs: hasGrantIn(record.limitChanges, label) ? endMs : undefined,
       },
     );

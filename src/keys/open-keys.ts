@@ -47,7 +47,7 @@ export function openKeys({ db, kind, clock, log, plans, redisUrl, hearsAll }: Ke
   const { bus, close, gauges } =
     redisUrl === undefined ? processBus(hearsAll) : redisBus(redisUrl, hearsAll, clock, log);
   const lookup = new DatabaseKeyLookup(db, kind);
-  const factory = new CachedKeyFactory(plans, new ScopeSets());
+  const factory = new CachedKeyFactory(plans, new ScopeSets(), log);
   const cache = new ApiKeyCache(lookup, factory, bus, clock);
   const lastUsed = new LastUsed(lookup, log);
   lastUsed.start();

@@ -6,8 +6,9 @@ import type { DatabaseHandle } from '../database/connect.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { AccountTokenTable } from '../database/tables/member-tables.js';
-import { addressList, holdsAddress } from '../keys/address-list.js';
+import { AllowedNetworks } from '../keys/allowed-networks.js';
 import type { Clock } from '../platform/clock.js';
+import type { Logger } from '../platform/log.js';
 import { Problem } from '../problems/errors.js';
 import { createTokenSecret, isTokenSecret, tokenHintOf, type CreateAccountToken } from './account-token-fields.js';
 import type { PassingNotes } from './passing-notes.js';
@@ -36,11 +37,16 @@ const LAST_USED_INTERVAL_MS = 60_000;
 
 /** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
 export class AccountTokens {
+  private readonly networks: AllowedNetworks;
+
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
     private readonly notes: PassingNotes,
-  ) {}
+    log: Logger,
+  ) {
+    this.networks = new AllowedNetworks(log);
+  }
 
   /** Makes a token; its secret is shown once. Rejects with `resource_not_found` for the account. */
   async create(
@@ -126,12 +132,11 @@ export class AccountTokens {
     }
     return token;
   }
-}
 
-/** Whether a token may be used from an address. */
-export function mayBeUsedFrom({ allowedIps }: AccountToken, address: string): boolean {
-  const list = addressList(allowedIps);
-  return list === undefined || holdsAddress(list, address);
+  /** Reports whether a token may be used from an address. */
+  mayBeUsedFrom({ id, allowedIps }: AccountToken, address: string): boolean {
+    return this.networks.read(allowedIps, id)?.holds(address) ?? true;
+  }
 }
 
 function targetOf(row: Row): { accountId: string; targetType: 'account_token'; targetId: string } {

@@ -2,8 +2,8 @@
  * Which addresses a connection may lead to whose destination a stranger has chosen: the public internet, and such
  * private networks as the operator names. Judged are numbers and not texts, because one address has many spellings.
  */
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import { ipv4InGroups, ipv6Groups } from '../platform/ipv6-groups.js';
+import { isIPv4, isIPv6 } from 'node:net';
+import { ipv4InGroups, ipv6Groups, NetworkList, plainAddress } from '../platform/network-list.js';
 
 /** Why an address is refused. */
 export type AddressReason =
@@ -57,8 +57,8 @@ const SPECIAL_IPV6: Networks = [
   ['cloud_metadata', 'fd00:ec2::254/128', 'fd00:ec2::23/128', 'fd20:ce::254/128', 'fd00:42::42/128'],
   ['unspecified', '::/128'],
   ['loopback', '::1/128'],
-  // Mapped, translated (RFC 2765), compatible: systems differ in what they make of them.
-  ['embedded_ipv4', '::ffff:0:0/96', '::ffff:0:0:0/96', '::/96'],
+  // Translated (RFC 2765) and compatible, and mapped before any list: systems differ in what they make of them.
+  ['embedded_ipv4', '::ffff:0:0:0/96', '::/96'],
   ['private', 'fc00::/7', 'fec0::/10'],
   ['link_local', 'fe80::/10'],
   ['multicast', 'ff00::/8'],
@@ -76,19 +76,9 @@ const NAT64 = '64:ff9b::/96';
 const ISATAP = 0x5efe;
 const UNIVERSAL_BIT = 0x0200;
 
-/**
- * NamedNetworks is what an operator has named, to allow or to deny; the two families apart, for a list of one can hold
- * the other.
- */
-export interface NamedNetworks {
-  readonly ipv4: BlockList;
-  readonly ipv6: BlockList;
-}
-
-/** Networks by their CIDR blocks, as `10.1.0.0/16`, which are checked already. Undefined without any. */
-export function namedNetworks(blocks: readonly string[]): NamedNetworks | undefined {
-  if (blocks.length === 0) return undefined;
-  return { ipv4: listOf(blocks.filter((block) => !block.includes(':'))), ipv6: listOf(blocks.filter(isOfIPv6)) };
+/** Makes a list of the CIDR blocks that an operator allows or denies; undefined without any. */
+export function namedNetworks(blocks: readonly string[]): NetworkList | undefined {
+  return blocks.length === 0 ? undefined : NetworkList.of(blocks);
 }
 
 /**
@@ -97,21 +87,20 @@ export function namedNetworks(blocks: readonly string[]): NamedNetworks | undefi
  */
 export function refusedAddress(
   address: string,
-  allowed: NamedNetworks | undefined,
-  denied?: NamedNetworks,
+  allowed: NetworkList | undefined,
+  denied?: NetworkList,
 ): AddressReason | undefined {
-  if (isIPv4(address)) {
-    const reason = judged(specialIPv4(address), allowed?.ipv4.check(address, 'ipv4'));
-    return reason ?? (denied?.ipv4.check(address, 'ipv4') === true ? 'denied' : undefined);
+  if (!isIPv4(address)) {
+    // A zone names an interface of this machine.
+    if (!isIPv6(address) || address.includes('%')) return 'not_an_address';
+    if (plainAddress(address) !== address) return 'embedded_ipv4';
   }
-  // A zone names an interface of this machine.
-  if (!isIPv6(address) || address.includes('%')) return 'not_an_address';
-  const isAllowed = allowed?.ipv6.check(address, 'ipv6');
-  const isBehindNat64 = isAllowed === true && NAT64_LIST.check(address, 'ipv6');
+  const isAllowed = allowed?.holds(address) === true;
+  const isBehindNat64 = isAllowed && NAT64_LIST.holds(address);
   const reason = isBehindNat64
     ? refusedAddress(behindNat64(address), allowed, denied)
-    : judged(specialIPv6(address), isAllowed);
-  return reason ?? (denied?.ipv6.check(address, 'ipv6') === true ? 'denied' : undefined);
+    : judged(specialReason(address), isAllowed);
+  return reason ?? (denied?.holds(address) === true ? 'denied' : undefined);
 }
 
 function behindNat64(address: string): string {
@@ -119,43 +108,23 @@ function behindNat64(address: string): string {
   return ipv4InGroups(high, low);
 }
 
-function judged(reason: AddressReason | undefined, isAllowed: boolean | undefined): AddressReason | undefined {
-  return reason !== undefined && isAllowed === true && !NEVER.has(reason) ? undefined : reason;
+function judged(reason: AddressReason | undefined, isAllowed: boolean): AddressReason | undefined {
+  return reason !== undefined && isAllowed && !NEVER.has(reason) ? undefined : reason;
 }
 
-function specialIPv4(address: string): AddressReason | undefined {
-  return IPV4_LISTS.find(({ list }) => list.check(address, 'ipv4'))?.reason;
-}
-
-function specialIPv6(address: string): AddressReason | undefined {
-  const special = IPV6_LISTS.find(({ list }) => list.check(address, 'ipv6'));
+function specialReason(address: string): AddressReason | undefined {
+  const special = SPECIAL_LISTS.find(({ list }) => list.holds(address));
   if (special !== undefined) return special.reason;
-  if (!GLOBAL_LIST.check(address, 'ipv6')) return 'not_global';
+  if (isIPv4(address)) return undefined;
+  if (!GLOBAL_LIST.holds(address)) return 'not_global';
   const [, , , , flags = 0, kind, high = 0, low = 0] = ipv6Groups(address);
   const isTunnel = kind === ISATAP && (flags & ~UNIVERSAL_BIT) === 0;
-  return isTunnel && specialIPv4(ipv4InGroups(high, low)) !== undefined ? 'transition' : undefined;
+  return isTunnel && specialReason(ipv4InGroups(high, low)) !== undefined ? 'transition' : undefined;
 }
 
-function isOfIPv6(block: string): boolean {
-  return block.includes(':');
-}
-
-function listOf(blocks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const block of blocks) {
-    const family = isOfIPv6(block) ? 'ipv6' : 'ipv4';
-    const [address = '', prefix = family === 'ipv6' ? '128' : '32'] = block.split('/');
-    list.addSubnet(address, Number(prefix), family);
-  }
-  return list;
-}
-
-/** A list for each reason, of one family alone: `::ffff:0:0/96` in a list holds every IPv4 address there is. */
-function listsOf(networks: Networks): { readonly reason: AddressReason; readonly list: BlockList }[] {
-  return networks.map(([reason, ...blocks]) => ({ reason, list: listOf(blocks) }));
-}
-
-const IPV4_LISTS = listsOf(SPECIAL_IPV4);
-const IPV6_LISTS = listsOf(SPECIAL_IPV6);
-const GLOBAL_LIST = listOf([GLOBAL_UNICAST]);
-const NAT64_LIST = listOf([NAT64]);
+const SPECIAL_LISTS = [...SPECIAL_IPV4, ...SPECIAL_IPV6].map(([reason, ...blocks]) => ({
+  reason,
+  list: NetworkList.of(blocks),
+}));
+const GLOBAL_LIST = NetworkList.of([GLOBAL_UNICAST]);
+const NAT64_LIST = NetworkList.of([NAT64]);

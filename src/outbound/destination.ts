@@ -4,7 +4,8 @@
  */
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
-import { namedNetworks, refusedAddress, type NamedNetworks } from './address-rules.js';
+import type { NetworkList } from '../platform/network-list.js';
+import { namedNetworks, refusedAddress } from './address-rules.js';
 import { OutboundRefused, type UrlReason } from './outbound-refused.js';
 import { BAD_PORTS } from './bad-ports.js';
 
@@ -35,8 +36,8 @@ export interface OutboundOptions {
 /** OutboundRules is what destinations and addresses are judged by. */
 export interface OutboundRules {
   readonly allowHttp: boolean;
-  readonly networks: NamedNetworks | undefined;
-  readonly denied: NamedNetworks | undefined;
+  readonly networks: NetworkList | undefined;
+  readonly denied: NetworkList | undefined;
   readonly ports: ReadonlySet<number> | undefined;
 }
 

@@ -5,7 +5,7 @@
  */
 import { connect as connectPlain, isIPv6, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import { ipv6Groups } from '../platform/ipv6-groups.js';
+import { ipv6Groups } from '../platform/network-list.js';
 import { checkAddress, type Destination, type OutboundRules } from './destination.js';
 import type { ResolveName } from './name-resolver.js';
 import { codeOf, OutboundFailed } from './outbound-failed.js';

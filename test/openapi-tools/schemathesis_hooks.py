@@ -78,6 +78,9 @@ def in_body(operation, body):
         body["return_url"] = "https://app.example.com/settings"
     if "scopes" in body:
         body["scopes"] = ["customers:read"]
+    # A block begins at its first address.
+    if body.get("allowed_ips"):
+        body["allowed_ips"] = ["203.0.113.0/24", "2001:db8::1"]
     # Fields that depend on each other.
     if operation.endswith("/quota-adjustments"):
         body.pop("api_key_id", None)

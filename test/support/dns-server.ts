@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
-import { ipv6Groups } from '../../src/platform/ipv6-groups.js';
+import { ipv6Groups } from '../../src/platform/network-list.js';
 
 const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' };
 const CODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;

@@ -7,7 +7,7 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import { ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import { AdminNetworks } from '../listener/admin-networks.js';
-import { AccountTokens, mayBeUsedFrom } from '../../members/account-tokens.js';
+import { AccountTokens } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
 import { Problem } from '../../problems/errors.js';
 import { bearerToken, CHALLENGE, isBearer, noCredentials, wrongToken } from './bearer.js';
@@ -66,7 +66,7 @@ export class CredentialsGuard implements CanActivate {
     if (isOperators && this.networks.mayOperate(ip)) return { kind: 'operator' };
     const found = await this.tokens.find(token);
     if (found === undefined) throw wrongToken();
-    if (!mayBeUsedFrom(found, ip)) {
+    if (!this.tokens.mayBeUsedFrom(found, ip)) {
       throw new Problem('forbidden', { detail: 'This token may not be used from this address.' });
     }
     return { kind: 'token', token: found };

@@ -8,7 +8,7 @@ import { previewSteps, type StepPreview } from '../../admission/preview.js';
 import { PreviewedRequest } from '../../admission/previewed-request.js';
 import type { Steps } from '../../admission/steps.js';
 import type { Config, Operation } from '../../config/model/schema.js';
-import { plainAddress } from '../../keys/address-list.js';
+import { plainAddress } from '../../platform/network-list.js';
 import type { ApiKeyRecord } from '../../keys/api-key.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Preview } from '../../limits/preview.js';

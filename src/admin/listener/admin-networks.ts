@@ -1,11 +1,10 @@
-/** From where health and metrics may be asked for, and from where somebody may act as an operator. */
-import type { BlockList } from 'node:net';
+/** The networks that may ask for health and metrics, and those that may act as an operator. */
 import type { AdminConfig } from '../../config/model/admin-schema.js';
-import { addressList, holdsAddress } from '../../keys/address-list.js';
+import { NetworkList } from '../../platform/network-list.js';
 
 /** AdminNetworks follows the configuration: a changed list holds from the next request on. */
 export class AdminNetworks {
-  private readonly lists = new WeakMap<readonly string[], BlockList | 'nobody'>();
+  private readonly lists = new WeakMap<readonly string[], NetworkList>();
 
   /** @param settings those in force. */
   constructor(private readonly settings: () => Pick<AdminConfig, 'healthNetworks' | 'operatorNetworks'>) {}
@@ -23,7 +22,7 @@ export class AdminNetworks {
   private holds(networks: readonly string[] | undefined, address: string): boolean {
     if (networks === undefined) return true;
     let list = this.lists.get(networks);
-    if (list === undefined) this.lists.set(networks, (list = addressList(networks) ?? 'nobody'));
-    return list !== 'nobody' && holdsAddress(list, address);
+    if (list === undefined) this.lists.set(networks, (list = NetworkList.of(networks)));
+    return list.holds(address);
   }
 }

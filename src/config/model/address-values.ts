@@ -1,6 +1,7 @@
 /** Hosts, URLs and paths as people write them in `gateway.yaml`. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { networkFault, type NetworkFault, plainNetwork } from '../../platform/network-list.js';
 
 export const TARGET_MESSAGE = 'must be an http:// or https:// URL';
 export const TARGET_HOST_MESSAGE = 'must have a host of letters, digits, dots, - and _';
@@ -10,6 +11,9 @@ export const HOST_MESSAGE = 'must be an address such as 0.0.0.0, or a host name'
 export const BASE_PATH_MESSAGE = 'must be a lower-case path such as /api/v1';
 export const PATH_MESSAGE = 'must be a path that begins with /';
 export const ADDRESS_MESSAGE = 'must be an address or a block such as 10.0.0.0/8';
+export const HOST_BITS_MESSAGE = 'has host bits set';
+export const MAPPED_MESSAGE = 'is an IPv4-mapped block with a prefix below 96';
+export const EVERY_ADDRESS_MESSAGE = 'is every address: any client could then name its own';
 export const ORIGIN_MESSAGE =
   'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
 
@@ -17,11 +21,32 @@ export const ORIGIN_MESSAGE =
 const HOST_NAME = /^(?=.*[A-Za-z_-])[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/;
 const QUERY_MESSAGE = 'must not have a query or a fragment: a path is kept as a prefix, nothing more';
 
+/** What is said of an entry that is not as one should be; `instead` comes as a hint. */
+export const NETWORK_MESSAGES: Readonly<Record<NetworkFault['reason'], string>> = {
+  syntax: ADDRESS_MESSAGE,
+  host_bits: HOST_BITS_MESSAGE,
+  mapped_prefix: MAPPED_MESSAGE,
+};
+
 /** An address, or a block of them. */
-export const address = z.union(
-  [z.ipv4(ADDRESS_MESSAGE), z.ipv6(ADDRESS_MESSAGE), z.cidrv4(ADDRESS_MESSAGE), z.cidrv6(ADDRESS_MESSAGE)],
-  ADDRESS_MESSAGE,
-);
+export const address = z
+  .union(
+    [z.ipv4(ADDRESS_MESSAGE), z.ipv6(ADDRESS_MESSAGE), z.cidrv4(ADDRESS_MESSAGE), z.cidrv6(ADDRESS_MESSAGE)],
+    ADDRESS_MESSAGE,
+  )
+  .superRefine((text, context) => {
+    const fault = networkFault(text);
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: NETWORK_MESSAGES[fault.reason] });
+  });
+
+/** A load balancer that says whose its requests are, or a block of them. */
+export const proxyAddress = address.refine((text) => prefixOf(text) > 0, EVERY_ADDRESS_MESSAGE);
+
+/** Returns the prefix of a block, of IPv4-mapped ones that of the IPv4 block; infinite for a single address. */
+export function prefixOf(block: string): number {
+  const [, prefix = Infinity] = plainNetwork(block).split('/');
+  return Number(prefix);
+}
 
 /** A backend: scheme, host, port, and a path that is put in front. */
 const target = z

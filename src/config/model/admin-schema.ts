@@ -1,6 +1,6 @@
 /** The schema of `admin` in `gateway.yaml`: the listener for operators and members, and how people sign in there. */
 import { z } from 'zod';
-import { address, host, isLoopbackHost, origin } from './address-values.js';
+import { address, host, isLoopbackHost, origin, proxyAddress } from './address-values.js';
 import { hsts, port, tlsPair } from './listener-schema.js';
 import { mailAddress, mailUrl } from './mail-values.js';
 import { untilRestart } from './until-restart.js';
@@ -176,7 +176,10 @@ export const admin = z
     ),
     hsts: untilRestart(hsts),
     trustedProxies: untilRestart(
-      networks.default([]).describe('Load balancers whose X-Forwarded-For is believed on the admin listener.'),
+      z
+        .array(proxyAddress)
+        .default([])
+        .describe('Load balancers whose X-Forwarded-For is believed on the admin listener.'),
     ),
     health: untilRestart(health),
     healthNetworks: networks

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import '../../problems/plain-words.js';
 import { admin } from './admin-schema.js';
-import { address, basePath, host, TARGET_MESSAGE } from './address-values.js';
+import { basePath, host, proxyAddress, TARGET_MESSAGE } from './address-values.js';
 import type { DescribedTool } from './described-tool.js';
 import { events } from './event-schema.js';
 import { connectionLimits, cors, failedAuthentication, hsts, port, shutdown, tlsPair } from './listener-schema.js';
@@ -32,11 +32,11 @@ export const configSchema = z.strictObject({
         ),
       ),
       trustedProxies: untilRestart(
-        z.array(address).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
+        z.array(proxyAddress).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
       ),
       proxyProtocol: untilRestart(
         z
-          .array(address)
+          .array(proxyAddress)
           .default([])
           .describe('Load balancers that begin each connection with the PROXY protocol (1 or 2); no other may.'),
       ),

@@ -1,6 +1,7 @@
 /** The schema of `webhooks` in `gateway.yaml`: where integrators may have their events sent to, and how many places. */
 import { z } from 'zod';
-import { address } from './address-values.js';
+import { plainNetwork } from '../../platform/network-list.js';
+import { address, prefixOf } from './address-values.js';
 import { duration } from './values.js';
 
 export const NETWORK_SIZE_MESSAGE = 'is most of the internet: name the networks that your own receivers are in';
@@ -11,10 +12,10 @@ const SHORTEST_TIMEOUT_MS = 1_000;
 /** A lane whose process is gone is taken by another after 30 s: no attempt may last longer. */
 const LONGEST_TIMEOUT_MS = 30_000;
 
-const network = address.refine((text) => {
-  const [host = '', prefix] = text.split('/');
-  return prefix === undefined || Number(prefix) >= SHORTEST_PREFIX[host.includes(':') ? 'ipv6' : 'ipv4'];
-}, NETWORK_SIZE_MESSAGE);
+const network = address.refine(
+  (text) => prefixOf(text) >= SHORTEST_PREFIX[plainNetwork(text).includes(':') ? 'ipv6' : 'ipv4'],
+  NETWORK_SIZE_MESSAGE,
+);
 
 export const webhooks = z
   .strictObject({

@@ -1,11 +1,15 @@
 /** What a wrong value was probably meant to be: the hint behind `yes`, `10 seconds`, `"60"` and their like. */
 import type { z } from 'zod';
 import { didYouMean } from '../model/problem.js';
+import { networkFault } from '../../platform/network-list.js';
 import {
   BASE_PATH_MESSAGE,
   BASE_PATH_PATTERN,
   CREDENTIALS_MESSAGE,
+  EVERY_ADDRESS_MESSAGE,
+  HOST_BITS_MESSAGE,
   HOST_MESSAGE,
+  MAPPED_MESSAGE,
   ORIGIN_MESSAGE,
   PATH_MESSAGE,
   TARGET_HOST_MESSAGE,
@@ -64,6 +68,9 @@ const BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | u
   [TARGET_HOST_MESSAGE]: 'an environment variable stands in braces: ${NAME}',
   [CREDENTIALS_MESSAGE]: 'let the backend know the gateway by its address, or by a certificate (`tls`)',
   [TWICE_MESSAGE]: 'keep one of them',
+  [HOST_BITS_MESSAGE]: network,
+  [MAPPED_MESSAGE]: network,
+  [EVERY_ADDRESS_MESSAGE]: 'name the networks of your load balancers',
   [HOST_MESSAGE]: 'the address alone: the port is a setting of its own',
   [BASE_PATH_MESSAGE]: basePath,
   [PATH_MESSAGE]: (text) => (/^[\w./-]+$/.test(text) ? `write /${text}` : undefined),
@@ -103,6 +110,10 @@ function match(text: string): string {
   }
   if (path === '') return `put the path behind the method: ${method} /customers`;
   return rest.length === 1 ? `write ${method} ${path.startsWith('/') ? '' : '/'}${path}` : 'a path has no spaces';
+}
+
+function network(text: string): string {
+  return `write ${networkFault(text)?.instead ?? 'the block as IPv4'}`;
 }
 
 function number(text: string): string | undefined {

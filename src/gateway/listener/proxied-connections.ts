@@ -5,9 +5,9 @@
  * where it is not configured, nothing is installed.
  */
 import type { Server } from 'node:http';
-import type { BlockList, Socket } from 'node:net';
-import { addressList, holdsAddress } from '../../keys/address-list.js';
+import type { Socket } from 'node:net';
 import { METRICS } from '../../platform/metrics.js';
+import { NetworkList } from '../../platform/network-list.js';
 import { readProxyHeader, type ProxySource } from './proxy-protocol.js';
 
 /** Until the header has come whole: it is the first that a load balancer sends. */
@@ -17,22 +17,18 @@ type ConnectionListener = (this: Server, socket: Socket) => void;
 
 /** Stands before the listeners that a server has for connections; they see the address of the client. */
 export function readProxyProtocol(server: Server, from: readonly string[]): void {
-  const list = addressList(from);
-  if (list === undefined) return;
+  if (from.length === 0) return;
+  const list = NetworkList.of(from);
   const listeners = server.listeners('connection') as ConnectionListener[];
   const pass = (socket: Socket): void => listeners.forEach((listener) => listener.call(server, socket));
   server.removeAllListeners('connection');
   const told = new ToldSources();
   server.on('connection', (socket: Socket) => {
-    if (comesFrom(list, socket)) readHeader(socket, told, pass);
+    if (list.holds(socket.remoteAddress ?? '')) readHeader(socket, told, pass);
     else pass(socket);
   });
   // The connection that TLS makes of it has the address of the one below.
   if ('setSecureContext' in server) server.prependListener('secureConnection', (socket: Socket) => told.apply(socket));
-}
-
-function comesFrom(list: BlockList, { remoteAddress }: Socket): boolean {
-  return remoteAddress !== undefined && holdsAddress(list, remoteAddress);
 }
 
 /** Reads the header, and hands the connection on with what came behind it still to be read. */

@@ -2,7 +2,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { METRICS } from '../../platform/metrics.js';
-import { plainAddress } from '../address-list.js';
+import { plainAddress } from '../../platform/network-list.js';
 import type { Trusts } from './client-address.js';
 import { NetworkCounts } from './network-counts.js';
 

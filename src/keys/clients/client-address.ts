@@ -3,17 +3,16 @@
  * connection.
  */
 import { isIP } from 'node:net';
-import { compile } from '@fastify/proxy-addr';
-import { plainAddress } from '../address-list.js';
+import { NetworkList, plainAddress } from '../../platform/network-list.js';
 
-/** Whether an address is that of a proxy of ours. */
+/** Reports whether an address is that of a proxy of ours. */
 export type Trusts = (address: string) => boolean;
 
-/** What asks whether an address belongs to these proxies; undefined where there are none. */
+/** Returns what tells whether an address belongs to these proxies; undefined where there are none. */
 export function trustsOf(trustedProxies: readonly string[]): Trusts | undefined {
   if (trustedProxies.length === 0) return undefined;
-  const trusts = compile([...trustedProxies]);
-  return (address) => trusts(address, 0);
+  const list = NetworkList.of(trustedProxies);
+  return (address) => list.holds(address);
 }
 
 /**

@@ -97,7 +97,7 @@ export function openMembers(parts: MembersParts): Members {
   return {
     database,
     access: new AccountAccess(database.db),
-    tokens: new AccountTokens(database, clock, notes),
+    tokens: new AccountTokens(database, clock, notes, log),
     sessions,
     store,
     ways,

@@ -1,0 +1,204 @@
+/**
+ * The one parser for lists of networks, in settings and in fields of the API. IPv4 and IPv6 never match each other: an
+ * IPv4-mapped address or block (RFC 4291 section 2.5.5.2) counts as IPv4, and `::/0` holds no IPv4 address.
+ */
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+const MAPPED = '::ffff:';
+const MAPPED_BITS = 96;
+const IPV4_BITS = 32;
+const IPV6_BITS = 128;
+/** The beginning of every spelling of an IPv4-mapped address. */
+const MAPPED_SPELLING = /^[0:]+:ffff:/i;
+const PREFIX = /^(?:0|[1-9]\d{0,2})$/;
+/** ipaddr.js takes the deprecated `::192.0.2.1` for `::ffff:192.0.2.1`; with groups in front it does not. */
+const IPV4_COMPATIBLE = /^::(?=\d+\.)/;
+const ZERO = 48;
+const NINE = 57;
+const DOT = 46;
+
+/** A CIDR block; a single address has the longest prefix. Its host bits are zero. */
+type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, prefix: number];
+
+/** NetworkFault says why an entry of a list of networks is refused. */
+export interface NetworkFault {
+  readonly reason: 'syntax' | 'host_bits' | 'mapped_prefix';
+  /** The entry to write instead; undefined where none can be guessed. */
+  readonly instead: string | undefined;
+}
+
+/** Returns what is wrong with an entry of a list of networks; undefined: nothing. */
+export function networkFault(entry: string): NetworkFault | undefined {
+  const read = readNetwork(entry);
+  if (!isNetwork(read)) return read;
+  const network = withoutHostBits(read);
+  return isSame(read, network) ? undefined : { reason: 'host_bits', instead: textOf(network) };
+}
+
+/** Returns an entry without faults as it is kept: IPv4-mapped ones as IPv4, the others as they were written. */
+export function plainNetwork(entry: string): string {
+  const read = readNetwork(entry);
+  return entry.includes(':') && isNetwork(read) && read[0].kind() === 'ipv4' ? textOf(read) : entry;
+}
+
+/** Reports whether a block contains another block or address of its family. An unreadable one contains only itself. */
+export function containsNetwork(block: string, entry: string): boolean {
+  const [outer, inner] = [readNetwork(block), readNetwork(entry)];
+  if (!isNetwork(outer) || !isNetwork(inner)) return block === entry;
+  const isSameFamily = isIpv4(outer) === isIpv4(inner);
+  return isSameFamily && inner[1] >= outer[1] && inner[0].match(outer[0], outer[1]);
+}
+
+/** NetworkList is a list of networks, ready to be asked on every request. */
+export class NetworkList {
+  /** Network and mask of each IPv4 block in turn. */
+  private readonly ipv4: readonly number[];
+  private readonly ipv6: readonly Network[];
+
+  private constructor(networks: readonly Network[]) {
+    this.ipv4 = networks.filter(isIpv4).flatMap(([address, prefix]) => [numberOf(address), maskOf(prefix)]);
+    this.ipv6 = networks.filter((network) => !isIpv4(network));
+  }
+
+  /** Makes a list of entries that `networkFault` has let through. @throws Error for what cannot be read. */
+  static of(entries: readonly string[]): NetworkList {
+    return NetworkList.reading(entries, (entry) => {
+      throw new Error(`"${entry}" is not a network`);
+    });
+  }
+
+  /**
+   * Makes a list of stored entries, which older rules may have let through. Host bits are ignored, as they always were.
+   * @param onUnreadable receives each entry that cannot be read; it matches no address.
+   */
+  static reading(entries: readonly string[], onUnreadable: (entry: string) => void): NetworkList {
+    const networks: Network[] = [];
+    for (const entry of entries) {
+      const read = readNetwork(entry);
+      if (isNetwork(read)) networks.push(withoutHostBits(read));
+      else onUnreadable(entry);
+    }
+    return new NetworkList(networks);
+  }
+
+  /** Reports whether the list holds an address. What is no address is in no list; an IPv6 zone is ignored. */
+  holds(address: string): boolean {
+    // Allocates nothing for IPv4, which is most of the traffic.
+    const ipv4 = ipv4Number(address, address.startsWith(MAPPED) ? MAPPED.length : 0);
+    if (ipv4 !== undefined) return this.holdsIpv4(ipv4);
+    if (!address.includes(':')) return false;
+    const parsed = parseAddress(address);
+    if (parsed === undefined) return false;
+    return isIpv6(parsed)
+      ? this.ipv6.some(([network, prefix]) => parsed.match(network, prefix))
+      : this.holdsIpv4(numberOf(parsed));
+  }
+
+  private holdsIpv4(address: number): boolean {
+    const { ipv4 } = this;
+    for (let at = 0; at < ipv4.length; at += 2) {
+      if ((address & (ipv4[at + 1] as number)) >>> 0 === ipv4[at]) return true;
+    }
+    return false;
+  }
+}
+
+/** Returns an IPv4-mapped address as IPv4, and any other text as it is. Sockets and some proxies write mapped ones. */
+export function plainAddress(address: string): string {
+  if (!MAPPED_SPELLING.test(address)) return address;
+  const parsed = parseAddress(address);
+  return parsed === undefined || isIpv6(parsed) ? address : parsed.toString();
+}
+
+/** Returns the eight groups of an IPv6 address in any of its spellings, without its zone. */
+export function ipv6Groups(address: string): readonly number[] {
+  return ipaddr.IPv6.parse(spelledForParser(address)).parts;
+}
+
+/** Returns the IPv4 address that two groups of an IPv6 address hold, as `192.0.2.1`. */
+export function ipv4InGroups(high: number, low: number): string {
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+function readNetwork(entry: string): Network | NetworkFault {
+  const [host = '', written, ...more] = entry.split('/');
+  const address = host.includes('%') || more.length > 0 ? undefined : parseAddress(host);
+  if (address === undefined) return { reason: 'syntax', instead: undefined };
+  const isMapped = host.includes(':') && !isIpv6(address);
+  const bits = host.includes(':') ? IPV6_BITS : IPV4_BITS;
+  const prefix = written === undefined ? bits : PREFIX.test(written) ? Number(written) : Infinity;
+  if (prefix > bits) return { reason: 'syntax', instead: undefined };
+  if (!isMapped) return [address, prefix];
+  if (prefix >= MAPPED_BITS) return [address, prefix - MAPPED_BITS];
+  const meant = prefix <= IPV4_BITS ? textOf(withoutHostBits([address, prefix])) : undefined;
+  return { reason: 'mapped_prefix', instead: meant };
+}
+
+/** Returns an address, IPv4-mapped ones as IPv4; undefined for what is no address in the strict spelling. */
+function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const family = isIP(text);
+  if (family === 4) return ipaddr.IPv4.parse(text);
+  if (family !== 6) return undefined;
+  const address = ipaddr.IPv6.parse(spelledForParser(text));
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
+
+function spelledForParser(ipv6: string): string {
+  const zoneAt = ipv6.indexOf('%');
+  return (zoneAt < 0 ? ipv6 : ipv6.slice(0, zoneAt)).replace(IPV4_COMPATIBLE, '0:0:0:0:0:0:');
+}
+
+function withoutHostBits([address, prefix]: Network): Network {
+  const cidr = `${address.toString()}/${prefix}`;
+  return [(isIpv6(address) ? ipaddr.IPv6 : ipaddr.IPv4).networkAddressFromCIDR(cidr), prefix];
+}
+
+function isSame([one]: Network, [other]: Network): boolean {
+  return one.toString() === other.toString();
+}
+
+function textOf([address, prefix]: Network): string {
+  const bits = isIpv6(address) ? IPV6_BITS : IPV4_BITS;
+  return prefix === bits ? address.toString() : `${address.toString()}/${prefix}`;
+}
+
+/** Reads an IPv4 address from a place in a text to its end; undefined where it is none (`127.1`, `010.0.0.1`). */
+function ipv4Number(text: string, from: number): number | undefined {
+  let address = 0;
+  let parts = 0;
+  for (let at = from; at <= text.length; at++) {
+    const start = at;
+    let part = 0;
+    for (let code = text.charCodeAt(at); code >= ZERO && code <= NINE; code = text.charCodeAt(++at)) {
+      part = part * 10 + code - ZERO;
+    }
+    const digits = at - start;
+    if (digits < 1 || digits > 3 || part > 255 || (digits > 1 && text.charCodeAt(start) === ZERO)) return undefined;
+    address = address * 256 + part;
+    parts++;
+    if (at < text.length && text.charCodeAt(at) !== DOT) return undefined;
+  }
+  return parts === 4 ? address : undefined;
+}
+
+function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): number {
+  return address.toByteArray().reduce((number, byte) => number * 256 + byte, 0);
+}
+
+/** Returns the mask of a prefix as a signed number, as `&` takes it. */
+function maskOf(prefix: number): number {
+  return prefix === 0 ? 0 : -1 << (IPV4_BITS - prefix);
+}
+
+function isNetwork(read: Network | NetworkFault): read is Network {
+  return Array.isArray(read);
+}
+
+function isIpv4([address]: Network): boolean {
+  return !isIpv6(address);
+}
+
+function isIpv6(address: ipaddr.IPv4 | ipaddr.IPv6): address is ipaddr.IPv6 {
+  return address.kind() === 'ipv6';
+}
