@@ -18,6 +18,8 @@ if (major < OLDEST_MAJOR) {
   process.exit(1);
 }
 
+// Every file that the program makes is for its user only: databases, their logs and copies, exports.
+process.umask(0o077);
 if (LASTING.has(process.argv[2] ?? '')) holdSignals();
 
 // Decorators read this before the first class is defined.

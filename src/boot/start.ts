@@ -16,6 +16,7 @@ import { adminUrlOf } from '../config/model/admin-url.js';
 import type { LoadedConfig } from '../config/model/loaded-config.js';
 import { configSummary } from '../config/summary.js';
 import type { DatabaseHandle } from '../database/connect.js';
+import { tightenDataFiles } from '../database/data-folder.js';
 import { openAdminListeners } from './admin-listeners.js';
 import { deliverWebhooks } from './deliver-webhooks.js';
 import { startGatewayRole, type PoolHolder } from './gateway-role.js';
@@ -124,6 +125,7 @@ async function open(
   // Whatever can stop a start comes before the database is opened, which migrates it.
   if (isFirst) await claimPorts(config.file, roles, processes.workers);
   const { dataDir, adminToken } = config.environment;
+  if (isFirst) tightenFiles(dataDir, log);
   const token = roles.includes('admin') ? await tokenOf(dataDir, adminToken) : undefined;
   const counterPlace = await placeCounters(config.environment, processes, roles, lockedFolder, log, shutdown);
   const { clockAheadMs } = processes;
@@ -185,6 +187,12 @@ async function tokenOf(dataDir: string, given: string | undefined): Promise<stri
         'TRAILGATE_DATA_DIR to a folder that can be written.',
     );
   }
+}
+
+function tightenFiles(dataDir: string, log: Log): void {
+  const files = tightenDataFiles(dataDir);
+  if (files.length === 0) return;
+  log.logger.warn({ event: 'data_files_tightened', files }, 'other users could read data files; now they cannot');
 }
 
 /** Housekeeping. */

@@ -18,6 +18,9 @@ import { prepareDatabase } from './prepare.js';
 
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 
+// The database holds personal data: what this process makes is for its user only.
+process.umask(0o077);
+
 try {
   await start(readConfig());
 } catch (error) {

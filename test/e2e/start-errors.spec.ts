@@ -1,6 +1,6 @@
 /** A start that cannot be says why in a line that a person can act on, ends with 1, and leaves nothing behind. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
@@ -335,6 +335,28 @@ describe('a database of an earlier version', () => {
       expect.objectContaining({ from: '0020_request_sources', to, migrations: expect.any(Number), copy }),
     ]);
     await trailgate.stop();
+  });
+});
+
+describe('a data folder that other users can enter', () => {
+  it('gets files for its user only, and old ones lose the rights of others', async () => {
+    const dataDir = join(temporaryFolder('start'), 'data');
+    mkdirSync(dataDir);
+    chmodSync(dataDir, 0o755);
+    const readable = () => readdirSync(dataDir).filter((name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0);
+    const first = await startTrailgate({ dataDir });
+    await first.admin.newKey('pro');
+    expect(readdirSync(dataDir)).toEqual(expect.arrayContaining(['trailgate.db', 'trailgate.db-wal']));
+    expect(readable()).toEqual([]);
+    await first.stop();
+    writeFileSync(join(dataDir, 'customers.db'), '');
+    writeFileSync(join(dataDir, 'notes.txt'), 'of the operator');
+    for (const name of ['trailgate.db', 'customers.db', 'notes.txt']) chmodSync(join(dataDir, name), 0o644);
+    const second = await startTrailgate({ dataDir });
+    expect(readable()).toEqual(['notes.txt']);
+    const told = second.logs().filter(({ event }) => event === 'data_files_tightened');
+    expect(told).toEqual([expect.objectContaining({ level: 'warn', files: ['customers.db', 'trailgate.db'] })]);
+    await second.stop();
   });
 });
 

@@ -1,5 +1,5 @@
 /** Opens the backend's own database: PostgreSQL where a URL is given, else a SQLite file inside the data folder. */
-import { mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely';
@@ -62,8 +62,9 @@ function useWriteAheadLog(raw: DatabaseSync): void {
 function openSqlite(dataDir: string): Database {
   const place = join(resolve(dataDir), 'customers.db');
   try {
-    // Personal data: for this user only.
+    // Personal data: for this user only, in a folder that may have been there before.
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    for (const file of [place, `${place}-wal`, `${place}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
     const raw = new DatabaseSync(place, { timeout: BUSY_TIMEOUT_MS });
     useWriteAheadLog(raw);
     raw.exec('pragma synchronous = full; pragma foreign_keys = on');
