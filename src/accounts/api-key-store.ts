@@ -3,6 +3,7 @@
  * committed every node is told.
  */
 import type { Transaction } from 'kysely';
+import type { DatabaseHandle } from '../database/connect.js';
 import type { Page } from '../database/cursor.js';
 import type { ApiKeyTable, Tables } from '../database/schema.js';
 import { searchText } from '../database/search/search-text.js';
@@ -44,6 +45,9 @@ export interface RotatedApiKey extends ApiKeyWithSecret {
   readonly previousSecretExpiresAt: number;
 }
 
+/** Throws where a key may not be made. */
+type CreationCheck = (trx: Transaction<Tables>, kind: DatabaseHandle['kind']) => Promise<void>;
+
 /**
  * How long a rotated-out secret is remembered. Until then it is refused as expired, and its use is no guess. Later
  * nobody can tell it from a guess, because only its hash was known.
@@ -66,14 +70,18 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return { key: await this.insert(accountId, input, secret, null, context), secret };
   }
 
-  /** Makes a key that has no secret but the access tokens of an OAuth client: see `oauth/client-keys.ts`. */
+  /**
+   * Makes a key that has no secret but the access tokens of an OAuth client: see `oauth/client-keys.ts`.
+   * @param check runs first in the transaction, and throws where the key may not be made.
+   */
   createForClient(
     accountId: string,
     input: CreateApiKey,
     client: LetInClient,
     context: ChangeContext,
+    check: CreationCheck = async () => {},
   ): Promise<ApiKey> {
-    return this.insert(accountId, input, null, client, context);
+    return this.insert(accountId, input, null, client, context, check);
   }
 
   private async insert(
@@ -82,11 +90,13 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     secret: string | null,
     client: LetInClient | null,
     context: ChangeContext,
+    check?: CreationCheck,
   ): Promise<ApiKey> {
     this.check(input);
     const now = this.deps.clock.now();
     const row = newApiKeyRow(accountId, input, secret === null ? ACCESS_TOKEN_HINT : hintOf(secret), client, now);
     await this.db.transaction().execute(async (trx) => {
+      await check?.(trx, this.deps.database.kind);
       const { plan } = await lockAccount(trx, this.deps.database.kind, accountId);
       context.authorize?.('api_key', null, this.accessOf(row, plan));
       await trx.insertInto('api_key').values(row).execute();
@@ -94,7 +104,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       await this.record(trx, context, row, 'api_key.created', { before: null, after: auditedKey(row) });
     });
     // No node can know this key yet; the message is sent so that every change is announced alike.
-    await this.publish(row);
+    await this.announce(row);
     return apiKeyOf(row, now);
   }
 
@@ -157,7 +167,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       await this.record(trx, context, after, 'api_key.updated', difference);
       return after;
     });
-    await this.publish(row);
+    await this.announce(row);
     return apiKeyOf(row, now);
   }
 
@@ -198,7 +208,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       });
       return { row: after, secret: made, overlapEnd: end };
     });
-    await this.publish(row);
+    await this.announce(row);
     return { key: apiKeyOf(row, now), secret, previousSecretExpiresAt: overlapEnd };
   }
 
@@ -217,6 +227,25 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return this.setStatus(id, 'revoked', 'api_key.revoked', context, expected);
   }
 
+  /**
+   * Revokes a key in the transaction of another change. Call `announce` with the row after the commit.
+   * @param cause why it is revoked, for the audit log.
+   */
+  revokeWithin(
+    trx: Transaction<Tables>,
+    id: string,
+    context: ChangeContext,
+    cause: AuditedFields,
+  ): Promise<ApiKeyTable> {
+    return this.setStatusWithin(trx, id, 'revoked', 'api_key.revoked', context, { cause });
+  }
+
+  /** Tells every node and the account's webhooks of a change that has committed. @param row as the change made it. */
+  announce(row: ApiKeyTable): Promise<void> {
+    this.events.committed(row);
+    return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
+  }
+
   /** Forgets secrets whose overlap ended long ago; resolves with how many. Run now and then by the worker role. */
   async deleteDeadSecrets(): Promise<number> {
     const endedBefore = this.deps.clock.now() - DEAD_SECRET_RETENTION_MS;
@@ -232,27 +261,38 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     context: ChangeContext,
     expected: ExpectedVersions,
   ): Promise<ApiKey> {
+    const row = await this.db
+      .transaction()
+      .execute((trx) => this.setStatusWithin(trx, id, status, action, context, { expected }));
+    await this.announce(row);
+    return apiKeyOf(row, this.deps.clock.now());
+  }
+
+  private async setStatusWithin(
+    trx: Transaction<Tables>,
+    id: string,
+    status: ApiKeyTable['status'],
+    action: AuditAction,
+    context: ChangeContext,
+    { expected, cause }: { readonly expected?: ExpectedVersions; readonly cause?: AuditedFields },
+  ): Promise<ApiKeyTable> {
+    const before = await lockApiKey(trx, this.deps.database.kind, id);
+    if (before.status === status) return before;
+    if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+    await this.checkVersion(trx, before, expected);
     const now = this.deps.clock.now();
-    const row = await this.db.transaction().execute(async (trx) => {
-      const before = await lockApiKey(trx, this.deps.database.kind, id);
-      if (before.status === status) return before;
-      if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
-      await this.checkVersion(trx, before, expected);
-      const after: ApiKeyTable = {
-        ...before,
-        status,
-        revoked_at: status === 'revoked' ? now : null,
-        updated_at: now,
-        version: before.version + 1,
-      };
-      await this.authorize(trx, context, before, after);
-      await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
-      const change = { before: { status: before.status }, after: { status } };
-      await this.record(trx, context, after, action, change);
-      return after;
-    });
-    await this.publish(row);
-    return apiKeyOf(row, now);
+    const after: ApiKeyTable = {
+      ...before,
+      status,
+      revoked_at: status === 'revoked' ? now : null,
+      updated_at: now,
+      version: before.version + 1,
+    };
+    await this.authorize(trx, context, before, after);
+    await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
+    const change = { before: { status: before.status }, after: { status, ...cause } };
+    await this.record(trx, context, after, action, change);
+    return after;
   }
 
   /** Asks the actor's side whether this change may be made, on the row that it changes. */
@@ -307,11 +347,6 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     const target = { accountId: row.account_id, targetType: 'api_key', targetId: row.id } as const;
     await recordChange(trx, context, { ...target, action, targetVersion: row.version, ...change }, row.updated_at);
     await this.events.addKeyChange(trx, row, action, context.actor);
-  }
-
-  private publish(row: ApiKeyTable): Promise<void> {
-    this.events.committed(row);
-    return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
   }
 }
 

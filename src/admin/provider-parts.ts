@@ -16,9 +16,9 @@ export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, 
 /** What its controllers stand on. */
 export function providerProviders(members: Members, deps: AdminDependencies): Provider[] {
   const { clock, log, settings, url } = deps;
-  const { database, sessions, signIn, steps, ways } = members;
+  const { accessChanges, database, sessions, signIn, steps, ways } = members;
   const identities = new Identities(database, clock, ways);
-  const invitations = new ProviderInvitations(database, clock, identities, signIn);
+  const invitations = new ProviderInvitations(database, clock, identities, signIn, accessChanges);
   const providers = new Providers({
     providers: () => settings().signIn.providers,
     clients: new ProviderClients(clock),
@@ -31,7 +31,10 @@ export function providerProviders(members: Members, deps: AdminDependencies): Pr
     ProviderJourneys,
     { provide: Identities, useValue: identities },
     { provide: Providers, useValue: providers },
-    { provide: ProviderSignIn, useValue: new ProviderSignIn(database, clock, identities, sessions, signIn) },
+    {
+      provide: ProviderSignIn,
+      useValue: new ProviderSignIn(database, clock, identities, sessions, signIn, accessChanges),
+    },
     { provide: ProviderInvitations, useValue: invitations },
   ];
 }

@@ -11,7 +11,13 @@ import type { Domain } from './open-domain.js';
 
 /** Opens it. The operators' token is one that every node has, so that a browser is known on all of them. */
 export function openMembersOf(
-  { config, database, quotas, secretBox }: Pick<Domain, 'config' | 'database' | 'quotas' | 'secretBox'>,
+  {
+    config,
+    database,
+    keyStore,
+    quotas,
+    secretBox,
+  }: Pick<Domain, 'config' | 'database' | 'keyStore' | 'quotas' | 'secretBox'>,
   operatorToken: string,
   log: Log,
 ): Members {
@@ -19,6 +25,7 @@ export function openMembersOf(
     database,
     clock: systemClock,
     log: log.logger,
+    keys: keyStore,
     sessionLimits: () => sessionLimitsOf(config.current),
     windows: {
       networks: quotas.throttleWindows(),

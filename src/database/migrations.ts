@@ -5,6 +5,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { accountSearch } from './migrations/account-search-migration.js';
+import { credentialCreators } from './migrations/credential-creators-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
 import { idempotentRequests } from './migrations/idempotent-requests-migration.js';
@@ -280,6 +281,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0020_request_sources': requestSources,
   '0021_open_deliveries': openDeliveries,
   '0022_oauth': oauth,
+  '0023_credential_creators': credentialCreators,
   '0024_url_times': urlTimes,
   '0026_oauth_origins': oauthOrigins,
 };

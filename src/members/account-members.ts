@@ -12,7 +12,9 @@ import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import type { Giver, Role } from './permissions.js';
 import { checkMayGive, checkOwnerStays } from './role-rules.js';
-import { withdrawInvitationsOf } from './withdrawn-invitations.js';
+import type { AccessChange, AccessChanges, AccessLoss } from './credential-ends.js';
+import { readKept, readRemovalImpact, type MemberCredentials } from './created-by-member.js';
+import { lockMemberRow } from './credentials.js';
 
 /** A member as an account sees them. */
 export interface AccountMember {
@@ -33,6 +35,7 @@ export class AccountMembers {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
+    private readonly access: AccessChanges,
   ) {}
 
   /** The members of an account in the order in which they were made. */
@@ -48,8 +51,9 @@ export class AccountMembers {
   }
 
   /**
-   * Gives a member another role. Rejects with `resource_not_found`, `forbidden`, `last_owner`, and with
-   * `precondition_failed` for a change that was made on another version.
+   * Gives a member another role, and ends the credentials that they may no longer make. Rejects with
+   * `resource_not_found`, `forbidden`, `last_owner`, and with `precondition_failed` for a change that was made on
+   * another version.
    */
   async change(
     accountId: string,
@@ -59,7 +63,8 @@ export class AccountMembers {
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<AccountMember> {
-    await this.database.db.transaction().execute(async (trx) => {
+    await this.access.run(async (access) => {
+      const { trx } = access;
       const { member: before, account } = await this.lock(trx, accountId, memberId);
       checkMayGive(giver, before.role, role);
       // A repeated change has nothing to be in the way of.
@@ -73,14 +78,14 @@ export class AccountMembers {
       const change = { action: 'member.role_changed', before: { role: before.role }, after: { role } } as const;
       const target = { ...targetOf(accountId, memberId), targetVersion: after.version };
       await recordChange(trx, context, { ...target, ...change }, now);
-      await withdrawInvitationsOf(trx, memberId, context, now, accountId);
+      await access.endCredentials(memberId, 'creator_role_changed', context, accountId);
     });
     return this.get(accountId, memberId);
   }
 
   /**
-   * Takes a member out of an account, and back the invitations that they made; they stay a member elsewhere. Rejects as
-   * `change` does.
+   * Removes a member from an account and ends the credentials that they made in it; they stay a member elsewhere.
+   * Rejects as `change` does.
    */
   async remove(
     accountId: string,
@@ -88,21 +93,27 @@ export class AccountMembers {
     giver: Giver,
     context: ChangeContext,
     expected?: ExpectedVersions,
-  ): Promise<void> {
-    await this.database.db.transaction().execute(async (trx) => {
-      const { member, account } = await this.lock(trx, accountId, memberId);
+  ): Promise<MemberCredentials> {
+    return this.access.run(async (access) => {
+      const { member, account } = await this.lock(access.trx, accountId, memberId);
       checkMayGive(giver, member.role);
-      await checkVersion(trx, versioned(member), expected, account.time_zone);
-      await this.takeOut(trx, member, 'member.removed', context);
+      await checkVersion(access.trx, versioned(member), expected, account.time_zone);
+      return this.takeOut(access, member, 'member.removed', 'creator_removed', context);
     });
   }
 
-  /** Lets a member go who wants to, whatever their role. Rejects with `resource_not_found`, `last_owner`. */
-  async leave(accountId: string, memberId: string, context: ChangeContext): Promise<void> {
-    await this.database.db.transaction().execute(async (trx) => {
-      const { member } = await this.lock(trx, accountId, memberId);
-      await this.takeOut(trx, member, 'member.left', context);
+  /** Removes a member who wants to leave, whatever their role. Rejects with `resource_not_found`, `last_owner`. */
+  async leave(accountId: string, memberId: string, context: ChangeContext): Promise<MemberCredentials> {
+    return this.access.run(async (access) => {
+      const { member } = await this.lock(access.trx, accountId, memberId);
+      return this.takeOut(access, member, 'member.left', 'creator_left', context);
     });
+  }
+
+  /** Reads what would end and what would stay if a member were removed. Rejects with `resource_not_found`. */
+  async impact(accountId: string, memberId: string): Promise<MemberCredentials> {
+    if ((await this.roleOf(accountId, memberId)) === undefined) return notThere();
+    return readRemovalImpact(this.database.db, { accountId, memberId, nowMs: this.clock.now() });
   }
 
   /** What a member is in an account; undefined where they are no member of it. */
@@ -127,21 +138,25 @@ export class AccountMembers {
   }
 
   private async takeOut(
-    trx: Transaction<Tables>,
+    access: AccessChange,
     { account_id: accountId, member_id: memberId, role }: AccountMemberTable,
     action: AuditAction,
+    loss: AccessLoss,
     context: ChangeContext,
-  ): Promise<void> {
+  ): Promise<MemberCredentials> {
+    const { trx } = access;
     if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
     await ofAccount(trx.deleteFrom('account_member'), accountId, memberId).execute();
     const change = { action, before: { role }, after: null };
     const now = this.clock.now();
     await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, now);
-    await withdrawInvitationsOf(trx, memberId, context, now, accountId);
+    const ended = await access.endCredentials(memberId, loss, context, accountId);
+    return { ended, ...(await readKept(trx, memberId, accountId)) };
   }
 
-  /** With the account, so that two owners cannot make each other none at the same moment. */
+  /** Locks the member and the account, so that two owners cannot make each other none at the same moment. */
   private async lock(trx: Transaction<Tables>, accountId: string, memberId: string) {
+    await lockMemberRow(trx, this.database.kind, memberId, 'update');
     const account = await lockAccount(trx, this.database.kind, accountId);
     const query = trx.selectFrom('account_member').selectAll().where('account_id', '=', accountId);
     const member = (await query.where('member_id', '=', memberId).executeTakeFirst()) ?? notThere();

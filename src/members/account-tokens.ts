@@ -11,6 +11,7 @@ import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { Problem } from '../problems/errors.js';
 import { createTokenSecret, isTokenSecret, tokenHintOf, type CreateAccountToken } from './account-token-fields.js';
+import { checkCreator } from './credentials.js';
 import type { PassingNotes } from './passing-notes.js';
 import { hashToken } from './session-token.js';
 
@@ -48,7 +49,10 @@ export class AccountTokens {
     this.networks = new AllowedNetworks(log);
   }
 
-  /** Makes a token; its secret is shown once. Rejects with `resource_not_found` for the account. */
+  /**
+   * Makes a token; its secret is shown once. It ends when its creator may no longer make tokens. Rejects with
+   * `resource_not_found` for the account, `forbidden` for a creator who lost their role meanwhile.
+   */
   async create(
     accountId: string,
     input: CreateAccountToken,
@@ -79,6 +83,7 @@ export class AccountTokens {
     const { name, role, allowed_ips: allowedIps } = input;
     const after = { name, role, allowed_ips: allowedIps, expires_at: new Date(expiresAt).toISOString() };
     await this.database.db.transaction().execute(async (trx) => {
+      await checkCreator(trx, this.database.kind, context, 'account_token', accountId);
       await lockAccount(trx, this.database.kind, accountId);
       await trx.insertInto('account_token').values(row).execute();
       const change = { ...targetOf(row), action: 'account_token.created', before: null, after } as const;

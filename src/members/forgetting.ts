@@ -11,7 +11,9 @@ import type { Clock } from '../platform/clock.js';
 import { checkOthersOwn } from './account-members.js';
 import { emailKeyOf } from './member-fields.js';
 import { memberNotFound, type MemberRow } from './member-rows.js';
-import { withdrawInvitationsOf } from './withdrawn-invitations.js';
+import type { AccessChange, AccessChanges } from './credential-ends.js';
+import { readKept, type MemberCredentials } from './created-by-member.js';
+import type { Credential } from './credentials.js';
 
 /** Entries that are emptied in one statement. */
 const ENTRIES_AT_ONCE = 500;
@@ -35,23 +37,26 @@ export class Forgetting {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
+    private readonly access: AccessChanges,
   ) {}
 
   /**
    * Forgets a member; repeating it ends what was interrupted.
+   * @returns the credentials that ended with it, and what the member made that stays.
    * @throws Problem `resource_not_found`; `last_owner` where an account would be left without one.
    */
-  async forget(id: string, context: ChangeContext): Promise<void> {
-    const { db } = this.database;
-    await db.transaction().execute((trx) => this.forgetIn(trx, id, context));
+  async forget(id: string, context: ChangeContext): Promise<MemberCredentials> {
+    const ended = await this.access.run((access) => this.forgetIn(access, id, context));
     // Many entries take more than one statement may: their names go last, and again where that was interrupted.
     for (const column of ['actor', 'target_id'] as const) {
       for (let emptied = ENTRIES_AT_ONCE; emptied === ENTRIES_AT_ONCE;) emptied = await this.emptyEntries(column, id);
     }
+    return { ended, ...(await readKept(this.database.db, id)) };
   }
 
-  private async forgetIn(trx: Transaction<Tables>, id: string, context: ChangeContext): Promise<void> {
+  private async forgetIn(access: AccessChange, id: string, context: ChangeContext): Promise<readonly Credential[]> {
     const { kind } = this.database;
+    const { trx } = access;
     const row = await trx
       .selectFrom('member')
       .selectAll()
@@ -59,7 +64,7 @@ export class Forgetting {
       .$if(kind === 'postgres', (select) => select.forUpdate())
       .executeTakeFirst();
     if (row === undefined) return memberNotFound();
-    if (row.removed_at !== null) return;
+    if (row.removed_at !== null) return [];
     await this.leaveAccounts(trx, id);
     for (const table of THEIRS) await trx.deleteFrom(table).where('member_id', '=', id).execute();
     await trx
@@ -74,7 +79,7 @@ export class Forgetting {
     const change = { action: 'member.forgotten', before: { status: row.status }, after: null } as const;
     const by = context.actor === id ? { ...context, actorLabel: undefined } : context;
     await recordChange(trx, by, { ...target, ...change }, now);
-    await withdrawInvitationsOf(trx, id, by, now);
+    return access.endCredentials(id, 'creator_forgotten', by);
   }
 
   /** In the order of their ids: two who are forgotten at once do not wait for each other. */

@@ -13,7 +13,8 @@ import type { CreateMember, UpdateMember } from './member-fields.js';
 import { auditedMember, lockMember, memberByEmail, memberOf, type Member, type MemberRow } from './member-rows.js';
 import { addMember } from './new-members.js';
 import { endSessionsOf } from './sessions.js';
-import { withdrawInvitationsOf } from './withdrawn-invitations.js';
+import type { AccessChange, AccessChanges } from './credential-ends.js';
+import { checkCreator } from './credentials.js';
 
 /** A link by which a member chooses a password. */
 export interface PasswordLink {
@@ -40,6 +41,7 @@ export class MemberAdmin {
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
     private readonly hasMail: () => boolean,
+    private readonly access: AccessChanges,
   ) {}
 
   /** In the order in which they were made. */
@@ -64,6 +66,7 @@ export class MemberAdmin {
       locale: null,
     };
     return await this.database.db.transaction().execute(async (trx) => {
+      await checkCreator(trx, this.database.kind, context, 'password_link', null);
       const row = await addMember(trx, wanted, () => context, taken, now);
       const link = await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context);
       const made = { member: memberOf(row), link };
@@ -73,7 +76,7 @@ export class MemberAdmin {
   }
 
   /**
-   * Changes what is named. Who is disabled is out at once. Rejects with `resource_not_found`, and with
+   * Changes what is named. A member who is disabled is signed out at once. Rejects with `resource_not_found`, and with
    * `precondition_failed` for a change that was made on another version.
    */
   async update(
@@ -82,9 +85,9 @@ export class MemberAdmin {
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<Member> {
-    const row = await this.database.db.transaction().execute(async (trx) => {
-      const before = await lockMember(trx, this.database.kind, id);
-      return updateMemberRow(trx, before, changes, context, this.clock.now(), expected);
+    const row = await this.access.run(async (access) => {
+      const before = await lockMember(access.trx, this.database.kind, id);
+      return updateMemberRow(access, before, changes, context, this.clock.now(), expected);
     });
     return memberOf(row);
   }
@@ -92,6 +95,7 @@ export class MemberAdmin {
   /** A link by which a member chooses a new password. Rejects with `resource_not_found`. */
   async resetLink(id: string, context: ChangeContext): Promise<PasswordLink> {
     return this.database.db.transaction().execute(async (trx) => {
+      await checkCreator(trx, this.database.kind, context, 'password_link', null);
       const row = await lockMember(trx, this.database.kind, id);
       const link = await this.linkFor(trx, row, RESET_LINK_MS, context);
       if (link.token === null) await context.made?.(trx, link);
@@ -143,9 +147,9 @@ export class MemberAdmin {
   }
 }
 
-/** Changes a member who is locked, and ends the sessions that were begun with other rights. */
+/** Changes a locked member. Ends the sessions that began with other rights, and credentials the member may not make. */
 export async function updateMemberRow(
-  trx: Transaction<Tables>,
+  access: AccessChange,
   before: MemberRow,
   changes: UpdateMember,
   context: ChangeContext,
@@ -153,6 +157,7 @@ export async function updateMemberRow(
   expected?: ExpectedVersions,
 ): Promise<MemberRow> {
   const { id } = before;
+  const { trx } = access;
   const { name = before.name, status = before.status, is_operator: isOperator } = changes;
   const operator = isOperator === undefined ? before.is_operator : Number(isOperator);
   const changed = { name, status, is_operator: operator, version: before.version + 1, updated_at: nowMs };
@@ -166,7 +171,8 @@ export async function updateMemberRow(
   if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
   const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' } as const;
   await recordChange(trx, context, { ...target, ...difference }, nowMs);
-  await withdrawInvitationsOf(trx, id, context, nowMs);
+  if (status === 'disabled') await access.endCredentials(id, 'creator_disabled', context);
+  else if (operator === 0) await access.endCredentials(id, 'creator_no_longer_operator', context);
   return after;
 }
 

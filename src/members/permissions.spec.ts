@@ -60,7 +60,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     updateAccountMember
   `,
   'account owner admin': `
-    removeAccountMember listInvitations revokeInvitation listAccountTokens revokeAccountToken
+    removeAccountMember getAccountMemberImpact listInvitations revokeInvitation listAccountTokens revokeAccountToken
   `,
   'installation always': `
     createQuotaAdjustment createPortalSession createMember createPasswordResetLink removeSecondFactor forgetMember

@@ -143,6 +143,7 @@ export const PERMISSIONS = {
   listAccountMembers: { ...read, tokens: 'operator', portal: false },
   updateAccountMember: { ...people, confirm: 'when_widening' },
   removeAccountMember: { ...people, confirm: 'never' },
+  getAccountMemberImpact: { ...people, confirm: 'never' },
   listInvitations: { ...people, confirm: 'never' },
   createInvitation: people,
   resendInvitation: people,

@@ -43,6 +43,14 @@ export interface PortalGrant {
   readonly returnUrl: string;
 }
 
+/** The owner of a new portal session. */
+export interface PortalOwner {
+  readonly portal: PortalGrant;
+  readonly absoluteMs: number;
+  /** Who made the link, as an actor of the audit log. */
+  readonly createdBy: string;
+}
+
 /** A session as it is shown. */
 export interface Session extends SeenFrom {
   readonly id: string;
@@ -70,9 +78,7 @@ export type LiveSession =
   | { readonly session: Session; readonly member: null; readonly portal: PortalGrant };
 
 /** Whose a new session is; `continuing` is the one that it goes on from, where nobody has signed in anew. */
-type SessionOwner =
-  | { readonly memberId: string; readonly continuing?: Session | undefined }
-  | { readonly portal: PortalGrant; readonly absoluteMs: number };
+type SessionOwner = { readonly memberId: string; readonly continuing?: Session | undefined } | PortalOwner;
 
 /** A session with its secret, at the only moment at which that exists in the clear. */
 export interface BegunSession {
@@ -124,6 +130,7 @@ export class Sessions {
       scopes: scopes === null ? null : JSON.stringify(scopes),
       label: portal?.label ?? null,
       return_url: portal?.returnUrl ?? null,
+      created_by: 'portal' in owner ? owner.createdBy : null,
       method,
       created_at: now,
       last_seen_at: now,

@@ -12,6 +12,7 @@ import type { Tables } from '../database/schema.js';
 import type { Invalidation, InvalidationBus } from '../keys/api-key.js';
 import { parseStrings } from '../keys/api-key-columns.js';
 import { hashSecret } from '../keys/api-key-format.js';
+import { checkCreator } from '../members/credentials.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 
@@ -53,9 +54,14 @@ export interface ClientKeyParts {
 export class ClientKeys {
   constructor(private readonly parts: ClientKeyParts) {}
 
-  /** Makes the key of a client. Rejects with a `Problem` for what was chosen wrongly. */
+  /**
+   * Makes the key of a client. Rejects with a `Problem` for what was chosen wrongly, with `forbidden` for a member who
+   * lost their role meanwhile.
+   */
   create(accountId: string, input: CreateApiKey, client: LetInClient, context: ChangeContext): Promise<ApiKey> {
-    return this.parts.keys.createForClient(accountId, input, client, context);
+    return this.parts.keys.createForClient(accountId, input, client, context, (trx, kind) =>
+      checkCreator(trx, kind, context, 'oauth_grant', accountId),
+    );
   }
 
   /** Undefined where it is no client's, or over. */

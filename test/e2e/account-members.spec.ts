@@ -101,7 +101,7 @@ describeOnDatabases('members of an account', (kind) => {
       running.admin.request('DELETE', of(`/members/${ids.owner}`)),
       running.admin.request('DELETE', of(`/members/${second}`)),
     ]);
-    expect(both.map(({ status }) => status).toSorted()).toEqual([204, 409]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
   });
 
   it('an invitation is shown with its link once, and lets in whom it is for', async () => {
@@ -178,7 +178,7 @@ describeOnDatabases('members of an account', (kind) => {
     await invite('owner', 'jim@example.com');
     // An admin may invite admins, and owners no more.
     expect(await outcome(ask('owner', 'PATCH', of(`/members/${ids.owner}`), { role: 'admin' }))).toBe(200);
-    expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.admin}`)))).toBe(204);
+    expect(await outcome(ask('owner', 'DELETE', of(`/members/${ids.admin}`)))).toBe(200);
     const [open, revoked] = ['open', 'revoked'];
     const after = { 'gus@example.com': revoked, 'hal@example.com': revoked, 'ida@example.com': open };
     expect(await states()).toEqual({ ...after, 'jim@example.com': open });

@@ -30,6 +30,7 @@ describeOnDatabases('a member', (kind) => {
     const answer = await running.admin.request(method, path, body);
     return [answer.status, answer.status < 400 ? undefined : answer.json().code];
   };
+  const forget = async (id: string) => (await running.admin.request('DELETE', `/members/${id}`)).status;
   /** Somebody who was invited, has a second factor, a passkey, an identity, a session and a trace in the audit log. */
   async function known() {
     const email = `zenobia-${++count}@palmyra.example`;
@@ -71,7 +72,7 @@ describeOnDatabases('a member', (kind) => {
   it('who asks for it is forgotten: no name, no address, no way in, and entries that go on without a name', async () => {
     const { id, email, own } = await known();
     expect(await stored()).toMatch(/zenobia/i);
-    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    expect(await forget(id)).toBe(200);
     expect(await stored()).not.toMatch(/zenobia/i);
     expect((await own.ask('GET', '/me')).json()).toMatchObject({ code: 'session_ended' });
     const signIn = { email, password: GOOD_PASSWORD };
@@ -91,11 +92,11 @@ describeOnDatabases('a member', (kind) => {
       after: expect.stringContaining('"name":null'),
     });
     // Again it is done already; somebody new may have the address.
-    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    expect(await forget(id)).toBe(200);
     const again = { email, name: 'Odaenathus', is_operator: false };
     const somebody = await running.admin.request('POST', '/members', again);
     expect(somebody.status).toBe(201);
-    expect(await ask('DELETE', `/members/${String(somebody.json().id)}`)).toEqual([204, undefined]);
+    expect(await forget(String(somebody.json().id))).toBe(200);
   });
 
   it('is forgotten also where the links of their invitations are gone, and nobody else is', async () => {
@@ -108,7 +109,7 @@ describeOnDatabases('a member', (kind) => {
     running.stores.clock.advance(60 * DAY_MS);
     await forgetEndedSignIns(database, running.stores.clock);
     expect(await database.db.selectFrom('link').select('id').execute()).toEqual([]);
-    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    expect(await forget(id)).toBe(200);
     const text = await stored();
     expect(text).not.toMatch(/zenobia/i);
     expect(text).toContain('vaballathus@palmyra.example');
@@ -124,7 +125,7 @@ describeOnDatabases('a member', (kind) => {
     expect((await ask('DELETE', `/members/${id}`))[0]).toBe(500);
     interrupted.mockRestore();
     expect(await stored()).toMatch(/zenobia/i);
-    expect(await ask('DELETE', `/members/${id}`)).toEqual([204, undefined]);
+    expect(await forget(id)).toBe(200);
     expect(await stored()).not.toMatch(/zenobia/i);
   });
 
@@ -134,11 +135,7 @@ describeOnDatabases('a member', (kind) => {
     expect(await ask('DELETE', `/members/${id}`)).toEqual([409, 'last_owner']);
     expect((await running.admin.call<{ has_password: boolean }>('GET', `/members/${id}`)).has_password).toBe(true);
     await newMember(database, { roles: { [owned]: 'owner' } });
-    const both = await Promise.all([ask('DELETE', `/members/${id}`), ask('DELETE', `/members/${id}`)]);
-    expect(both).toEqual([
-      [204, undefined],
-      [204, undefined],
-    ]);
+    expect(await Promise.all([forget(id), forget(id)])).toEqual([200, 200]);
     const entries = database.db.selectFrom('audit_entry').select('id').where('action', '=', 'member.forgotten');
     expect(await entries.where('target_id', '=', id).execute()).toHaveLength(1);
   });
@@ -147,8 +144,7 @@ describeOnDatabases('a member', (kind) => {
     const { id: owned } = await running.admin.createAccount({ plan: 'starter' });
     const owners = [await newMember(database, { roles: { [owned]: 'owner' } })];
     owners.push(await newMember(database, { roles: { [owned]: 'owner' } }));
-    const both = await Promise.all(owners.map((id) => ask('DELETE', `/members/${id}`)));
-    expect(both.map(([status]) => status).toSorted()).toEqual([204, 409]);
+    expect((await Promise.all(owners.map(forget))).toSorted()).toEqual([200, 409]);
   });
 
   it('is forgotten by operators who confirm who they are, and not by anybody of the account', async () => {
@@ -204,7 +200,7 @@ describeOnDatabases('a member', (kind) => {
         code: 'resource_not_found',
       });
       const left = await own.ask('DELETE', `/me/accounts/${shared}`);
-      expect([role, left.status]).toEqual([role, role === 'owner' ? 409 : 204]);
+      expect([role, left.status]).toEqual([role, role === 'owner' ? 409 : 200]);
       expect((await own.ask('GET', `/accounts/${shared}`)).status).toBe(role === 'owner' ? 200 : 404);
     }
     const log = await running.admin.call<{ data: { action: string }[] }>('GET', `/audit-log?account_id=${shared}`);

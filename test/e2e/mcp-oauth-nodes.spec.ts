@@ -10,6 +10,7 @@ import { describeWithBoth } from '../support/describe-with.js';
 import { Browser, newVerifier, stranger } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { newPerson } from '../support/panel-people.js';
 import { eventually } from '../support/processes.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
@@ -42,6 +43,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
   });
   beforeEach(async () => {
     isSlow = false;
+    one.approver = undefined;
     accountId = await one.newAccount();
   });
   afterEach(async () => {
@@ -126,10 +128,22 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     }
   });
 
+  const revokeKey = async () => void (await one.trailgate.admin.revokeKey((await keyOf(accountId)).id));
+  /** Removes the member who let the client in. */
+  const removeMember = async () => {
+    const path = `/accounts/${accountId}/members`;
+    const { data } = await one.trailgate.admin.call<{ data: { id: string; role: string }[] }>('GET', path);
+    const admin = data.find(({ role }) => role === 'admin');
+    await one.trailgate.admin.call('DELETE', `${path}/${admin?.id}`);
+  };
+
   it.each([
-    ['2026-07-28', 'auto'],
-    ['2025', 'legacy'],
-  ] as const)('a client of %s that is taken back is out of what is under way, at both', async (_version, mode) => {
+    ['2026-07-28 that is taken back', 'auto', revokeKey],
+    ['2025 that is taken back', 'legacy', revokeKey],
+    ['2026-07-28 whose member is removed', 'auto', removeMember],
+  ] as const)('a client of %s is out of what is under way, at both', async (_which, mode, end) => {
+    await newPerson(one.trailgate, accountId, 'owner');
+    one.approver = (await newPerson(one.trailgate, accountId, 'admin')).session;
     const { access_token: token, refresh_token: refresh, clientId } = await one.letIn(accountId);
     for (const at of [one, two]) clients.push(await connectedClient(at.mcpUrl, token, mode));
     // A client of 2025 has no stream but the response to its call.
@@ -138,7 +152,7 @@ describeWithBoth('the authorization server on two processes and PostgreSQL', () 
     const calls = clients.map((client) => client.callTool({ name: 'list_customers', arguments: {} }));
     await eventually('both calls are at the backend', () => underWay === 2);
     expect(streams.filter((stream) => stream.isOver())).toEqual([]);
-    await one.trailgate.admin.revokeKey((await keyOf(accountId)).id);
+    await end();
     await eventually('all is over', () => underWay === 0 && streams.every((stream) => stream.isOver()), SOON_MS);
     for (const { isError, content } of await Promise.all(calls)) {
       const [{ text }] = content as unknown as [{ readonly text: string }];

@@ -102,13 +102,22 @@ describeWithChromium('somebody who looks after an account', () => {
     );
   });
 
-  it('is told of them where the member who let them in is about to be removed', async () => {
+  it('reads that they end, and which keys stay, before the member who let them in is removed', async () => {
+    const key = { name: 'Booking widget', scopes: ['customers:read'] };
+    await ana.session.call('POST', `/accounts/${accountId}/api-keys`, key);
     await page.goto(at('members'));
     await page.getByRole('button', { name: 'Remove Ana Gruber' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/^Assistants that they let in stay connected: .*Trip planner/).waitFor();
-    await dialog.getByRole('link', { name: 'Take them out' }).click();
-    await row('Trip planner').waitFor();
+    const lines = dialog.getByRole('listitem');
+    await lines.getByText('AI assistant: Trip planner').waitFor();
+    await dialog.getByText('These stop working:').waitFor();
+    expect(await lines.allTextContents()).toEqual([
+      'AI assistant: Trip planner',
+      'AI assistant: Claude',
+      'API key: Booking widget',
+    ]);
+    await dialog.getByText('They created these, which keep working:').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
   it('sees it in the list of keys, and at its own page, where it has no secret to renew', async () => {

@@ -11,6 +11,7 @@ import { requestLogRow } from '../support/request-logs.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
+import { OPERATOR } from '../support/stores.js';
 import { newWebhook, type WebhookIds } from '../support/webhook-endpoints.js';
 import { accountToken, newMember, portalSession, signIn, type Credentials } from '../support/signed-in.js';
 
@@ -34,6 +35,7 @@ interface Ids extends WebhookIds {
   readonly account: string;
   readonly key: string;
   readonly invitation: string;
+  readonly member: string;
 }
 
 /** Each caller, and what they are in the account that is theirs. */
@@ -89,7 +91,8 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       const invited = { email: 'bea@example.com', role: 'viewer' };
       const invitation = await admin.call<{ id: string }>('POST', `/accounts/${account.id}/invitations`, invited);
       const webhooks = await newWebhook(running, account.id);
-      ids.set(whose, { account: account.id, key: key.id, invitation: invitation.id, ...webhooks });
+      const memberId = await newMember(database, { roles: { [account.id]: 'viewer' } });
+      ids.set(whose, { account: account.id, key: key.id, invitation: invitation.id, member: memberId, ...webhooks });
       // What a path names `nothing` has to be there: else nobody could be told that they may read it.
       const at = running.stores.clock.now();
       await new RequestLogWriter(database.db, kind).write([
@@ -98,7 +101,8 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     }
     const none = '0'.repeat(25);
     const webhooks = { endpoint: `whe_${none}`, delivery: `whd_${none}`, event: `evt_${none}` };
-    ids.set('of nobody', { account: `acc_${none}`, key: `key_${none}`, invitation: `inv_${none}`, ...webhooks });
+    const nobodys = { account: `acc_${none}`, key: `key_${none}`, invitation: `inv_${none}`, member: `mem_${none}` };
+    ids.set('of nobody', { ...nobodys, ...webhooks });
     const own = ids.get('own')!.account;
     // A session of its own for each request: some of them end it.
     const member = (id: string) => () => signIn(running, id);
@@ -133,10 +137,11 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     whose: Whose,
     own?: Credentials,
   ): Promise<Answer> {
-    const { account, key, invitation, endpoint, delivery, event } = ids.get(whose)!;
+    const { account, key, invitation, member, endpoint, delivery, event } = ids.get(whose)!;
     const filled = path
       .replace('/accounts/{id}', `/accounts/${account}`)
       .replace('/api-keys/{id}', `/api-keys/${key}`)
+      .replace('/members/{member_id}', `/members/${member}`)
       .replace('/invitations/{id}', `/invitations/${invitation}`)
       .replace('/webhook-endpoints/{id}', `/webhook-endpoints/${endpoint}`)
       .replace('/webhook-deliveries/{id}', `/webhook-deliveries/${delivery}`)
@@ -207,6 +212,35 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       }
     }
     expect(wrong).toEqual([]);
+  });
+
+  it('is closed to a token whose creator has lost access, whichever way that came about', async () => {
+    const { account } = ids.get('own')!;
+    const { accountMembers, admin, forgetting } = running.members;
+    const losses: readonly ((id: string) => Promise<unknown>)[] = [
+      (id) => accountMembers.remove(account, id, 'operator', OPERATOR),
+      (id) => accountMembers.leave(account, id, OPERATOR),
+      (id) => accountMembers.change(account, id, 'viewer', 'operator', OPERATOR),
+      (id) => admin.update(id, { status: 'disabled' }, OPERATOR),
+      (id) => forgetting.forget(id, OPERATOR),
+    ];
+    const tokens: Credentials[] = [];
+    for (const lose of losses) {
+      const creator = await newMember(database, { roles: { [account]: 'admin' } });
+      for (const role of ['admin', 'viewer'] as const) tokens.push(await accountToken(running, account, role, creator));
+      await lose(creator);
+    }
+    const open: string[] = [];
+    for (const operation of operations) {
+      if (PERMISSIONS[operation.operationId].about === 'anybody') continue;
+      for (const [index, token] of tokens.entries()) {
+        // An address tries so many wrong tokens a minute.
+        running.stores.clock.advance(7_000);
+        const { status } = await ask(operation, 'an admin token', 'own', token);
+        if (status !== 401) open.push(`${operation.operationId} by token ${index}: ${status}`);
+      }
+    }
+    expect(open).toEqual([]);
   });
 
   it('says in the description who may', () => {

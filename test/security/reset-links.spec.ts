@@ -171,8 +171,8 @@ describeOnDatabases('a reset link', (kind) => {
 
     const { clock } = running.stores;
     const identities = new Identities(database, clock, running.members.ways);
-    const { sessions } = running.members;
-    const providers = new ProviderSignIn(database, clock, identities, sessions, running.members.signIn);
+    const { accessChanges, sessions, signIn } = running.members;
+    const providers = new ProviderSignIn(database, clock, identities, sessions, signIn, accessChanges);
     const from = { ip: '127.0.0.1', userAgent: 'test' };
     const { session } = await sessions.begin({ memberId: id }, 'password', from);
     await reset(id);

@@ -104,6 +104,7 @@ describeOnDatabases('a session', (kind) => {
       database,
       clock: running.stores.clock,
       log: { info: () => undefined, warn: () => undefined } as never,
+      keys: running.stores.keys,
       sessionLimits: () => ({ idleMs: 30 * MINUTE_MS, absoluteMs: 720 * MINUTE_MS }),
       windows: {} as never,
       secretBox: null,

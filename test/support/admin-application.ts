@@ -124,6 +124,7 @@ export async function startAdmin(
     database,
     clock,
     log: logger,
+    keys: stores.keys,
     sessionLimits: () => sessionLimits,
     windows: { networks: windows(), names: windows(), browsers: windows() },
     secretBox: box,

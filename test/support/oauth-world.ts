@@ -5,6 +5,7 @@ import { newOperator, type Person } from './panel-people.js';
 import { freePort } from './processes.js';
 import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
 import { mergePatch, type Json } from './program-config.js';
+import type { PanelBrowser } from './signed-in.js';
 
 const tool = (operationId: string, scope: string) => ({
   operationId,
@@ -31,6 +32,8 @@ export interface OAuthWorldOptions extends Omit<TrailgateOptions, 'backend' | 'c
 
 /** OAuthWorld is all of it. */
 export class OAuthWorld extends OAuthSteps {
+  /** The member who approves requests; undefined: an operator does. */
+  approver: Pick<PanelBrowser, 'call'> | undefined;
   private readonly nodes: RunningTrailgate[] = [];
   private operator: Promise<Person> | undefined;
 
@@ -91,14 +94,14 @@ export class OAuthWorld extends OAuthSteps {
     return (await this.first.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' })).id;
   }
 
-  /** Says yes, as an operator. @returns where the browser goes on. */
+  /** Approves a request. @returns where the browser goes on. */
   async approve(id: string, accountId: string, change: object = {}): Promise<string> {
     const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
     const body = { account_id: accountId, scopes: ['customers:read'], expires_at: expiresAt, ...change };
     const path = `/authorization-requests/${id}/approval`;
     // A token may not: a person says so.
     this.operator ??= newOperator(this.first);
-    const { session } = await this.operator;
+    const session = this.approver ?? (await this.operator).session;
     return (await session.call<{ redirect_url: string }>('POST', path, body)).redirect_url;
   }
 

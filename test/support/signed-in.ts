@@ -72,19 +72,24 @@ export async function signIn({ members }: RunningAdmin, memberId: string): Promi
 /** A session that a portal link began. */
 export async function portalSession({ members }: RunningAdmin, accountId: string, role: Role): Promise<Credentials> {
   const portal = { accountId, role, scopes: null, label: 'Ana of Isar', returnUrl: 'https://app.example.com/' };
-  const { token } = await members.sessions.begin({ portal, absoluteMs: 3_600_000 }, 'portal', FROM);
+  const { token } = await members.sessions.begin(
+    { portal, absoluteMs: 3_600_000, createdBy: 'operator' },
+    'portal',
+    FROM,
+  );
   return fromPanel(token);
 }
 
-/** A token of an account. */
+/** A token of an account. @param createdBy who makes it, as an actor of the audit log. */
 export async function accountToken(
   { members, stores }: RunningAdmin,
   accountId: string,
   role: 'admin' | 'viewer',
+  createdBy = 'operator',
 ): Promise<Credentials> {
   const expiresAt = new Date(stores.clock.now() + 86_400_000).toISOString();
   const input = { name: 'CI', role, expires_at: expiresAt, allowed_ips: [] };
-  const context = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' };
+  const context = { actor: createdBy, ip: '127.0.0.1', requestId: 'req_test' };
   const { secret } = await members.tokens.create(accountId, input, context);
   return { Authorization: `Bearer ${secret}` };
 }

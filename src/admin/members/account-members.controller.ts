@@ -1,5 +1,5 @@
 /** The members of an account: list, give another role, remove. New ones come by invitation. */
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
@@ -19,6 +19,11 @@ import {
   accountMemberSchema,
   type AccountMemberResource,
 } from './account-member.resource.js';
+import {
+  memberCredentialsResource,
+  memberCredentialsSchema,
+  type MemberCredentialsResource,
+} from './member-credentials.resource.js';
 
 @Controller('admin/v1/accounts/:id/members')
 export class AccountMembersController {
@@ -68,13 +73,25 @@ export class AccountMembersController {
     return tagged(accountMemberResource(changed, timeZone), reply);
   }
 
+  @Get(':member_id/impact')
+  @Documented({
+    id: 'getAccountMemberImpact',
+    summary: 'Read what ends and what stays if a member is removed from an account',
+    response: memberCredentialsSchema,
+    problems: ['resource_not_found'],
+  })
+  async impact(
+    @Param('id') accountId: string,
+    @Param('member_id') memberId: string,
+  ): Promise<MemberCredentialsResource> {
+    return memberCredentialsResource(memberId, await this.members.impact(accountId, memberId));
+  }
+
   @Delete(':member_id')
-  @HttpCode(204)
   @Documented({
     id: 'removeAccountMember',
-    summary: 'Take a member out of an account',
-    response: null,
-    status: 204,
+    summary: 'Remove a member from an account; the response lists the credentials that end with it',
+    response: memberCredentialsSchema,
     version: 'changed',
     problems: ['resource_not_found', 'last_owner'],
   })
@@ -84,7 +101,9 @@ export class AccountMembersController {
     @IfMatch() expected: ExpectedVersions,
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
-  ): Promise<void> {
-    await this.members.remove(accountId, memberId, await this.givers.of(caller, accountId), context, expected);
+  ): Promise<MemberCredentialsResource> {
+    const giver = await this.givers.of(caller, accountId);
+    const removed = await this.members.remove(accountId, memberId, giver, context, expected);
+    return memberCredentialsResource(memberId, removed);
   }
 }

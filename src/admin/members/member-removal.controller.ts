@@ -6,6 +6,11 @@ import { MemberStore } from '../../members/members.js';
 import { SecondFactors } from '../../members/sign-in/second-factors.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
+import {
+  memberCredentialsResource,
+  memberCredentialsSchema,
+  type MemberCredentialsResource,
+} from './member-credentials.resource.js';
 
 @Controller('admin/v1/members/:id')
 export class MemberRemovalController {
@@ -31,15 +36,13 @@ export class MemberRemovalController {
   }
 
   @Delete()
-  @HttpCode(204)
   @Documented({
     id: 'forgetMember',
     summary: 'Forget a person for good: name, address and all that signs them in; the audit log keeps the id alone',
-    response: null,
-    status: 204,
+    response: memberCredentialsSchema,
     problems: ['resource_not_found', 'last_owner'],
   })
-  async forget(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<void> {
-    await this.forgetting.forget(id, context);
+  async forget(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<MemberCredentialsResource> {
+    return memberCredentialsResource(id, await this.forgetting.forget(id, context));
   }
 }

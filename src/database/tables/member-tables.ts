@@ -83,7 +83,7 @@ export interface MemberSessionTable {
   hash: string;
   /** `ses_…`, for lists. */
   id: string;
-  /** Null: a portal session, which alone has the next five. */
+  /** Null: a portal session, which alone has the next six. */
   member_id: string | null;
   account_id: string | null;
   role: 'owner' | 'admin' | 'viewer' | null;
@@ -91,6 +91,8 @@ export interface MemberSessionTable {
   scopes: string | null;
   label: string | null;
   return_url: string | null;
+  /** Who made the portal link, as an actor of the audit log; null: a member's session. */
+  created_by: string | null;
   method: 'password' | 'passkey' | 'oidc' | 'link' | 'portal';
   created_at: number;
   last_seen_at: number;

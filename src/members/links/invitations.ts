@@ -11,6 +11,7 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
 import { checkPace } from './invitation-pace.js';
+import { checkCreator } from '../credentials.js';
 import { createLink, dataOf, type LinkRow } from '../links.js';
 import { emailKeyOf, LOCALES, type Locale } from '../member-fields.js';
 import { memberByEmail } from '../member-rows.js';
@@ -69,6 +70,7 @@ export class Invitations {
     checkMayGive(giver, role);
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
+      await checkCreator(trx, this.database.kind, context, 'invitation', accountId);
       await lockAccount(trx, this.database.kind, accountId);
       await refuseMember(trx, accountId, email);
       await checkPace(trx, giver, accountId, emailKeyOf(email), now);
@@ -108,6 +110,9 @@ export class Invitations {
   async resend(id: string, giver: Giver, context: ChangeContext): Promise<MadeInvitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
+      const account = trx.selectFrom('link').select('account_id').where('id', '=', id);
+      const accountOf = (await account.executeTakeFirst())?.account_id ?? null;
+      await checkCreator(trx, this.database.kind, context, 'invitation', accountOf);
       const row = await this.lock(trx, id);
       const { accountId, email, role, status } = invitationOf(row, now);
       checkMayGive(giver, role);

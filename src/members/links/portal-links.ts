@@ -7,6 +7,7 @@ import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
+import { checkCreator } from '../credentials.js';
 import { createLink } from '../links.js';
 import { ROLES } from '../permissions.js';
 
@@ -55,6 +56,7 @@ export class PortalLinks {
     const label = input.member_name ?? '';
     const data = { scopes: input.scopes ?? null, label, return_url: returnUrl };
     return this.database.db.transaction().execute(async (trx) => {
+      await checkCreator(trx, this.database.kind, context, 'portal_session', accountId);
       await lockAccount(trx, this.database.kind, accountId);
       const link = { kind: 'portal', accountId, role, data, createdBy: context.actor, lastsMs: LINK_MS } as const;
       const { token, row } = await createLink(trx, link, now);

@@ -6,6 +6,7 @@ import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import { joinAccount } from '../account-members.js';
+import type { AccessChanges } from '../credential-ends.js';
 import { emailKeyOf } from '../member-fields.js';
 import { memberByEmail } from '../member-rows.js';
 import { addMember } from '../new-members.js';
@@ -31,6 +32,7 @@ export class ProviderInvitations {
     private readonly clock: Clock,
     private readonly identities: Identities,
     private readonly signIn: SignIn,
+    private readonly access: AccessChanges,
   ) {}
 
   /** What a journey to a provider is bound to; nothing is used up. Rejects with `link_ended`. */
@@ -47,15 +49,16 @@ export class ProviderInvitations {
    */
   async take({ identity, linkHash }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
     if (linkHash === null) throw new Error('an invitation is taken by its link');
-    const { db, kind } = this.database;
-    return db.transaction().execute(async (trx) => {
+    const { kind } = this.database;
+    return this.access.run(async (access) => {
+      const { trx } = access;
       const now = this.clock.now();
       const invited = invitedBy(await takeLink(trx, linkHash, now));
       if (!isAddressOf(identity, invited)) throw notInvited();
       const memberId = (await this.identities.use(identity, trx)) ?? (await this.join(trx, identity, invited, browser));
       const { accountId, role } = invited;
       await joinAccount(trx, accountId, memberId, role, contextOf(memberId, browser), now);
-      await applyOperatorClaim(trx, kind, memberId, identity, browser, now);
+      await applyOperatorClaim(access, kind, memberId, identity, browser, now);
       return this.signIn.finish(memberId, 'oidc', browser, { trx });
     });
   }

@@ -6,6 +6,7 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
+import type { AccessChanges } from '../credential-ends.js';
 import { holdSession, type Sessions } from '../sessions.js';
 import type { Browser, SignedInMember, SignIn } from '../sign-in/sign-in.js';
 import type { Identities } from './identities.js';
@@ -20,6 +21,7 @@ export class ProviderSignIn {
     private readonly identities: Identities,
     private readonly sessions: Sessions,
     private readonly signIn: SignIn,
+    private readonly access: AccessChanges,
   ) {}
 
   /**
@@ -27,11 +29,12 @@ export class ProviderSignIn {
    * @throws Problem `identity_unknown`
    */
   async finish({ identity }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
-    const { db, kind } = this.database;
-    const signedIn = await db.transaction().execute(async (trx) => {
+    const { kind } = this.database;
+    const signedIn = await this.access.run(async (access) => {
+      const { trx } = access;
       const memberId = await this.identities.use(identity, trx);
       if (memberId === null) return null;
-      await applyOperatorClaim(trx, kind, memberId, identity, browser, this.clock.now());
+      await applyOperatorClaim(access, kind, memberId, identity, browser, this.clock.now());
       return this.signIn.finish(memberId, 'oidc', browser, { trx });
     });
     if (signedIn !== null) return signedIn;

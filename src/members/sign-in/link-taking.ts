@@ -190,7 +190,7 @@ export class LinkTaking {
     };
     const begun = await this.database.db.transaction().execute(async (trx) => {
       await takeLink(trx, link.hash, this.clock.now());
-      const owner = { portal, absoluteMs: PORTAL_SESSION_MS };
+      const owner = { portal, absoluteMs: PORTAL_SESSION_MS, createdBy: link.created_by };
       const made = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
       // Says whose the actor `portal:ses_…` is: the link, and by it who asked for it.
       const context = contextOf(`portal:${made.session.id}`, browser);

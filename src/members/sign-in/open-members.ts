@@ -5,6 +5,7 @@ import type { Logger } from '../../platform/log.js';
 import { AccountAccess } from '../account-access.js';
 import { AccountMembers } from '../account-members.js';
 import { AccountTokens } from '../account-tokens.js';
+import { AccessChanges, type KeyRevocations } from '../credential-ends.js';
 import { FirstOwner } from '../first-owner.js';
 import { Forgetting } from '../forgetting.js';
 import { LinkTaking } from './link-taking.js';
@@ -34,6 +35,8 @@ export interface MembersParts {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Revokes the keys of assistants whose member loses access. */
+  readonly keys: KeyRevocations;
   readonly sessionLimits: () => SessionLimits;
   /** Where attempts to sign in are counted. */
   readonly windows: AttemptWindows;
@@ -55,6 +58,7 @@ export interface MembersParts {
 export interface Members {
   readonly database: DatabaseHandle;
   readonly access: AccountAccess;
+  readonly accessChanges: AccessChanges;
   readonly tokens: AccountTokens;
   readonly sessions: Sessions;
   readonly store: MemberStore;
@@ -92,11 +96,13 @@ export function openMembers(parts: MembersParts): Members {
   const signIn = new SignIn(database, clock, log, sessions, passwords, attempts, knownBrowsers);
   const steps = new SignInSteps(database.db, clock);
   const notices = new SignInNotices(clock, parts.hasMail);
+  const accessChanges = new AccessChanges(database, clock, parts.keys);
   const issuer = () => `Trailgate (${parts.host()})`;
   const secondFactors = new SecondFactors(database, clock, parts.secretBox, issuer, notices);
   return {
     database,
     access: new AccountAccess(database.db),
+    accessChanges,
     tokens: new AccountTokens(database, clock, notes, log),
     sessions,
     store,
@@ -114,10 +120,10 @@ export function openMembers(parts: MembersParts): Members {
     secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
     links: new LinkTaking(database, clock, sessions, newPasswords, signIn, parts.offeredWays, notices),
     firstOwner: new FirstOwner(database, clock, store),
-    accountMembers: new AccountMembers(database, clock),
+    accountMembers: new AccountMembers(database, clock, accessChanges),
     invitations: new Invitations(database, clock, parts.hasMail),
-    admin: new MemberAdmin(database, clock, parts.hasMail),
-    forgetting: new Forgetting(database, clock),
+    admin: new MemberAdmin(database, clock, parts.hasMail, accessChanges),
+    forgetting: new Forgetting(database, clock, accessChanges),
     portal: new PortalLinks(database, clock, parts.returnOrigins),
     passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions, notices),
   };

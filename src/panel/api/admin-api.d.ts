@@ -824,7 +824,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Leave an account; only an invitation leads back */
+        /** Leave an account; only an invitation leads back. The response lists the credentials that end with it */
         delete: operations["leaveAccount"];
         options?: never;
         head?: never;
@@ -926,12 +926,29 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a member out of an account */
+        /** Remove a member from an account; the response lists the credentials that end with it */
         delete: operations["removeAccountMember"];
         options?: never;
         head?: never;
         /** Give a member of an account another role; it counts with their next request */
         patch: operations["updateAccountMember"];
+        trace?: never;
+    };
+    "/admin/v1/accounts/{id}/members/{member_id}/impact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what ends and what stays if a member is removed from an account */
+        get: operations["getAccountMemberImpact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/admin/v1/accounts/{id}/invitations": {
@@ -2577,6 +2594,31 @@ export interface components {
             link: string | null;
             /** Format: date-time */
             expires_at: string;
+        };
+        MemberCredentials: {
+            /** @example mem_1d2m3kx9v7c4e5f6g7h8j9k0m */
+            member_id: string;
+            /** @description Credentials that the member made and that stop working with their access. */
+            ended: {
+                /** @enum {string} */
+                type: "account_token" | "invitation" | "oauth_grant" | "password_link" | "portal_session";
+                id: string;
+                account_id: string | null;
+                /** @description A name, an email address, or the URL of an endpoint without its query. */
+                name: string;
+            }[];
+            /** @description API keys and webhook endpoints that the member created, also with an account token. They belong to the account and go on. At most 100 of each. */
+            kept: {
+                /** @enum {string} */
+                type: "api_key" | "webhook_endpoint";
+                id: string;
+                /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
+                account_id: string;
+                /** @description A name, an email address, or the URL of an endpoint without its query. */
+                name: string;
+            }[];
+            /** @description Whether more stay than `kept` lists. */
+            kept_has_more: boolean;
         };
         PortalSession: {
             /** @example inv_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -10991,7 +11033,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Forget a person for good: name, address and all that signs them in; the audit log keeps the id alone */
-            204: {
+            200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -10999,7 +11041,9 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["MemberCredentials"];
+                };
             };
             /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
             400: {
@@ -11793,8 +11837,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Leave an account; only an invitation leads back */
-            204: {
+            /** @description Leave an account; only an invitation leads back. The response lists the credentials that end with it */
+            200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -11802,7 +11846,9 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["MemberCredentials"];
+                };
             };
             /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
             400: {
@@ -12576,16 +12622,19 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take a member out of an account */
-            204: {
+            /** @description Remove a member from an account; the response lists the credentials that end with it */
+            200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["MemberCredentials"];
+                };
             };
             /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
             400: {
@@ -12839,6 +12888,116 @@ export interface operations {
             };
             /** @description `validation_failed`: Some fields are not valid. */
             422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_requests`: Too many requests. `too_many_failed_attempts`: Too many failed attempts from this address. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The database cannot be reached right now. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["OtherError"];
+        };
+    };
+    getAccountMemberImpact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                member_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Read what ends and what stays if a member is removed from an account */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberCredentials"];
+                };
+            };
+            /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `resource_not_found`: No such resource. */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];

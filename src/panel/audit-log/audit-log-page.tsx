@@ -55,7 +55,7 @@ export function AuditLogPage() {
 /** Of what is new or gone: what it is told apart by. */
 const TELLING = ['email', 'role', 'amount'];
 /** Said beside a change: why, and how long what was before goes on. */
-const BESIDE = ['reason', 'disabled_reason', 'previous_secret_expires_at', 'previous_secrets_expire_at'];
+const BESIDE = ['reason', 'cause', 'disabled_reason', 'previous_secret_expires_at', 'previous_secrets_expire_at'];
 
 /** A field as the entry has it; `from` is missing where it is told for itself, and not for its change. */
 interface Told {

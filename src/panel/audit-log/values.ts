@@ -35,6 +35,14 @@ export function useValueWords(): (field: string, value: unknown) => string {
     failing: t`It failed for days`,
     gone: t`The receiver is gone`,
   };
+  const causes: Words = {
+    creator_removed: t`Its creator was removed from the account`,
+    creator_left: t`Its creator left the account`,
+    creator_role_changed: t`Its creator has another role`,
+    creator_disabled: t`Its creator was disabled`,
+    creator_no_longer_operator: t`Its creator is no longer an operator`,
+    creator_forgotten: t`The data of its creator was erased`,
+  };
   const limits = (value: Readonly<Record<string, unknown>>): string => {
     const [minute, month] = ['minute', 'month'].map((window) => {
       const limit = value[window];
@@ -66,6 +74,8 @@ export function useValueWords(): (field: string, value: unknown) => string {
         return uses[String(value)] ?? String(value);
       case 'disabled_reason':
         return reasons[String(value)] ?? String(value);
+      case 'cause':
+        return causes[String(value)] ?? String(value);
       case 'locale':
         return (LANGUAGES as Words)[String(value)] ?? String(value);
       case 'expires_at':

@@ -1,23 +1,20 @@
 /** Who may see and change the account, and who has been asked to join. */
-import { Anchor, Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import type { Role } from '../../members/permissions.js';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { queries } from '../api/queries.js';
-import { useKeys } from '../api-keys/keys.js';
-import { Dialog } from '../layout/dialog.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { ShowMore } from '../layout/show-more.js';
 import { useAccount, useMay, useMayGive } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
-import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 import { InviteDialog } from './invite-dialog.js';
+import { RemoveDialog } from './remove-dialog.js';
 import { useRoleChoice, useRoleWords } from './roles.js';
 
 type Member = components['schemas']['AccountMember'];
@@ -98,13 +95,7 @@ function Person({ member }: { readonly member: Member }) {
       ask(api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', { ...onlyThis, body: { role } })),
     onSettled: () => readAgain(id),
   });
-  const remove = useMutation({
-    mutationFn: () => ask(api.DELETE('/admin/v1/accounts/{id}/members/{member_id}', onlyThis)),
-    onSuccess: () => setRemoving(false),
-    onSettled: () => readAgain(id),
-  });
   const name = member.name || member.email;
-  const alone = isolated(name);
   const seen = member.last_signed_in_at === null ? t`Never signed in` : relative(member.last_signed_in_at);
   return (
     <li className="line">
@@ -137,45 +128,8 @@ function Person({ member }: { readonly member: Member }) {
         )}
       </Group>
       {change.error !== null && <Failure error={change.error} />}
-      <Dialog opened={isRemoving} title={t`Remove ${alone}?`} onClose={() => setRemoving(false)}>
-        <Stack gap="lg">
-          <Text>
-            <Trans>
-              They no longer see this account. Keys that they made go on; their open invitations are withdrawn.
-            </Trans>
-          </Text>
-          {may('listApiKeys') && <LeftBehind memberId={member.id} />}
-          {remove.error !== null && <Failure error={remove.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => setRemoving(false)} data-autofocus>
-              <Trans>Cancel</Trans>
-            </Button>
-            <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
-              <Trans>Remove</Trans>
-            </Button>
-          </Group>
-        </Stack>
-      </Dialog>
+      <RemoveDialog member={member} opened={isRemoving} onClose={() => setRemoving(false)} />
     </li>
-  );
-}
-
-/** The assistants that a member has let in, which stay: here is where somebody thinks of them. */
-function LeftBehind({ memberId }: { readonly memberId: string }) {
-  const { id } = useAccount();
-  const keys = useKeys(id, { let_in_by: memberId, status: 'active,paused' });
-  const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
-  if (rows.length === 0) return null;
-  const names = rows.map(({ name }) => isolated(name)).join(', ');
-  return (
-    <Text>
-      <Trans>
-        Assistants that they let in stay connected: {names}.{' '}
-        <Anchor component={Link} href={`/${id}/assistants`}>
-          Take them out
-        </Anchor>
-      </Trans>
-    </Text>
   );
 }
 

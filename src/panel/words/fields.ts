@@ -23,6 +23,7 @@ export function useFieldWords(): (field: string) => string {
     granted: t`Given on top`,
     reason: t`Why`,
     disabled_reason: t`Why`,
+    cause: t`Why`,
     previous_secret_expires_at: t`The old secret works until`,
     previous_secrets_expire_at: t`The old secret works until`,
     retry_schedule: t`What fails is sent again`,

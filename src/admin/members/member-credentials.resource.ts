@@ -1,0 +1,61 @@
+/** What ends and what stays when a member loses access, as the admin API shows it. */
+import { z } from 'zod';
+import type { MemberCredentials } from '../../members/created-by-member.js';
+import { CREDENTIAL_TYPES } from '../../members/credentials.js';
+import { idField } from '../openapi/fields.js';
+
+const name = z
+  .string()
+  .max(2_048)
+  .meta({ description: 'A name, an email address, or the URL of an endpoint without its query.' });
+
+export const memberCredentialsSchema = z
+  .object({
+    member_id: idField('mem'),
+    ended: z
+      .array(
+        z.object({
+          type: z.enum(CREDENTIAL_TYPES),
+          id: z.string().max(100),
+          account_id: idField('acc').nullable(),
+          name,
+        }),
+      )
+      .meta({ description: 'Credentials that the member made and that stop working with their access.' }),
+    kept: z
+      .array(
+        z.object({
+          type: z.enum(['api_key', 'webhook_endpoint']),
+          id: z.string().max(100),
+          account_id: idField('acc'),
+          name,
+        }),
+      )
+      .max(200)
+      .meta({
+        description:
+          'API keys and webhook endpoints that the member created, also with an account token. They belong to the ' +
+          'account and go on. At most 100 of each.',
+      }),
+    kept_has_more: z.boolean().meta({ description: 'Whether more stay than `kept` lists.' }),
+  })
+  .meta({ id: 'MemberCredentials' });
+
+export type MemberCredentialsResource = z.output<typeof memberCredentialsSchema>;
+
+export function memberCredentialsResource(
+  memberId: string,
+  { ended, kept, hasMore }: MemberCredentials,
+): MemberCredentialsResource {
+  const shown = <Type>({ type, id, name: called }: { type: Type; id: string; name: string }) => ({
+    type,
+    id,
+    name: called,
+  });
+  return {
+    member_id: memberId,
+    ended: ended.map((each) => ({ ...shown(each), account_id: each.accountId })),
+    kept: kept.map((each) => ({ ...shown(each), account_id: each.accountId })),
+    kept_has_more: hasMore,
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * Ends credentials whose creator may no longer make them. Every change that takes access from a member runs as an
+ * `AccessChange`: the credentials end in its transaction, and every node hears of revoked keys after the commit.
+ */
+import type { Transaction } from 'kysely';
+import type { AuditAction } from '../accounts/audit-actions.js';
+import { recordChange, type AuditedChange, type AuditedFields, type ChangeContext } from '../accounts/audit-log.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { ApiKeyTable, Tables } from '../database/schema.js';
+import type { Clock } from '../platform/clock.js';
+import { mayMake, readAccess, type Credential } from './credentials.js';
+import { findPortalSessions, findTokensAndLinks } from './open-credentials.js';
+
+/** How a member lost access; the audit log keeps it as the cause of what ended with it. */
+export type AccessLoss =
+  | 'creator_removed'
+  | 'creator_left'
+  | 'creator_role_changed'
+  | 'creator_disabled'
+  | 'creator_no_longer_operator'
+  | 'creator_forgotten';
+
+/** Revokes the keys of OAuth clients; the store of API keys. */
+export interface KeyRevocations {
+  /** Revokes a key in a transaction. Call `announce` with the row after the commit. */
+  revokeWithin(
+    trx: Transaction<Tables>,
+    id: string,
+    context: ChangeContext,
+    cause: AuditedFields,
+  ): Promise<ApiKeyTable>;
+  /** Tells every node of a key that has changed. */
+  announce(row: ApiKeyTable): Promise<void>;
+}
+
+/** AccessChanges runs changes of what members may do. */
+export class AccessChanges {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly keys: KeyRevocations,
+  ) {}
+
+  /** Runs a change in a transaction. */
+  async run<T>(change: (access: AccessChange) => Promise<T>): Promise<T> {
+    const revoked: ApiKeyTable[] = [];
+    const { database, clock, keys } = this;
+    const result = await database.db
+      .transaction()
+      .execute((trx) => change(new AccessChange(trx, database.kind, clock, keys, revoked)));
+    for (const row of revoked) await keys.announce(row);
+    return result;
+  }
+}
+
+/** AccessChange is a transaction in which members may lose access. */
+export class AccessChange {
+  constructor(
+    readonly trx: Transaction<Tables>,
+    private readonly kind: DatabaseHandle['kind'],
+    private readonly clock: Clock,
+    private readonly keys: KeyRevocations,
+    private readonly revoked: ApiKeyTable[],
+  ) {}
+
+  /**
+   * Ends the credentials that a member made and may no longer make. Call it after the change, with the member's row
+   * locked for update.
+   * @param accountId ends only those of this account.
+   * @returns those that ended.
+   */
+  async endCredentials(
+    memberId: string,
+    loss: AccessLoss,
+    context: ChangeContext,
+    accountId?: string,
+  ): Promise<readonly Credential[]> {
+    const { trx } = this;
+    const query = { memberId, accountId, nowMs: this.clock.now() };
+    const access = await readAccess(trx, memberId);
+    // The response of the request shows the change that was asked for, not what ended with it.
+    const by = { ...context, response: undefined, made: undefined, authorize: undefined };
+    const cause = { cause: loss, created_by: memberId };
+    const ended: Credential[] = [];
+    // Sessions come last: a portal link that was being taken has become one by now.
+    for (const find of [() => findTokensAndLinks(trx, query, this.kind), () => findPortalSessions(trx, query)]) {
+      for (const credential of await find()) {
+        if (mayMake(access(credential.accountId), credential)) continue;
+        if (await this.end(credential, by, cause, query.nowMs)) ended.push(credential);
+      }
+    }
+    return ended;
+  }
+
+  /** Ends one; false where it had ended. */
+  private async end(
+    credential: Credential,
+    context: ChangeContext,
+    cause: AuditedFields,
+    nowMs: number,
+  ): Promise<boolean> {
+    const { trx } = this;
+    const { type, id } = credential;
+    if (type === 'oauth_grant') {
+      this.revoked.push(await this.keys.revokeWithin(trx, id, context, cause));
+      return true;
+    }
+    if (!(await endRow(trx, credential, nowMs))) return false;
+    const { action, before } = ENDED[type];
+    const target: Pick<AuditedChange, 'accountId' | 'targetType' | 'targetId'> =
+      type === 'password_link'
+        ? { accountId: null, targetType: 'member', targetId: credential.forMember ?? id }
+        : { accountId: credential.accountId, targetType: type, targetId: id };
+    const change = { action, before: { status: before }, after: { status: 'revoked', ...cause } };
+    await recordChange(trx, context, { ...target, ...change }, nowMs);
+    return true;
+  }
+}
+
+/** What the audit log says of each type. */
+const ENDED: Readonly<
+  Record<Exclude<Credential['type'], 'oauth_grant'>, { readonly action: AuditAction; readonly before: string }>
+> = {
+  account_token: { action: 'account_token.revoked', before: 'active' },
+  invitation: { action: 'invitation.revoked', before: 'open' },
+  password_link: { action: 'member.password_link_revoked', before: 'open' },
+  portal_session: { action: 'portal_session.revoked', before: 'active' },
+};
+
+async function endRow(trx: Transaction<Tables>, { type, id }: Credential, nowMs: number): Promise<boolean> {
+  if (type === 'account_token') {
+    const token = trx.updateTable('account_token').set({ revoked_at: nowMs }).where('id', '=', id);
+    return (await token.where('revoked_at', 'is', null).executeTakeFirst()).numUpdatedRows === 1n;
+  }
+  if (type === 'portal_session' && id.startsWith('ses_')) {
+    const session = trx.deleteFrom('member_session').where('id', '=', id);
+    return (await session.executeTakeFirst()).numDeletedRows === 1n;
+  }
+  const link = trx.updateTable('link').set({ revoked_at: nowMs }).where('id', '=', id);
+  const open = link.where('used_at', 'is', null).where('revoked_at', 'is', null);
+  return (await open.executeTakeFirst()).numUpdatedRows === 1n;
+}

@@ -1,0 +1,103 @@
+/**
+ * Credentials that members make for programs, assistants and other people, and the rule that lets them make one. A
+ * credential works only as long as its creator may make it. `credential-ends.ts` ends those that break the rule.
+ */
+import type { Kysely, Transaction } from 'kysely';
+import type { ChangeContext } from '../accounts/audit-log.js';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { Tables } from '../database/schema.js';
+import { Problem } from '../problems/errors.js';
+import { mayGive, PERMISSIONS, type Giver, type OperationId, type Role } from './permissions.js';
+
+export const CREDENTIAL_TYPES = [
+  'account_token',
+  'invitation',
+  'oauth_grant',
+  'password_link',
+  'portal_session',
+] as const;
+export type CredentialType = (typeof CREDENTIAL_TYPES)[number];
+
+/** A credential that works. */
+export interface Credential {
+  readonly type: CredentialType;
+  /** The key's id for an OAuth grant; the link's or the session's id for a portal session. */
+  readonly id: string;
+  /** Null for a password link, which belongs to no account. */
+  readonly accountId: string | null;
+  readonly name: string;
+  /** The role that it grants; null: it grants none. */
+  readonly role: Role | null;
+  /** The member that a password link is for; null for every other credential. */
+  readonly forMember: string | null;
+}
+
+/** The operation that makes a credential: who may call it may have one. */
+const MADE_BY: Readonly<Record<CredentialType, OperationId>> = {
+  account_token: 'createAccountToken',
+  invitation: 'createInvitation',
+  oauth_grant: 'approveAuthorizationRequest',
+  password_link: 'createPasswordResetLink',
+  portal_session: 'createPortalSession',
+};
+
+/** Reports whether somebody with this access may make such a credential. @param giver null: has no access. */
+export function mayMake(giver: Giver | null, { type, role }: Pick<Credential, 'type' | 'role'>): boolean {
+  if (giver === null) return false;
+  const roles: readonly Role[] = PERMISSIONS[MADE_BY[type]].roles;
+  return (giver === 'operator' || roles.includes(giver)) && (role === null || mayGive(giver, role));
+}
+
+/** The access of a member, by account. */
+export type Access = (accountId: string | null) => Giver | null;
+
+/** Reads the access of a member. A disabled member and one that does not exist have none. */
+export async function readAccess(db: Kysely<Tables>, memberId: string): Promise<Access> {
+  const member = db.selectFrom('member').select(['status', 'is_operator']).where('id', '=', memberId);
+  const row = await member.executeTakeFirst();
+  if (row?.status !== 'active') return () => null;
+  if (row.is_operator === 1) return () => 'operator';
+  const memberships = db.selectFrom('account_member').select(['account_id', 'role']).where('member_id', '=', memberId);
+  const roles = new Map((await memberships.execute()).map(({ account_id: id, role }) => [id, role]));
+  return (accountId) => (accountId === null ? null : (roles.get(accountId) ?? null));
+}
+
+/**
+ * Holds a member's row until the transaction ends. Everything that takes access away locks the member before any
+ * account, and everything that makes a credential does too: neither can overtake the other.
+ */
+export async function lockMemberRow(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  memberId: string,
+  lock: 'update' | 'share',
+): Promise<void> {
+  // A transaction of SQLite is alone in the database anyway.
+  if (kind !== 'postgres') return;
+  const row = trx.selectFrom('member').select('id').where('id', '=', memberId);
+  await (lock === 'update' ? row.forUpdate() : row.forShare()).executeTakeFirst();
+}
+
+/**
+ * Checks that a member who makes a credential still may, in the transaction that makes it: they may have lost their
+ * access since the request was let in. Call it before the transaction locks anything else.
+ * @throws Problem `forbidden`
+ */
+export async function checkCreator(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  { actor }: Pick<ChangeContext, 'actor'>,
+  type: CredentialType,
+  accountId: string | null,
+): Promise<void> {
+  if (!isMember(actor)) return;
+  await lockMemberRow(trx, kind, actor, 'share');
+  const access = await readAccess(trx, actor);
+  if (mayMake(access(accountId), { type, role: null })) return;
+  throw new Problem('forbidden', { detail: 'You no longer have the role that this needs.' });
+}
+
+/** Reports whether an actor of the audit log is a member. The operator token and programs keep what they made. */
+function isMember(actor: string): boolean {
+  return actor.startsWith('mem_');
+}

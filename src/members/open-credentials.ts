@@ -1,0 +1,107 @@
+/** Finds the credentials that a member made and that still work. */
+import type { Kysely } from 'kysely';
+import type { DatabaseHandle } from '../database/connect.js';
+import type { Tables } from '../database/schema.js';
+import type { Credential } from './credentials.js';
+
+/** Credentials of one creator. */
+export interface CredentialQuery {
+  readonly memberId: string;
+  /** Only those of this account; undefined: all. */
+  readonly accountId?: string | undefined;
+  readonly nowMs: number;
+}
+
+const NONE = { role: null, forMember: null } as const;
+
+/** Reads the account tokens, OAuth grants and open links. @param kind locks the links where it is given. */
+export async function findTokensAndLinks(
+  db: Kysely<Tables>,
+  query: CredentialQuery,
+  kind?: DatabaseHandle['kind'],
+): Promise<readonly Credential[]> {
+  return [...(await findTokens(db, query)), ...(await findGrants(db, query)), ...(await findLinks(db, query, kind))];
+}
+
+/** Reads the portal sessions that began with a link of the member. */
+export async function findPortalSessions(
+  db: Kysely<Tables>,
+  { memberId, accountId, nowMs }: CredentialQuery,
+): Promise<readonly Credential[]> {
+  let sessions = db
+    .selectFrom('member_session')
+    .select(['id', 'account_id', 'label', 'role'])
+    .where('created_by', '=', memberId)
+    .where('ends_at', '>', nowMs);
+  if (accountId !== undefined) sessions = sessions.where('account_id', '=', accountId);
+  const rows = await sessions.orderBy('id').execute();
+  return rows.map(({ id, account_id: of, label, role }) => ({
+    ...NONE,
+    type: 'portal_session',
+    id,
+    accountId: of,
+    name: label ?? '',
+    role,
+  }));
+}
+
+async function findTokens(db: Kysely<Tables>, { memberId, accountId, nowMs }: CredentialQuery): Promise<Credential[]> {
+  let tokens = db
+    .selectFrom('account_token')
+    .select(['id', 'account_id', 'name', 'role'])
+    .where('created_by', '=', memberId)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs);
+  if (accountId !== undefined) tokens = tokens.where('account_id', '=', accountId);
+  const rows = await tokens.orderBy('id').execute();
+  return rows.map(({ id, account_id: of, name, role }) => ({
+    ...NONE,
+    type: 'account_token',
+    id,
+    accountId: of,
+    name,
+    role,
+  }));
+}
+
+async function findGrants(db: Kysely<Tables>, { memberId, accountId, nowMs }: CredentialQuery): Promise<Credential[]> {
+  let keys = db
+    .selectFrom('api_key')
+    .select(['id', 'account_id', 'name'])
+    .where('oauth_member_id', '=', memberId)
+    .where('status', '<>', 'revoked')
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
+  if (accountId !== undefined) keys = keys.where('account_id', '=', accountId);
+  const rows = await keys.orderBy('id').execute();
+  return rows.map(({ id, account_id: of, name }) => ({ ...NONE, type: 'oauth_grant', id, accountId: of, name }));
+}
+
+const LINK_TYPES = { invitation: 'invitation', portal: 'portal_session', password_reset: 'password_link' } as const;
+const LINK_KINDS = ['invitation', 'portal', 'password_reset'] as const;
+
+/** A link that somebody takes at this moment is locked: the query waits, and finds it used. */
+async function findLinks(
+  db: Kysely<Tables>,
+  { memberId, accountId, nowMs }: CredentialQuery,
+  kind?: DatabaseHandle['kind'],
+): Promise<Credential[]> {
+  let links = db
+    .selectFrom('link')
+    .select(['id', 'kind', 'account_id', 'member_id', 'role', 'data'])
+    .where('created_by', '=', memberId)
+    .where('kind', 'in', LINK_KINDS)
+    .where('used_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs);
+  if (accountId !== undefined) links = links.where('account_id', '=', accountId);
+  const rows = await links
+    .orderBy('id')
+    .$if(kind === 'postgres', (select) => select.forUpdate())
+    .execute();
+  return rows.flatMap(({ id, kind: of, account_id: account, member_id: forMember, role, data }) => {
+    const type = LINK_TYPES[of as keyof typeof LINK_TYPES];
+    const { email, label } = JSON.parse(data ?? '{}') as { readonly email?: unknown; readonly label?: unknown };
+    const name = [email, label].find((each) => typeof each === 'string') ?? '';
+    return [{ type, id, accountId: account, name: String(name), role, forMember }];
+  });
+}
