@@ -60,7 +60,7 @@ export interface Session extends SeenFrom {
   /** When it ends unless something is asked for in it. */
   readonly idleUntil: number;
   readonly endsAt: number;
-  /** When the person last showed that it is them. */
+  /** When the person last confirmed. Equal to `createdAt` where they only signed in. */
   readonly confirmedAt: number;
 }
 
@@ -180,9 +180,17 @@ export class Sessions {
     return rows.filter((row) => !this.isOver(row)).map((row) => this.sessionOf(row));
   }
 
-  /** Notes that the person of a session has shown that it is them. */
+  /** Records that the person of a session has confirmed. The time differs from that of the sign-in. */
   async confirm(id: string): Promise<Session | undefined> {
-    const update = this.database.db.updateTable('member_session').set({ confirmed_at: this.clock.now() });
+    const now = this.clock.now();
+    const update = this.database.db.updateTable('member_session').set(({ eb }) => ({
+      confirmed_at: eb
+        .case()
+        .when('created_at', '=', now)
+        .then(now + 1)
+        .else(now)
+        .end(),
+    }));
     const row = await update.where('id', '=', id).returningAll().executeTakeFirst();
     return row === undefined ? undefined : this.sessionOf(row);
   }

@@ -1,9 +1,10 @@
-/** How members can sign in and show again that it is them: what they have, as far as the configuration takes it. */
+/** How members can sign in and confirm that it is them: what they have, as far as the configuration takes it. */
 import type { Kysely, Transaction } from 'kysely';
 import type { AdminConfig } from '../config/model/admin-schema.js';
 import type { DatabaseHandle } from '../database/connect.js';
 import type { Tables } from '../database/schema.js';
 import { Problem } from '../problems/errors.js';
+import type { SignInMethod } from './sessions.js';
 import { lockMember, memberNotFound } from './member-rows.js';
 
 /** What the configuration takes. */
@@ -23,8 +24,11 @@ export interface MemberWays {
   readonly issuers: readonly string[];
 }
 
-/** A way in which somebody shows that it is them. */
-export type Way = 'password' | 'passkey' | 'totp' | 'oidc';
+/** A way to sign in. */
+type SignInWay = 'password' | 'passkey' | 'oidc';
+
+/** A way to confirm. `password_and_code`: with a code of the authenticator app beside the password. */
+export type ConfirmationWay = SignInWay | 'password_and_code';
 
 /** What of the configuration says how one signs in. */
 export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedWays {
@@ -61,10 +65,19 @@ export class OwnWays {
     };
   }
 
-  /** How a member who is signed in can show again that it is them; empty: in no way. */
-  async toConfirm(memberId: string): Promise<readonly Way[]> {
+  /**
+   * Returns the ways in which a signed-in member can confirm; empty: none. With an authenticator app a password needs a
+   * code beside it, and an identity provider counts only where it is how the person signs in: it opened this session,
+   * or there is no password.
+   */
+  async toConfirm(memberId: string, method: SignInMethod): Promise<readonly ConfirmationWay[]> {
     const own = await this.of(memberId);
-    return [...this.toSignIn(own), ...(own.totp ? (['totp'] as const) : [])];
+    const ways = this.toSignIn(own);
+    if (!own.totp || !ways.includes('password')) return ways;
+    return ways.flatMap((way): readonly ConfirmationWay[] => {
+      if (way === 'password') return ['password_and_code'];
+      return way === 'oidc' && method !== 'oidc' ? [] : [way];
+    });
   }
 
   /**
@@ -88,7 +101,7 @@ export class OwnWays {
     throw new Problem('forbidden', { detail: `${way === 'passwords' ? 'Passwords' : 'Passkeys'} are turned off.` });
   }
 
-  private toSignIn({ password, passkeys, issuers }: MemberWays): Exclude<Way, 'totp'>[] {
+  private toSignIn({ password, passkeys, issuers }: MemberWays): SignInWay[] {
     const offered = this.offered();
     return [
       ...(password && offered.passwords ? (['password'] as const) : []),

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
@@ -78,6 +79,38 @@ describeOnDatabases('confirming', (kind) => {
     expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
     expect((await own.ask('GET', '/me')).status).toBe(200);
     expect((await createKey()).status).toBe(403);
+  });
+
+  it('takes the password and a code of the app from who has one, and never one of them alone', async () => {
+    const { clock } = running.stores;
+    const { secret: text } = await own.call<{ secret: string }>('POST', '/me/totp');
+    const secret = fromBase32(text);
+    await own.call('POST', '/me/totp/confirm', { code: codeAt(secret, clock.now()) });
+    clock.advance(11 * MINUTE_MS);
+    const remove = async () => {
+      const answer = await own.ask('DELETE', '/me/totp');
+      return [answer.status, answer.status === 204 ? undefined : answer.json().confirm_with];
+    };
+    expect(await remove()).toEqual([403, ['password_and_code']]);
+    const code = codeAt(secret, clock.now());
+    const shown = async (body: object) => {
+      const answer = await own.ask('POST', '/confirmations', body);
+      return [answer.status, answer.json().code];
+    };
+    expect(await shown({ password: GOOD_PASSWORD })).toEqual([422, 'validation_failed']);
+    expect(await shown({ code })).toEqual([422, 'validation_failed']);
+    expect(await shown({ password: 'x', code })).toEqual([401, 'invalid_credentials']);
+    expect(await shown({ password: GOOD_PASSWORD, code: wrongCodeAt(secret, clock.now()) })).toEqual([
+      401,
+      'invalid_credentials',
+    ]);
+    expect(await remove()).toEqual([403, ['password_and_code']]);
+    expect(await shown({ password: GOOD_PASSWORD, code })).toEqual([200, undefined]);
+    clock.advance(11 * MINUTE_MS);
+    // A code confirms once.
+    expect(await shown({ password: GOOD_PASSWORD, code })).toEqual([401, 'invalid_credentials']);
+    expect(await shown({ password: GOOD_PASSWORD, code: codeAt(secret, clock.now()) })).toEqual([200, undefined]);
+    expect(await remove()).toEqual([204, undefined]);
   });
 
   it('of another session confirms nothing in this one', async () => {

@@ -55,6 +55,25 @@ describeUnless(missingIdentityProvider())('at an identity provider', () => {
       expect([unlinked.status, unlinked.json().code]).toEqual([409, 'conflict']);
     });
 
+    it('confirms nothing for who signed in with a password and has an authenticator app, and all for who signed in there', async () => {
+      const { own, id } = await world.signedIn();
+      const sub = world.newName();
+      await world.visit(own, sub, { purpose: 'link' });
+      const there = world.browser();
+      await world.visit(there, sub);
+      await there.call('GET', '/me');
+      await world.database.db.updateTable('member').set({ totp_confirmed_at: 1 }).where('id', '=', id).execute();
+      await world.database.db.updateTable('member_session').set({ confirmed_at: 1 }).execute();
+      const waysOf = async (browser: typeof own) => (await browser.ask('DELETE', '/me/totp')).json().confirm_with;
+      expect(await waysOf(own)).toEqual(['password_and_code']);
+      expect(await waysOf(there)).toEqual(['password_and_code', 'oidc']);
+      const confirming = { purpose: 'confirm', return_to: '/profile' };
+      const refused = await own.ask('POST', '/sign-in/providers/company', confirming);
+      expect([refused.status, refused.json().code]).toEqual([409, 'conflict']);
+      expect(await world.visit(there, sub, confirming)).toBe('/profile');
+      expect((await there.ask('DELETE', '/me/totp')).status).toBe(204);
+    });
+
     it('who has nothing to confirm with is told so, and the demo’s member is not asked', async () => {
       const id = await newMember(world.database, { roles: { [world.accountId]: 'owner' } });
       const { token } = await world.running.members.sessions.begin({ memberId: id }, 'link', {

@@ -31,6 +31,7 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     const member = await memberWithPassword(database, running);
     const own = new PanelBrowser(running.url);
     await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
+    await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });
     const device = new Authenticator();
     const { challenge } = await own.call<{ challenge: string }>('POST', '/me/passkeys/options');
     const response = device.register({ challenge, ...site });
@@ -92,6 +93,22 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
     expect(await own.call('GET', '/me/passkeys')).toMatchObject({ data: [{ id: passkeyId, last_used_at: null }] });
     await own.call('DELETE', `/me/passkeys/${passkeyId}`);
     expect((await show(new PanelBrowser(running.url), device)).said).toEqual([401, 'invalid_credentials']);
+  });
+
+  it('needs a confirmation to be the first of a session that a password alone opened, however young that is', async () => {
+    const { email } = await memberWithPassword(database, running);
+    const own = new PanelBrowser(running.url);
+    await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
+    const asked = [await own.ask('POST', '/me/passkeys/options')];
+    const response = new Authenticator().register({ challenge: 'AAAA', ...site });
+    asked.push(await own.ask('POST', '/me/passkeys', { name: 'Laptop', response }));
+    expect(asked.map((answer) => [answer.status, answer.json().code])).toEqual(
+      Array(2).fill([403, 'confirmation_required']),
+    );
+    // Nothing else asks so soon.
+    expect((await own.ask('POST', '/me/totp')).status).toBe(200);
+    await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });
+    expect((await own.ask('POST', '/me/passkeys/options')).status).toBe(200);
   });
 
   it('may confirm who it is after ten minutes, by the own passkey alone', async () => {
@@ -171,6 +188,7 @@ describeWithChromium('a browser with an authenticator', () => {
     const { email, id } = await memberWithPassword(database, running);
     const { body: signedIn } = await call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     const { csrf_token: csrf } = signedIn['me'] as unknown as { csrf_token: string };
+    await call('POST', '/confirmations', { password: GOOD_PASSWORD }, csrf);
     const { body: creation } = await call('POST', '/me/passkeys/options', undefined, csrf);
     const made = await inPage(create, creation);
     const added = await call('POST', '/me/passkeys', { name: 'Chromium', response: made }, csrf);

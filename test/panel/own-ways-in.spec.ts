@@ -143,14 +143,27 @@ describeWithChromium('the ways in of a member', () => {
     await press('Leave');
     await app.getByText('10 recovery codes left').waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    running.stores.clock.advance(11 * MINUTE_MS);
     await app.getByRole('button', { name: 'Remove the app' }).click();
     await press('Remove');
+    // The password alone would leave nothing of the second factor.
+    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await gate.getByLabel('Code from your authenticator app').fill(wrongCodeAt(secret, running.stores.clock.now()));
+    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByText('That did not match').waitFor();
+    await gate.getByLabel('Code from your authenticator app').fill(codeAt(secret, running.stores.clock.now()));
+    await gate.getByRole('button', { name: 'Go on' }).click();
     await app.getByText('Not set up.').waitFor();
   });
 
   it('take a passkey, which signs in without a name, confirms after ten minutes, and opens nothing once removed', async () => {
     const passkeys = part('Passkeys');
     await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
+    // A password opened this session, and a first passkey is one more way in.
+    const first = page.getByRole('dialog', { name: 'Is it you?' });
+    await first.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await first.getByRole('button', { name: 'Go on' }).click();
     await passkeys.getByRole('button', { name: 'Rename Chrome on Linux' }).click();
     const renaming = page.getByRole('dialog', { name: /^Rename/ });
     await renaming.getByLabel('Name', { exact: true }).fill('Laptop of the office');

@@ -4,12 +4,14 @@ import { FirstOwner } from '../../members/first-owner.js';
 import { OwnWays } from '../../members/ways.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
-import type { Principal } from './principal.js';
+import type { Principal, SignedInMember } from './principal.js';
 
 /** How long it holds. */
 export const CONFIRMED_MS = 10 * 60_000;
 
-const ASK = 'Show first that it is you: this gives something away, and you last did ten minutes ago or more.';
+const ASK = 'Confirm first that it is you: this gives access, and your last confirmation is ten minutes old or more.';
+const ASK_FIRST_PASSKEY =
+  'Confirm first that it is you: a session that a password opened adds its first passkey only after a confirmation.';
 const NOTHING_TO_SHOW =
   'This gives something away, and you have nothing by which to show that it is you. Sign in anew, and within ten ' +
   'minutes add a passkey, a password or an identity provider.';
@@ -37,12 +39,31 @@ export class Confirmed {
    */
   async refusal(principal: Principal): Promise<Problem | null> {
     if (principal.kind !== 'member') return null;
-    const { member, session } = principal;
+    const { session } = principal;
     // A clock that was ahead, and was set right, must not make it hold for all that time.
     if (Math.abs(this.clock.now() - session.confirmedAt) < CONFIRMED_MS) return null;
-    const ways = await this.ways.toConfirm(member.id);
+    return this.refused(principal, ASK);
+  }
+
+  /**
+   * Rejects with `confirmation_required` where a session that a password alone opened would add the member's first
+   * passkey without a confirmation since (NIST SP 800-63B-4): a stolen password would make a key of its own.
+   */
+  async checkFirstPasskey(principal: SignedInMember): Promise<void> {
+    const { member, session } = principal;
+    if (session.method !== 'password' || session.confirmedAt !== session.createdAt) return;
+    const { passkeys, totp } = await this.ways.of(member.id);
+    const refused = passkeys > 0 || totp ? null : await this.refused(principal, ASK_FIRST_PASSKEY);
+    if (refused !== null) throw refused;
+  }
+
+  private async refused({ member, session }: SignedInMember, detail: string): Promise<Problem | null> {
+    const ways = await this.ways.toConfirm(member.id, session.method);
     // Whoever started the demo could only start it once more.
     if (ways.length === 0 && (await this.firstOwner.isDemo(member.id))) return null;
-    return new Problem('confirmation_required', { detail: ways.length > 0 ? ASK : NOTHING_TO_SHOW, confirmWith: ways });
+    return new Problem('confirmation_required', {
+      detail: ways.length > 0 ? detail : NOTHING_TO_SHOW,
+      confirmWith: ways,
+    });
   }
 }

@@ -5,9 +5,17 @@ import type { VisibleAccounts } from '../../accounts/account-list.js';
 import type { AccountToken } from '../../members/account-tokens.js';
 import type { PortalGrant, Session, SessionMember } from '../../members/sessions.js';
 
+/** A member whose browser is signed in. */
+export interface SignedInMember {
+  readonly kind: 'member';
+  readonly member: SessionMember;
+  readonly session: Session;
+  readonly cookie: string;
+}
+
 /** A caller whose browser is signed in. */
 export type SignedIn =
-  | { readonly kind: 'member'; readonly member: SessionMember; readonly session: Session; readonly cookie: string }
+  | SignedInMember
   | { readonly kind: 'portal'; readonly portal: PortalGrant; readonly session: Session; readonly cookie: string };
 
 /** A caller of the admin API. */
@@ -32,7 +40,7 @@ export function principalOf(request: FastifyRequest): Principal {
 }
 
 /** The member who calls, where the table of permissions lets nobody else in. */
-export function memberOfCaller(principal: Principal): Extract<Principal, { readonly kind: 'member' }> {
+export function memberOfCaller(principal: Principal): SignedInMember {
   if (principal.kind !== 'member') throw new Error(`${principal.kind} was let in where only members are`);
   return principal;
 }

@@ -7,6 +7,7 @@ import type { ChangeContext } from '../../accounts/audit-log.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { OwnWays } from '../../members/ways.js';
+import { Confirmed } from '../access/confirmed.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
@@ -30,6 +31,7 @@ export class MyPasskeysController {
   constructor(
     private readonly passkeys: Passkeys,
     private readonly own: OwnWays,
+    private readonly confirmed: Confirmed,
     private readonly site: Site,
   ) {}
 
@@ -49,9 +51,11 @@ export class MyPasskeysController {
   })
   async begin(
     @Myself() member: SessionMember,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     this.own.checkOffered('passkeys');
+    await this.confirmed.checkFirstPasskey(memberOfCaller(caller));
     const { options, step } = await this.passkeys.beginRegistration(member);
     reply.header('Set-Cookie', this.site.cookie('step', step.token));
     return options;
@@ -73,10 +77,12 @@ export class MyPasskeysController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PasskeyResource> {
     this.own.checkOffered('passkeys');
+    const owner = memberOfCaller(caller);
+    await this.confirmed.checkFirstPasskey(owner);
     const step = this.site.read(request.headers.cookie, 'step');
     reply.header('Set-Cookie', this.site.noCookie('step'));
     const told = toldAgain(context, passkeyResource);
-    const { member, session } = memberOfCaller(caller);
+    const { member, session } = owner;
     const made = await this.passkeys.register(
       member.id,
       session.id,

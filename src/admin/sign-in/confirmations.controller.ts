@@ -1,10 +1,10 @@
-/** Showing once more who it is, before something that matters; and choosing a new password. */
+/** Confirming that it is the same person before a change that gives access; and choosing a new password. */
 import { Body, Controller, HttpCode, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { passwordField } from '../../members/member-fields.js';
-import { Sessions, type SessionMember } from '../../members/sessions.js';
+import { Sessions, type Session, type SessionMember } from '../../members/sessions.js';
 import { PasswordChange } from '../../members/sign-in/password-change.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
@@ -27,15 +27,18 @@ const passwordSchema = z.strictObject({ password: passwordField });
 const confirmSchema = z
   .strictObject({
     password: passwordField.optional(),
-    code: z.string().min(1, 'must not be empty').max(20).optional().meta({ description: 'Of an authenticator app.' }),
+    code: z.string().min(1, 'must not be empty').max(20).optional().meta({
+      description: 'Of the authenticator app; needed beside the password where the member has one.',
+    }),
     passkey: shownPasskeySchema.optional(),
   })
-  .refine(
-    ({ password, code, passkey }) => [password, code, passkey].filter((each) => each !== undefined).length === 1,
-    {
-      error: 'must have one of password, code and passkey',
-    },
-  )
+  .refine(({ password, passkey }) => (password === undefined) !== (passkey === undefined), {
+    error: 'must have either password or passkey',
+  })
+  .refine(({ password, code }) => code === undefined || password !== undefined, {
+    path: ['code'],
+    error: 'goes with a password',
+  })
   .meta({ id: 'Confirm' });
 type Confirm = z.output<typeof confirmSchema>;
 const changePasswordSchema = passwordSchema.meta({ id: 'ChangePassword' });
@@ -60,7 +63,7 @@ export class ConfirmationsController {
   @HttpCode(200)
   @Documented({
     id: 'confirm',
-    summary: 'Show once more who it is, with the password, a code or a passkey',
+    summary: 'Confirm that it is you: with a passkey, or with the password and, where there is an app, its code',
     response: confirmationSchema,
     problems: ['sign_in_busy', 'session_ended', 'sign_in_ended'],
   })
@@ -70,7 +73,7 @@ export class ConfirmationsController {
     @Req() request: FastifyRequest,
   ): Promise<Confirmation> {
     const { member, session } = memberOfCaller(caller);
-    if (!(await this.isRight(member, body, request))) {
+    if (!(await this.isRight(member, session, body, request))) {
       throw new Problem('invalid_credentials', {
         detail: 'This does not show that it is you.',
         headers: ['WWW-Authenticate', CHALLENGE],
@@ -82,18 +85,31 @@ export class ConfirmationsController {
     return { confirmed_until: formatWithOffset(until, 'UTC') };
   }
 
-  private async isRight(member: SessionMember, shownNow: Confirm, request: FastifyRequest): Promise<boolean> {
-    const { password, code, passkey } = shownNow;
+  private async isRight(
+    member: SessionMember,
+    session: Session,
+    { password, code, passkey }: Confirm,
+    request: FastifyRequest,
+  ): Promise<boolean> {
     if (password !== undefined) this.own.checkOffered('passwords');
     if (passkey !== undefined) this.own.checkOffered('passkeys');
     const browser = browserOf(request, this.site);
-    if (password !== undefined) return await this.signIn.confirmPassword(member, password, browser);
-    if (code !== undefined) return await this.secondFactor.isRight(member.id, { code }, browser);
+    if (password !== undefined) {
+      const needsCode = (await this.own.toConfirm(member.id, session.method)).includes('password_and_code');
+      if (needsCode && code === undefined) throw codeMissing();
+      if (!(await this.signIn.confirmPassword(member, password, browser))) return false;
+      return code === undefined || (await this.secondFactor.isRight(member.id, { code }, browser));
+    }
     if (passkey === undefined) return false;
     const step = this.site.read(request.headers.cookie, 'step');
     const { memberId } = await this.passkeys.authenticate(step, 'confirm', shown(passkey));
     return memberId === member.id;
   }
+}
+
+function codeMissing(): Problem {
+  const errors = [{ pointer: '#/code', detail: 'must be given: you have an authenticator app' }];
+  return new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
 }
 
 @Controller('admin/v1/me/password')

@@ -5,7 +5,8 @@ import { Identities } from '../../members/providers/identities.js';
 import { ProviderInvitations } from '../../members/providers/provider-invitations.js';
 import { ProviderSignIn } from '../../members/providers/provider-sign-in.js';
 import type { ProviderArrival, ProviderJourney, ProviderPurpose } from '../../members/providers/providers.js';
-import { Sessions, type LiveSession } from '../../members/sessions.js';
+import { OwnWays } from '../../members/ways.js';
+import { Sessions, type LiveSession, type Session, type SessionMember } from '../../members/sessions.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import type { Browser, SignedInMember } from '../../members/sign-in/sign-in.js';
 import { Problem } from '../../problems/errors.js';
@@ -49,6 +50,7 @@ export class ProviderJourneys {
     private readonly identities: Identities,
     private readonly sessions: Sessions,
     private readonly confirmed: Confirmed,
+    private readonly ways: OwnWays,
     private readonly attempts: SignInAttempts,
   ) {}
 
@@ -68,8 +70,11 @@ export class ProviderJourneys {
     const { member, session } = await this.signedIn(browser);
     // A way in that somebody adds to a session which they found open would outlive it.
     if (purpose === 'link') await this.confirmed.check({ kind: 'member', member, session, cookie: '' });
-    else if (!(await this.identities.list(member.id)).some((own) => own.issuer === issuer)) {
-      throw new Problem('conflict', { detail: 'You have not linked an identity of this provider.' });
+    else {
+      await this.checkMayConfirm(member, session);
+      if (!(await this.identities.list(member.id)).some((own) => own.issuer === issuer)) {
+        throw new Problem('conflict', { detail: 'You have not linked an identity of this provider.' });
+      }
     }
     return { ...journey, memberId: member.id };
   }
@@ -89,10 +94,18 @@ export class ProviderJourneys {
         const { ip, requestId } = browser;
         if (arrival.purpose === 'link')
           await this.signIn.link(arrival, session.id, { actor: member.id, ip, requestId });
-        else await this.signIn.confirm(arrival, session.id, browser);
+        else {
+          await this.checkMayConfirm(member, session);
+          await this.signIn.confirm(arrival, session.id, browser);
+        }
         return null;
       }
     }
+  }
+
+  private async checkMayConfirm({ id }: SessionMember, { method }: Session): Promise<void> {
+    if ((await this.ways.toConfirm(id, method)).includes('oidc')) return;
+    throw new Problem('conflict', { detail: 'You cannot confirm with an identity provider in this session.' });
   }
 
   private async signedIn({ session }: Browser): Promise<SignedInAs> {

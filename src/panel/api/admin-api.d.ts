@@ -682,7 +682,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show once more who it is, with the password, a code or a passkey */
+        /** Confirm that it is you: with a passkey, or with the password and, where there is an app, its code */
         post: operations["confirm"];
         delete?: never;
         options?: never;
@@ -3454,7 +3454,7 @@ export interface components {
         };
         Confirm: {
             password?: string;
-            /** @description Of an authenticator app. */
+            /** @description Of the authenticator app; needed beside the password where the member has one. */
             code?: string;
             passkey?: components["schemas"]["PasskeyResponse"];
         };
@@ -10169,7 +10169,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Show once more who it is, with the password, a code or a passkey */
+            /** @description Confirm that it is you: with a passkey, or with the password and, where there is an app, its code */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,4 +1,4 @@
-/** Shows once more that it is the same person: by the password, a code, a passkey, or by signing in anew. */
+/** Confirms that it is the same person: by password (and code), passkey, identity provider, or a new sign-in. */
 import { Alert, Button, Divider, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -14,9 +14,10 @@ import { signOut, useMe } from './session.js';
 export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
   const { t } = useLingui();
   const byPasskey = gate.ways.includes('passkey') && knowsPasskeys();
-  const typed = (['password', 'totp'] as const).filter((way) => gate.ways.includes(way));
+  const needsCode = gate.ways.includes('password_and_code');
+  const byPassword = needsCode || gate.ways.includes('password');
   const byProvider = gate.ways.includes('oidc');
-  const isNone = !byPasskey && !byProvider && typed.length === 0;
+  const isNone = !byPasskey && !byProvider && !byPassword;
   return (
     <Stack gap="md">
       <Text>
@@ -24,8 +25,8 @@ export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
           What you are about to do gives access. Show that it is you; for ten minutes you will not be asked again.
         </Trans>
       </Text>
-      {typed.length > 0 && <Typed ways={typed} gate={gate} />}
-      {typed.length > 0 && byPasskey && <Divider label={<Trans>or</Trans>} />}
+      {byPassword && <Typed needsCode={needsCode} gate={gate} />}
+      {byPassword && byPasskey && <Divider label={<Trans>or</Trans>} />}
       {byPasskey && (
         <PasskeyButton label={t`Use a passkey`} show={confirmByPasskey} onShown={() => gate.settle(true)} />
       )}
@@ -41,33 +42,29 @@ async function confirmByPasskey(): Promise<void> {
 }
 
 interface TypedProps {
-  /** At least one. */
-  readonly ways: readonly ('password' | 'totp')[];
+  /** Whether a code of the authenticator app belongs to the password. */
+  readonly needsCode: boolean;
   readonly gate: OpenGate;
 }
 
-function Typed({ ways, gate }: TypedProps) {
+function Typed({ needsCode, gate }: TypedProps) {
   const { t } = useLingui();
   const { member } = useMe();
-  const [way, setWay] = useState(ways[0]);
-  const [value, setValue] = useState('');
-  const other = ways.find((each) => each !== way);
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
   const confirm = useMutation({
     gcTime: 0,
     mutationFn: () => {
-      const body = way === 'totp' ? { code: value.replaceAll(/\s/g, '') } : { password: value };
+      const body = { password, ...(needsCode ? { code: code.replaceAll(/\s/g, '') } : {}) };
       return ask(api.POST('/admin/v1/confirmations', { body }));
     },
     onSuccess: () => gate.settle(true),
-    onError: () => setValue(''),
+    onError: () => {
+      // A code works once. The password may have been right.
+      setCode('');
+      if (!needsCode) setPassword('');
+    },
   });
-  const common = {
-    required: true,
-    withAsterisk: false,
-    'data-autofocus': true,
-    value,
-    onChange: (event: React.ChangeEvent<HTMLInputElement>) => setValue(event.currentTarget.value),
-  };
   return (
     <form
       onSubmit={(event) => {
@@ -77,46 +74,35 @@ function Typed({ ways, gate }: TypedProps) {
     >
       <Stack gap="md">
         <input type="text" hidden readOnly autoComplete="username" value={member?.email ?? ''} />
-        {way === 'totp' ? (
+        <PasswordInput
+          label={t`Password`}
+          required
+          withAsterisk={false}
+          data-autofocus
+          autoComplete="current-password"
+          visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        {needsCode && (
           <TextInput
-            {...common}
             label={t`Code from your authenticator app`}
+            required
+            withAsterisk={false}
             inputMode="numeric"
             autoComplete="one-time-code"
-          />
-        ) : (
-          <PasswordInput
-            {...common}
-            label={t`Password`}
-            autoComplete="current-password"
-            visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+            value={code}
+            onChange={(event) => setCode(event.currentTarget.value)}
           />
         )}
         {confirm.error !== null && <Failure error={confirm.error} />}
-        <Group justify="space-between">
-          {other === undefined ? (
-            <span />
-          ) : (
-            <Button
-              variant="subtle"
-              size="sm"
-              onClick={() => {
-                setValue('');
-                confirm.reset();
-                setWay(other);
-              }}
-            >
-              {other === 'totp' ? t`Use a code of the app instead` : t`Use the password instead`}
-            </Button>
-          )}
-          <Group gap="sm">
-            <Button variant="default" onClick={() => gate.settle(false)}>
-              <Trans>Cancel</Trans>
-            </Button>
-            <Button type="submit" loading={confirm.isPending}>
-              <Trans>Go on</Trans>
-            </Button>
-          </Group>
+        <Group justify="flex-end" gap="sm">
+          <Button variant="default" onClick={() => gate.settle(false)}>
+            <Trans>Cancel</Trans>
+          </Button>
+          <Button type="submit" loading={confirm.isPending}>
+            <Trans>Go on</Trans>
+          </Button>
         </Group>
       </Stack>
     </form>
