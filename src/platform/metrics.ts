@@ -34,6 +34,18 @@ export const CUT_CODES = [
   'ip_not_allowed',
 ] as const satisfies readonly ErrorCode[];
 
+/** Why a connection is closed on a client. The last three are streams of HTTP/2. */
+const CONNECTION_CUTS = [
+  'limit',
+  'address_limit',
+  'file_descriptors',
+  'slow_reader',
+  'proxy_protocol',
+  'header_bytes',
+  'streams_without_key',
+  'untaken_refusal',
+] as const;
+
 /** All metrics of the process. */
 export const METRICS = {
   ...REQUEST_METRICS,
@@ -77,8 +89,8 @@ export const METRICS = {
   connections: gauge('trailgate_connections', 'Connections of clients that are open.', []),
   connectionsCut: counter(
     'trailgate_connections_cut_total',
-    'Connections that were closed on a client: limit, address_limit, file_descriptors, slow_reader, proxy_protocol.',
-    [['reason', ['limit', 'address_limit', 'file_descriptors', 'slow_reader', 'proxy_protocol']]],
+    'Connections, and streams of HTTP/2, that were closed on a client, by reason.',
+    [['reason', CONNECTION_CUTS]],
   ),
   outOfResources: counter(
     'trailgate_out_of_resources_total',

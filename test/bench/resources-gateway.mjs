@@ -13,7 +13,7 @@ function configuration(backendUrl, tls) {
   const service = { targets: [backendUrl], connections: 10_000, accountShare: 1, timeouts: { idle: '60s' } };
   const operation = (name) => ({ match: `GET /${name}`, service: 'streams', scopes: [] });
   return JSON.stringify({
-    gateway: { host: '127.0.0.1', port: 0, ...(tls && { tls }) },
+    gateway: { host: '127.0.0.1', port: 0, limits: { connectionsPerAddress: 0 }, ...(tls && { tls }) },
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Benchmark' },
     services: { streams: service },

@@ -19,7 +19,7 @@ const PARALLEL_READS = 64;
 /** `gateway.yaml` of every benchmark: local listeners on free ports, and what is given. */
 export function configuration({ gateway = {}, ...rest }) {
   return {
-    gateway: { host: '127.0.0.1', port: 0, ...gateway },
+    gateway: { host: '127.0.0.1', port: 0, limits: { connectionsPerAddress: 0 }, ...gateway },
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Benchmark' },
     ...rest,

@@ -1,5 +1,5 @@
 /** Attack: HTTP/2 frames that no library sends: methods nobody knows, answers that are not taken, bodies that break off. */
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { json } from '../support/backend.js';
 import { makeCertificate } from '../support/certificates.js';
@@ -7,13 +7,23 @@ import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
-import { connectRawHttp2, END_HEADERS, END_STREAM, fieldBlock, frame, FRAME } from '../support/raw-http2.js';
+import {
+  connectRawHttp2,
+  END_HEADERS,
+  END_STREAM,
+  fieldBlock,
+  frame,
+  FRAME,
+  type RawHttp2,
+} from '../support/raw-http2.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
 const IDLE_MS = 1_000;
 const WHOLE = END_HEADERS | END_STREAM;
 /** RFC 9113 section 7. */
 const PROTOCOL_ERROR = 1;
+const REFUSED_STREAM = 7;
+const ENHANCE_YOUR_CALM = 11;
 
 describeWithOpenssl('over HTTP/2', () => {
   let gateway: Proxied;
@@ -89,6 +99,47 @@ describeWithOpenssl('over HTTP/2', () => {
     // The connection itself goes on.
     expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(false);
     raw.socket.destroy();
+  });
+
+  describe('a client without a key that takes no refusal', () => {
+    const headWithout = (more: readonly (readonly [string, string])[] = []): Buffer =>
+      fieldBlock([
+        [':method', 'GET'],
+        [':scheme', 'https'],
+        [':path', '/api/v1/open'],
+        [':authority', 'a.example'],
+        ...more,
+      ]);
+    const codeOf = (raw: RawHttp2, id: number): number | undefined =>
+      raw.frames.find(({ type, stream }) => type === FRAME.reset && stream === id)?.payload.readUInt32BE();
+
+    it('has its streams reset soon, and then its connection closed', async () => {
+      const before = await metric('trailgate_connections_cut_total{reason="untaken_refusal"}');
+      const raw = await connectRawHttp2(gateway.port, 0);
+      for (let stream = 1; stream < 31; stream += 2) raw.send(frame(FRAME.headers, WHOLE, stream, headWithout()));
+      await eventually('all are reset', () => [1, 15, 29].every((id) => codeOf(raw, id) === ENHANCE_YOUR_CALM), 4_000);
+      expect(await metric('trailgate_connections_cut_total{reason="untaken_refusal"}')).toBe(before + 15);
+      expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(false);
+      raw.send(frame(FRAME.headers, WHOLE, 31, headWithout()));
+      await once(raw.socket, 'close');
+      const goAway = raw.frames.find(({ type }) => type === FRAME.goAway);
+      expect(goAway?.payload.readUInt32BE(4)).toBe(ENHANCE_YOUR_CALM);
+    });
+
+    it('has no room for heads of more than 256 KiB, and one that takes its refusals has', async () => {
+      const large = headWithout([['x-large', 'a'.repeat(14_000)]]);
+      const raw = await connectRawHttp2(gateway.port, 0);
+      for (let stream = 1; stream < 61; stream += 2) raw.send(frame(FRAME.headers, WHOLE, stream, large));
+      await eventually('the last one is refused', () => codeOf(raw, 59) === REFUSED_STREAM);
+      expect(codeOf(raw, 1)).not.toBe(REFUSED_STREAM);
+      raw.socket.destroy();
+      const reading = await connectRawHttp2(gateway.port);
+      for (let stream = 1; stream < 121; stream += 2) {
+        reading.send(frame(FRAME.headers, WHOLE, stream, large));
+        await eventually('it is answered', () => reading.answer(stream).ended);
+      }
+      reading.socket.destroy();
+    });
   });
 
   it.each([0, 2, 8])('an upload that is reset with code %i is broken off, never at its end', async (code) => {

@@ -15,8 +15,8 @@ afterEach(async () => {
   await gateway.stop();
 });
 
-const startWith = async (limits: object): Promise<void> => {
-  gateway = await startProxied({ config: { gateway: { limits } } });
+const startWith = async (limits: object, more: object = {}): Promise<void> => {
+  gateway = await startProxied({ config: { gateway: { limits, ...more } } });
 };
 
 async function openConnections(count: number): Promise<Socket[]> {
@@ -33,7 +33,7 @@ const closed = (): number => sockets.filter((socket) => socket.closed).length;
 const resume = (): void => sockets.forEach((socket) => void socket.resume());
 
 it('a thousand that are idle disturb nobody: every request of others is answered within a second', async () => {
-  await startWith({});
+  await startWith({ connectionsPerAddress: 0 });
   const idle = await openConnections(1_000);
   for (const socket of idle)
     socket.write(`GET /api/v1/open HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\n\r\n`);
@@ -65,6 +65,13 @@ describe('more than the limit', () => {
     expect(await metric('trailgate_connections_cut_total{reason="address_limit"}')).toBe(3);
     sockets.find((socket) => !socket.closed)?.destroy();
     await eventually('there is room', async () => (await gateway.send('/open').catch(() => null))?.status === 200);
+  });
+
+  it('from the address of a trusted proxy are served', async () => {
+    await startWith({ connectionsPerAddress: 5 }, { trustedProxies: ['127.0.0.0/8'] });
+    await openConnections(8);
+    expect((await gateway.send('/open')).status).toBe(200);
+    expect(await metric('trailgate_connections_cut_total{reason="address_limit"}')).toBe(0);
   });
 });
 

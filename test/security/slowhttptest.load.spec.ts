@@ -19,7 +19,7 @@ const LONGEST_ANSWER_MS = 1_000;
 describeWithSlowHttpTest('slowhttptest', () => {
   let gateway: Proxied;
   beforeAll(async () => {
-    gateway = await startProxied();
+    gateway = await startProxied({ config: { gateway: { limits: { connectionsPerAddress: 0 } } } });
     gateway.answerWith((_request, response) => response.end('x'.repeat(100_000)));
   });
   afterAll(() => gateway.stop());

@@ -133,8 +133,11 @@ export const connectionLimits = z
       .int()
       .min(0)
       .max(1_000_000)
-      .default(0)
-      .describe('The same for each address (IPv6: one /64); 0: no limit. Leave it 0 behind a load balancer.'),
+      .default(1_000)
+      .describe(
+        'The same for each address (IPv6: one /64) except those of `trustedProxies`; 0: no limit. Set it to 0 behind ' +
+          'a load balancer that is not among them.',
+      ),
     requestsPerConnection: z
       .int()
       .min(0)

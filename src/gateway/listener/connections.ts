@@ -11,6 +11,7 @@ import type { GatewayFile } from '../../config/model/schema.js';
 import { FileDescriptors } from '../../platform/resources/file-descriptors.js';
 import { errorOfPeer } from '../../http1/grammar/errors.js';
 import { plainConnectionOf } from '../../http1/client/plain-connection.js';
+import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import { NetworkCounts } from '../../keys/clients/network-counts.js';
 import { METRICS } from '../../platform/metrics.js';
 import { SHORTAGES } from '../../platform/resources/shortages.js';
@@ -48,6 +49,8 @@ export class Connections {
   /** Undefined while nobody asks how many an address has. */
   private networks: NetworkCounts | undefined;
   private limits: ConnectionLimits;
+  /** Proxies carry the connections of many clients: they have no limit of their own. */
+  private readonly trusts: Trusts | undefined;
   private server: Server | undefined;
 
   /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
@@ -62,6 +65,7 @@ export class Connections {
     private readonly headTimeoutMs = HEAD_TIMEOUT_MS,
   ) {
     this.limits = gateway.limits;
+    this.trusts = trustsOf(gateway.trustedProxies);
     this.use(gateway, services);
   }
 
@@ -75,7 +79,7 @@ export class Connections {
     if (limits.connectionsPerAddress === 0) this.networks = undefined;
     else if (this.networks === undefined) {
       this.networks = new NetworkCounts();
-      for (const socket of this.open) this.networks.add(socket);
+      for (const socket of this.open) this.exceedsNetwork(socket);
     }
     if (this.server !== undefined) limitServer(this.server, limits);
   }
@@ -92,9 +96,7 @@ export class Connections {
         SHORTAGES.note('file_descriptors', 'accept');
         cut(socket, 'file_descriptors');
       }
-      if (this.networks !== undefined && this.networks.add(socket) > this.limits.connectionsPerAddress) {
-        cut(socket, 'address_limit');
-      }
+      if (this.exceedsNetwork(socket)) cut(socket, 'address_limit');
       count.inc();
       socket.on('close', countDown);
     });
@@ -118,6 +120,13 @@ export class Connections {
     }, this.sweepIntervalMs);
     timer.unref();
     return () => clearInterval(timer);
+  }
+
+  /** Counts a connection in. Returns whether its network has more than it can have. */
+  private exceedsNetwork(socket: SystemSocket): boolean {
+    const { networks, trusts } = this;
+    if (networks === undefined || trusts?.(socket.remoteAddress ?? '') === true) return false;
+    return networks.add(socket) > this.limits.connectionsPerAddress;
   }
 
   /** Whether a response that Node writes has its end and has not left yet: for Node its connection is idle. */

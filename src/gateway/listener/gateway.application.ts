@@ -168,7 +168,9 @@ function serveTls(
   fastPath: FastPath,
 ): void {
   const sessions = new Http2Sessions(KEEP_ALIVE_TIMEOUT_MS, () => connections.longestIdleMs);
-  speakHttp2(server, sessions, fastPath.serveStream, (nodes) => plainTlsListener(server, nodes, fastPath));
+  const stopHttp2 = speakHttp2(server, sessions, fastPath.serveStream, (nodes) =>
+    plainTlsListener(server, nodes, fastPath),
+  );
   const stopFollowing = certificate.follow(server);
   fastify.addHook('preClose', (done) => {
     stopFollowing();
@@ -176,6 +178,7 @@ function serveTls(
     done();
   });
   fastify.addHook('onClose', (_instance, done) => {
+    stopHttp2();
     sessions.stop();
     done();
   });

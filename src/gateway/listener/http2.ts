@@ -14,6 +14,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import { GatewayHttp2Request, StreamRequest } from '../request/http2-message.js';
 import { GatewayHttp2Response } from '../request/http2-response.js';
+import { UnadmittedStreams } from '../request/unadmitted-streams.js';
 import type { Http2Sessions } from './http2-sessions.js';
 
 export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
@@ -58,14 +59,16 @@ type NodesListener = (
  * Makes a TLS server respond on connections that negotiated `h2` as well; the requests reach its own listeners, but for
  * those that are served as their streams.
  * @param takeHttp1 given what Node does with a connection of HTTP/1.1, returns what is done with it here.
+ * @returns stops what runs beside the connections.
  */
 export function speakHttp2(
   server: Server,
   sessions: Http2Sessions,
   serve: ServeStream,
   takeHttp1: (nodes: (socket: TLSSocket) => void) => (socket: TLSSocket) => void,
-): void {
+): () => void {
   const http2 = createServer(OPTIONS);
+  const unadmitted = new UnadmittedStreams();
   let accepted: TLSSocket | undefined;
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     http2.on(event, (message: unknown, response: unknown) => void server.emit(event, message, response));
@@ -77,10 +80,14 @@ export function speakHttp2(
     const socket = accepted;
     if (socket === undefined) return;
     sessions.add(session, socket);
+    unadmitted.open(session);
     const onStream: NodesListener = (stream, headers, flags, rawHeaders) => {
+      if (!unadmitted.begin(session, stream)) return;
       const request = StreamRequest.of(stream, headers, rawHeaders, socket);
-      if (request !== undefined && serve(request)) return;
-      for (const listener of nodesStreams) listener.call(http2, stream, headers, flags, rawHeaders);
+      if (request === undefined || !serve(request)) {
+        for (const listener of nodesStreams) listener.call(http2, stream, headers, flags, rawHeaders);
+      }
+      unadmitted.hold(session, stream, rawHeaders);
     };
     session.on('stream', onStream);
   });
@@ -94,4 +101,5 @@ export function speakHttp2(
       accepted = undefined;
     } else speakHttp1(socket);
   });
+  return () => unadmitted.stop();
 }

@@ -8,6 +8,7 @@ import type { ClientResponse } from '../../http1/client/client-response.js';
 import type { Transaction } from '../../http1/client/plain-connection.js';
 import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import type { StreamRequest } from './http2-message.js';
+import { noteAdmitted } from './unadmitted-streams.js';
 
 /** A response as Node makes it. */
 export class GatewayHttp2Response extends Http2ServerResponse {
@@ -76,6 +77,10 @@ export class Http2Response implements ClientResponse {
     respondWhole(response.stream, status, lines, body);
   }
 
+  noteAdmitted(): void {
+    noteAdmitted(this.response.stream);
+  }
+
   /** The streams of a connection end each for itself. */
   endConnection(): void {}
 
@@ -124,6 +129,10 @@ export class StreamResponse implements ClientResponse {
   writeWhole(status: number, lines: string, body: string | Buffer): void {
     this.status = status;
     respondWhole(this.request.stream, status, lines, body);
+  }
+
+  noteAdmitted(): void {
+    noteAdmitted(this.request.stream);
   }
 
   /** The streams of a connection end each for itself. */

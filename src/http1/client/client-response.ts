@@ -86,6 +86,8 @@ export interface ClientResponse {
   writeCut?(status: number, lines: string, body: Buffer): void;
   /** Ends the response with why there is none. */
   writeProblem?(problem: Problem): void;
+  /** Records that the request's key has been accepted. HTTP/2 only: it limits what clients without a key can hold. */
+  noteAdmitted?(): void;
   /** No other request is served behind this one; the response says so. */
   endConnection(): void;
   /** Cuts the connection. */
