@@ -13,45 +13,10 @@ import {
   trimmed,
   withoutLeadingZeros,
 } from '../../http1/grammar/fields.js';
-import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
-
-/** Fields that end at this hop, or that only we may set. Lower case. */
-const NEVER_FORWARDED: ReadonlySet<string> = new Set([
-  ...HOP_BY_HOP_FIELDS,
-  ...IDENTITY_FIELDS,
-  'expect',
-  'host',
-  'http2-settings',
-  'authorization',
-  'forwarded',
-  'via',
-  'traceparent',
-  'x-real-ip',
-  // Where others look for the client's address: ours stands in Forwarded and X-Forwarded-For.
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-  'fastly-client-ip',
-  // CGI makes HTTP_PROXY of it, by which many libraries choose where their own requests go (httpoxy, CVE-2016-5385).
-  'proxy',
-]);
-
-/** With these a client asks frameworks for another path or method than the one whose scopes were checked. */
-const OVERRIDES: ReadonlySet<string> = new Set([
-  'x-original-url',
-  'x-rewrite-url',
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  // A second length, where servers take an underscore for a dash.
-  'content_length',
-]);
+import { isTrustedName } from './trusted-names.js';
 
 const SPACE = 0x20;
 const TAB = 0x09;
-
-const NEVER_FORWARDED_PREFIXES = ['x-forwarded-', 'x-trailgate-'] as const;
 
 const enum Verdict {
   Forward,
@@ -173,15 +138,9 @@ function judge(name: string): Verdict {
   else if (lower === 'via') verdict = Verdict.Via;
   else if (lower === 'tracestate') verdict = Verdict.TraceState;
   else if (lower === 'content-length') verdict = Verdict.Length;
-  else if (isOurs(lower) || OVERRIDES.has(lower)) verdict = Verdict.Drop;
-  // Some servers take an underscore for a dash: `X_Account_Id` must not arrive where `X-Account-Id` may not.
-  else if (lower.includes('_')) verdict = judge(lower.replaceAll('_', '-'));
+  else if (isTrustedName(name)) verdict = Verdict.Drop;
   if (verdicts.size < MOST_VERDICTS) verdicts.set(name, verdict);
   return verdict;
-}
-
-function isOurs(lower: string): boolean {
-  return NEVER_FORWARDED.has(lower) || NEVER_FORWARDED_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
 
 function isUsualConnection(value: string): boolean {

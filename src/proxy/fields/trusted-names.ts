@@ -1,0 +1,63 @@
+/**
+ * Names of request fields that backends, frameworks and proxies trust: for who is calling, from which address, by which
+ * method or for which URL. Only the gateway may say so; a client's copy never reaches a backend (design section 2.7).
+ *
+ * Names are compared as CGI and WSGI servers see them: in one case, with `_` for every character that is neither a
+ * letter nor a digit. `X.Account.Id` and `X~Account~Id` are `X-Account-Id` to them.
+ */
+import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
+
+const NAMES: ReadonlySet<string> = new Set([
+  ...[...HOP_BY_HOP_FIELDS, ...IDENTITY_FIELDS].map(serverName),
+  // Of this hop, or set by us.
+  ...words('expect host http2_settings authorization forwarded via traceparent x_api_environment'),
+  // A second length; the real one is judged by its exact name before this table.
+  'content_length',
+  // CGI makes HTTP_PROXY of it, by which many libraries choose where their own requests go (httpoxy, CVE-2016-5385).
+  'proxy',
+  // Identity: authenticating proxies and identity-aware load balancers.
+  ...words('remote_user x_remote_user x_webauth_user x_authenticated_user x_authenticated_userid'),
+  ...words('x_credential_identifier x_anonymous_consumer cf_ipcountry client_cert client_cert_chain'),
+  // Address.
+  ...words('client_ip x_client_ip x_real_ip x_cluster_client_ip true_client_ip fastly_client_ip'),
+  ...words('x_originating_ip x_remote_ip x_remote_addr remote_addr x_proxyuser_ip x_coming_from'),
+  ...words('x_nf_client_connection_ip do_connecting_ip x_sucuri_clientip ali_cdn_real_ip cdn_src_ip'),
+  ...words('incap_client_ip http_client_ip proxy_client_ip wl_proxy_client_ip x_forwarded forwarded_for'),
+  ...words('forwarded_for_ip x_originally_forwarded_for x_true_ip x_trusted_ip'),
+  // Method.
+  ...words('x_method_override x_tunnel_method'),
+  // URL: scheme, host, port and path.
+  ...words('front_end_https https x_https x_scheme x_url_scheme cf_visitor'),
+  ...words('fastly_ssl x_host x_server_name x_script_name script_name path_info request_uri'),
+  ...words('x_request_uri x_path_info x_waws_unencoded_url x_matched_path x_now_route_matches'),
+  // Set by load balancers that stand where the gateway stands.
+  'x_amzn_trace_id',
+]);
+
+const PREFIXES = [
+  'x_forwarded_',
+  'x_trailgate_',
+  // `X-Original-URL`, `X-Original-Method`, `X-Rewrite-URL`, `X-Override-URL`, `X-HTTP-Method-Override` and others.
+  ...words('x_original_ x_rewrite_ x_override_ x_http_'),
+  // Application servers and load balancers: Next.js, Envoy, Azure, Fly.io, Cloudflare, App Engine, Vercel, IIS.
+  ...words('x_middleware_ x_invoke_ x_envoy_ x_azure_ fly_ cf_connecting_ x_appengine_ x_vercel_'),
+  'x_arr_',
+  // Identity: certificates, Cloudflare Access, Google IAP, Amazon, Azure, Kong, oauth2-proxy, Tailscale.
+  ...words('ssl_client_ x_ssl_ x_client_cert cf_access_ x_goog_authenticated_ x_goog_iap_ x_amzn_oidc_'),
+  ...words('x_ms_client_principal x_consumer_ x_auth_request_ tailscale_user_'),
+];
+
+/** Reports whether a backend could trust a field of this name, in whatever spelling, so that it ends here. */
+export function isTrustedName(name: string): boolean {
+  const asServersSee = serverName(name);
+  return NAMES.has(asServersSee) || PREFIXES.some((prefix) => asServersSee.startsWith(prefix));
+}
+
+/** Returns the name of a field as CGI has it, without its `HTTP_` and in lower case. */
+function serverName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '_');
+}
+
+function words(text: string): readonly string[] {
+  return text.split(' ');
+}
