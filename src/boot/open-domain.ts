@@ -188,7 +188,15 @@ export async function openDomain(
     events: new EventOutbox(database.db, systemClock),
     workSignal,
     usage,
-    gauges: [databaseHealth, follower, quotas, keys, refusals, emitted, ...[keyedRequests ?? []].flat()],
+    gauges: [
+      databaseHealth,
+      follower,
+      quotas,
+      keys,
+      refusals,
+      emitted,
+      ...[keyedRequests ?? [], forwarder ?? []].flat(),
+    ],
     secretBox,
     webhooks: openWebhooks({
       database,

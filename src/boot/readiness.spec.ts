@@ -75,6 +75,14 @@ describe('readiness with workers', () => {
     expect(checks['backends']?.detail).toBe('no target is in service: orders');
   });
 
+  it('tells services whose every call fails from those without a target', () => {
+    const { checks } = checksOf([sees('failing'), sees('ejected')]);
+    expect(checks['backends']).toEqual({
+      status: 'warn',
+      detail: 'no target is in service: orders (1 of 2 processes); every call fails: orders (1 of 2 processes)',
+    });
+  });
+
   it('shows workers that do not answer, and is not ready without any', () => {
     const silent = checksOf([sees('healthy'), sees('healthy')], { silent: 1 });
     expect(silent.ready).toBe(true);
@@ -109,7 +117,7 @@ describe('readiness of a process that is no gateway', () => {
     processes: 1,
     targets: states.targets.map((row) => ({
       ...row,
-      processes: { healthy: 0, ejected: 0, unhealthy: 0, [row.state]: 1 },
+      processes: { healthy: 0, failing: 0, ejected: 0, unhealthy: 0, [row.state]: 1 },
     })),
     targetsLeftOut: 0,
     ageMs,

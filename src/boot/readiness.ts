@@ -2,7 +2,7 @@
 import type { Readiness, ReadinessCheck } from '../admin/request/admin-dependencies.js';
 import type { DatabaseState } from '../database/database-health.js';
 import type { HeardStatement } from '../nodes/node-statement.js';
-import { servicesWithoutTarget } from '../proxy/targets/target-status.js';
+import { findLostServices, type LostServices } from '../proxy/targets/target-status.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
 import type { WorkerState } from '../workers/messages.js';
 import type { PoolState } from '../workers/worker-pool.js';
@@ -122,15 +122,27 @@ function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {
   };
 }
 
-/** One process that has no target refuses what it is asked, whatever the others see. */
+/** A process that has no target refuses what it is asked, whatever the others see. */
 function backendsCheck(views: readonly Pick<WorkerState, 'targets'>[], unit: 'processes' | 'nodes'): ReadinessCheck {
+  const lost = views.map(({ targets }) => findLostServices(targets));
+  const details = [
+    describeLost('no target is in service', lost, ({ withoutTarget }) => withoutTarget, unit),
+    describeLost('every call fails', lost, ({ failing }) => failing, unit),
+  ].filter((detail) => detail !== '');
+  return details.length === 0 ? { status: 'pass' } : { status: 'warn', detail: details.join('; ') };
+}
+
+/** Returns an empty text where no service is lost in that way. */
+function describeLost(
+  what: string,
+  lost: readonly LostServices[],
+  namesOf: (view: LostServices) => readonly string[],
+  unit: string,
+): string {
   const lostIn = new Map<string, number>();
-  for (const name of views.flatMap(({ targets }) => servicesWithoutTarget(targets))) {
-    lostIn.set(name, (lostIn.get(name) ?? 0) + 1);
-  }
-  if (lostIn.size === 0) return { status: 'pass' };
-  const names = [...lostIn].map(([name, lost]) =>
-    lost === views.length ? name : `${name} (${lost} of ${views.length} ${unit})`,
+  for (const name of lost.flatMap(namesOf)) lostIn.set(name, (lostIn.get(name) ?? 0) + 1);
+  const names = [...lostIn].map(([name, count]) =>
+    count === lost.length ? name : `${name} (${count} of ${lost.length} ${unit})`,
   );
-  return { status: 'warn', detail: `no target is in service: ${names.join(', ')}` };
+  return names.length === 0 ? '' : `${what}: ${names.join(', ')}`;
 }

@@ -30,6 +30,13 @@ describe('trailgate check', () => {
     expect(output).toMatch(/^starter +60 +- +- +- +local +all$/m);
   });
 
+  it('suggests a health check for services that have none, and only for those', async () => {
+    expect((await check(MINIMAL)).output).toContain('Hint: no health check for customers.');
+    const { output } = await check(MINIMAL.replace(/^( +)targets:/m, '$1health: { path: /health }\n$1targets:'));
+    expect(output).toContain('is valid');
+    expect(output).not.toContain('Hint');
+  });
+
   it('shows every problem with file, line, column, hint and the count, and exits with 1', async () => {
     const { code, output } = await check(MINIMAL.replace('targets', 'target').replace('minute', 'minutes'));
     expect(code).toBe(1);

@@ -78,7 +78,18 @@ function describeConfig(config: Config, columns: number | undefined): string {
     table(['METHOD', 'PATH', 'SERVICE', 'SCOPES', 'COST'], rows),
     table(['PLAN', 'KEY/MIN', 'KEY/MONTH', 'ACCOUNT/MIN', 'ACCOUNT/MONTH', 'REDIS LOST', 'CHARGE'], plans),
     ...(tools.length === 0 ? [] : [describeTools(config, tools, columns ?? USUAL_COLUMNS)]),
+    ...hintsOf(file.services),
   ].join('\n\n');
+}
+
+/** Services whose targets are judged by the calls of customers alone. */
+function hintsOf(services: Config['file']['services']): string[] {
+  const names = Object.keys(services).filter((name) => services[name]?.health === undefined);
+  if (names.length === 0) return [];
+  const text =
+    `Hint: no health check for ${names.join(', ')}. With \`health: { path: /health }\`, targets that fail are ` +
+    'left alone before requests find them.';
+  return [text];
 }
 
 /** What assistants may call, no wider than a terminal. */

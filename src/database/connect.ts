@@ -36,7 +36,7 @@ export interface OpenDatabaseOptions {
   readonly beforeMigration?: () => Promise<void>;
 }
 
-/** What opening the database has migrated. */
+/** Describes what opening the database has migrated. */
 export interface MigratedDatabase extends Migrated {
   /** Path of the copy that was made first; only SQLite, and not of a new database. */
   readonly copy?: string;

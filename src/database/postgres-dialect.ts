@@ -8,7 +8,7 @@ import { DatabaseUnavailable, translatePostgresError } from './database-errors.j
 
 const INT8_OID = 20;
 
-/** How Kysely begins a transaction. */
+/** Matches the statement with which Kysely begins a transaction. */
 const BEGIN = /^(?:begin|start transaction)\b/;
 
 // `bigint` holds milliseconds and counts here, all far below 2^53; `pg` would hand them out as strings.
@@ -22,8 +22,8 @@ export interface PostgresOptions {
   readonly statementTimeoutMs: number;
   readonly maxConnections: number;
   /**
-   * Whether a pooler hands out the server's sessions, so that none can have settings: each transaction brings its own
-   * then, and a single statement ends for us at the deadline, and for the server when it ends.
+   * True where a pooler shares the server's sessions, so that no session can keep settings. Each transaction then brings
+   * its own timeouts. A single statement ends for the caller at the deadline, and for the server when it is done.
    */
   readonly isPooled: boolean;
 }
@@ -34,13 +34,13 @@ export interface PostgresOptions {
  */
 const GRACE_MS = 500;
 
-/** What a transaction may stand still between two statements, in statement timeouts. */
+/** The longest pause between two statements of a transaction, in statement timeouts. */
 const IDLE_FACTOR = 5;
 
 /** SQLSTATEs of a pooler that refuses a parameter: protocol violation (PgBouncer), feature not supported. */
 const PARAMETER_REFUSED: ReadonlySet<string | undefined> = new Set(['08P01', '0A000']);
 
-/** A value that nobody else sets. */
+/** A timeout that no one else sets. */
 const PROBE_TIMEOUT_MS = 59_123;
 
 /**

@@ -14,7 +14,7 @@ const row = (target: string, state: MergedTargetStatus['state'] = 'healthy'): Me
   inFlight: 1,
   ejectedUntilMs: null,
   lastFailure: null,
-  processes: { healthy: 0, ejected: 0, unhealthy: 0, [state]: 1 },
+  processes: { healthy: 0, failing: 0, ejected: 0, unhealthy: 0, [state]: 1 },
 });
 const said = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatement, 'targetsLeftOut'> => ({
   node,
@@ -142,7 +142,7 @@ describe('what nodes say', () => {
         target: 'http://b',
         state: 'unhealthy',
         inFlight: 2,
-        processes: { healthy: 1, ejected: 0, unhealthy: 1 },
+        processes: { healthy: 1, failing: 0, ejected: 0, unhealthy: 1 },
         nodes: [
           { node: 'gw-1', ageMs: 1_500, status: { state: 'unhealthy' } },
           { node: 'gw-2', ageMs: 0, status: { state: 'healthy' } },

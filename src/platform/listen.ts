@@ -91,7 +91,7 @@ export function announce(
   log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url, ...more })}\n`);
 }
 
-/** What holds a port until its role listens there. */
+/** Servers that hold a port until its role listens there. */
 const claims = new Map<ListeningRole, Server>();
 
 /**

@@ -131,6 +131,11 @@ export const METRICS = {
     'Changes of the configuration, by result: applied, or refused while the one in force stays.',
     [['result', ['applied', 'refused']]],
   ),
+  configRefused: gauge(
+    'trailgate_config_refused',
+    '1 while the latest configuration was refused and an earlier one is in force.',
+    [],
+  ),
   configReloadTime: gauge(
     'trailgate_config_last_change_timestamp_seconds',
     'When the configuration in force was taken over, seconds since the Unix epoch.',

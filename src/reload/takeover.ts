@@ -40,6 +40,7 @@ export class Takeover {
   /** Says that a change is not taken over, and why. */
   refused(problems: string): void {
     METRICS.configReloads.series('refused').inc();
+    METRICS.configRefused.series().set(1);
     this.log.error(
       { event: 'config_refused', problems },
       'The changed configuration has problems; the one in force stays',
@@ -47,6 +48,7 @@ export class Takeover {
   }
 
   private noteChange(): void {
+    METRICS.configRefused.series().set(0);
     METRICS.configReloadTime.series().set(Math.floor(this.clock.now() / 1_000));
   }
 }

@@ -13,6 +13,8 @@ import type { Logger } from '../platform/log.js';
 const BEAT_INTERVAL_MS = 30_000;
 const BEAT_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Until a beat that could not be sent is sent again. */
+const UNSENT_PAUSE_MS = 1_000;
 /** Between two tries to connect; doubles. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
@@ -97,7 +99,15 @@ export class Listener {
     this.beat = `${BEAT}${randomUUID()}`;
     this.timer = setTimeout(() => this.unheard(client), beatTimeoutMs);
     this.timer.unref();
-    notify(this.beat).catch((error: unknown) => this.lost(client, error));
+    notify(this.beat).catch(() => this.unsent(client));
+  }
+
+  /** The database is away or busy. That says nothing of this connection: it is asked again. */
+  private unsent(client: Client): void {
+    if (this.client !== client || this.isStopped) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.sendBeat(client), UNSENT_PAUSE_MS);
+    this.timer.unref();
   }
 
   private hear({ payload = '' }: Notification): void {

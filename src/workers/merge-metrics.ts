@@ -17,9 +17,9 @@ interface Family {
  */
 const HIGHEST = new RegExp(
   `^(${[
-    /trailgate_build_info|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds/,
+    /trailgate_build_info|trailgate_config_refused|trailgate_quota_nodes|nodejs_eventloop|process_start_time_seconds/,
     /trailgate_webhook_oldest_due_seconds|trailgate_key_staleness_seconds|\w*_lag_seconds|\w*_version_info/,
-    /trailgate_upstream_targets\{.*state="(ejected|unhealthy)"/,
+    /trailgate_upstream_targets\{.*state="(failing|ejected|unhealthy)"/,
   ]
     .map(({ source }) => source)
     .join('|')})`,

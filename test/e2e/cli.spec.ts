@@ -49,7 +49,7 @@ function targetsNow(): readonly NodeTarget[] {
     inFlight: 1,
     ejectedUntilMs: null,
     lastFailure: null,
-    processes: { healthy: 1, ejected: 0, unhealthy: 0 },
+    processes: { healthy: 1, failing: 0, ejected: 0, unhealthy: 0 },
   };
   const out: MergedTargetStatus = {
     ...well,
@@ -57,13 +57,13 @@ function targetsNow(): readonly NodeTarget[] {
     inFlight: 2,
     ejectedUntilMs: nowMs + 600_000,
     lastFailure: { outcome: 'unreachable', status: 0, atMs: nowMs - 3_600_000 * 5 },
-    processes: { healthy: 1, ejected: 1, unhealthy: 0 },
+    processes: { healthy: 1, failing: 0, ejected: 1, unhealthy: 0 },
   };
   return [
     {
       ...out,
       inFlight: 3,
-      processes: { healthy: 2, ejected: 1, unhealthy: 0 },
+      processes: { healthy: 2, failing: 0, ejected: 1, unhealthy: 0 },
       nodes: [
         { node: 'trailgate-gateway-5d8f7c9b6d-x2x7p:8080', ageMs: 1_234, status: well },
         { node: 'trailgate-gateway-5d8f7c9b6d-zzq4k:8080', ageMs: 12_000, status: out },
@@ -107,7 +107,7 @@ describe('the client commands', () => {
         {
           state: 'ejected',
           in_flight: 3,
-          processes: { healthy: 2, ejected: 1, unhealthy: 0 },
+          processes: { healthy: 2, failing: 0, ejected: 1, unhealthy: 0 },
           nodes: [
             { node: 'trailgate-gateway-5d8f7c9b6d-x2x7p:8080', age_seconds: 1.2, state: 'healthy', in_flight: 1 },
             { age_seconds: 12, state: 'ejected', last_failure: { outcome: 'unreachable', backend_status: null } },

@@ -90,7 +90,9 @@ describe('a configuration that changes', () => {
     expect(String(line?.['problems'])).toMatch(/planz/);
     expect((await ask('/new')).status).toBe(200);
     expect(await metric('trailgate_config_reloads_total{result="refused"}')).toBeGreaterThan(0);
+    expect(await metric('trailgate_config_refused')).toBe(1);
     writeFileSync(trailgate.configPath, good);
+    await eventually('a good file is in force', async () => (await metric('trailgate_config_refused')) === 0);
   });
 
   it('is read again on SIGHUP, and says what only counts after a restart', async () => {

@@ -179,7 +179,7 @@ describe('without checks', () => {
 
   it('a single target is asked every time, unless ejection is configured', async () => {
     for (let index = 0; index < 10; index++) expectProblem(await gateway.send('/alone'), 'backend_unreachable');
-    expect(await rows('alone')).toMatchObject([{ state: 'healthy', last_failure: { outcome: 'unreachable' } }]);
+    expect(await rows('alone')).toMatchObject([{ state: 'failing', last_failure: { outcome: 'unreachable' } }]);
     await eventually('the other one is out', async () => {
       await gateway.send('/judged');
       return (await states('judged')).join() === 'ejected';

@@ -178,11 +178,12 @@ describeWithPrometheus('with Prometheus', () => {
     });
 
     it('a first event is an increase: a refused configuration is seen', async () => {
-      const refused = asked('alert: a changed configuration was refused')[0] ?? '';
-      expect(await prometheus.query(refused)).toEqual([]);
+      const [inForce = '', refused = ''] = asked('alert: a changed configuration was refused');
+      for (const query of [inForce, refused]) expect(await prometheus.query(query)).toEqual([]);
       writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);
       const [sample] = await answer(refused, ({ length }) => length > 0);
       expect(sample?.labels).toMatchObject({ instance: 'alone', result: 'refused' });
+      expect(await prometheus.query(inForce)).toMatchObject([{ labels: { instance: 'alone' } }]);
     });
 
     it('which accounts are nearest to their month, over two nodes that read the same', async () => {

@@ -162,7 +162,7 @@ describeWithOwnRedisAndPostgres('over Redis', () => {
     // Every process of a node says what it sees by itself.
     await eventually('all three processes are heard', async () => (await rows(admin))[0]?.processes['healthy'] === 3);
     const [row] = (await rows(admin)) as [Row];
-    expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, ejected: 0, unhealthy: 0 } });
+    expect(row).toMatchObject({ state: 'healthy', processes: { healthy: 3, failing: 0, ejected: 0, unhealthy: 0 } });
     const seen = new Map(row.nodes.map((node) => [node.node.split(':')[1], node]));
     expect(gateways.map((gateway) => seen.get(portOf(gateway))?.processes['healthy'])).toEqual([1, 2]);
     for (const { age_seconds: age } of row.nodes) expect(age).toBeLessThan(60);

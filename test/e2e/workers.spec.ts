@@ -124,7 +124,11 @@ describeWithRedis('a gateway of three workers', () => {
     const list = async () =>
       (await trailgate.admin.call<{ data: { processes: object; state: string; target: string }[] }>('GET', '/targets'))
         .data;
-    const all = { target: backend.url, state: 'healthy', processes: { healthy: WORKERS, ejected: 0, unhealthy: 0 } };
+    const all = {
+      target: backend.url,
+      state: 'healthy',
+      processes: { healthy: WORKERS, failing: 0, ejected: 0, unhealthy: 0 },
+    };
     expect(await list()).toMatchObject([all]);
     const checks = async () =>
       ((await (await fetch(`${trailgate.adminUrl}/readyz`)).json()) as { checks: Record<string, unknown> }).checks;

@@ -1,6 +1,7 @@
 /** A balancer over addresses of a service; time is in the test's hand. */
 import { configSchema } from '../../src/config/model/schema.js';
-import { Balancer, type EjectionSettings } from '../../src/proxy/targets/balancer.js';
+import { Balancer } from '../../src/proxy/targets/balancer.js';
+import type { EjectionSettings } from '../../src/proxy/targets/ejection.js';
 import { Endpoint } from '../../src/proxy/targets/endpoint.js';
 import { TargetSeries } from '../../src/proxy/targets/upstream-metrics.js';
 
@@ -10,8 +11,15 @@ const { services } = configSchema.parse({
 });
 const config = services['s'];
 
-/** Out after three failures, for 10 s, at most 25. */
-export const EJECTION: EjectionSettings = { failures: 3, duration: 10_000, longest: 25_000 };
+/** Out after three failures, or where a quarter of 20 calls fails, for 10 s, at most 25. */
+export const EJECTION: EjectionSettings = {
+  failures: 3,
+  share: 0.25,
+  requests: 20,
+  window: 20_000,
+  duration: 10_000,
+  longest: 25_000,
+};
 
 export const GET = { isRepeatable: true };
 export const POST = { isRepeatable: false };
@@ -48,6 +56,16 @@ export class Balanced {
     for (let time = 0; time < times; time++) {
       this.nowMs += 100;
       this.balancer.judge(this.at(index), {}, 'bad', this.nowMs);
+    }
+  }
+
+  /** Calls to an address go one after the other, as told: `x` fails, anything else goes well. */
+  call(index: number, outcomes: string): void {
+    for (const outcome of outcomes) {
+      this.nowMs += 100;
+      const hasFailed = outcome === 'x';
+      this.at(index).recent.count(hasFailed, this.nowMs);
+      this.balancer.judge(this.at(index), {}, hasFailed ? 'bad' : 'good', this.nowMs);
     }
   }
 

@@ -4,16 +4,16 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';
-import type { MergedTargetStatus } from '../../proxy/targets/target-status.js';
+import { STATES, type MergedTargetStatus } from '../../proxy/targets/target-status.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { countField, timeField } from '../openapi/fields.js';
 import { listSchema, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 
-const stateSchema = z.enum(['healthy', 'ejected', 'unhealthy']);
+const stateSchema = z.enum(STATES);
 const seenSchema = {
-  processes: z.object({ healthy: countField, ejected: countField, unhealthy: countField }),
+  processes: z.object({ healthy: countField, failing: countField, ejected: countField, unhealthy: countField }),
   in_flight: countField.meta({ description: 'Requests that are under way there.' }),
   ejected_until: timeField.nullable(),
   last_failure: z
@@ -52,8 +52,8 @@ const targetSchema = z
       .meta({ description: 'Where its name leads to; null: it is no name, or has not been resolved yet.' }),
     state: stateSchema.meta({
       description:
-        '`ejected`: calls to it failed in a row. `unhealthy`: its health check fails. The worst of what the ' +
-        'gateways see.',
+        '`failing`: in service, and the last calls to it failed. `ejected`: calls to it failed in a row, or too ' +
+        'often. `unhealthy`: its health check fails. The worst of what the gateways see.',
     }),
     ...seenSchema,
     processes: seenSchema.processes.meta({

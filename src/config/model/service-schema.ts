@@ -100,7 +100,15 @@ export const serviceSchema = z.strictObject({
         .min(0)
         .max(1_000)
         .default(5)
-        .describe('Calls in a row that fail or are answered 502, 503 or 504 and take a target out; 0: none do.'),
+        .describe('Calls in a row that fail or are answered 502, 503 or 504 and take a target out; 0: nothing does.'),
+      share: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.25)
+        .describe('Share of failed calls that takes out one of several targets; 0: none does.'),
+      requests: z.int().min(1).max(100_000).default(20).describe('Fewest calls within `window` that have a share.'),
+      window: duration.prefault('20s').describe('How long a call counts for its share, at most.'),
       duration: duration.prefault('30s').describe('For how long, the first time; each further time twice as long.'),
       longest: duration.prefault('5m').describe('The longest.'),
     })

@@ -2131,14 +2131,16 @@ export interface components {
             /** @description Where its name leads to; null: it is no name, or has not been resolved yet. */
             address: string | null;
             /**
-             * @description `ejected`: calls to it failed in a row. `unhealthy`: its health check fails. The worst of what the gateways see.
+             * @description `failing`: in service, and the last calls to it failed. `ejected`: calls to it failed in a row, or too often. `unhealthy`: its health check fails. The worst of what the gateways see.
              * @enum {string}
              */
-            state: "healthy" | "ejected" | "unhealthy";
+            state: "healthy" | "failing" | "ejected" | "unhealthy";
             /** @description How many processes of all gateways see it in which state: with `--workers` each for itself. */
             processes: {
                 /** Format: int64 */
                 healthy: number;
+                /** Format: int64 */
+                failing: number;
                 /** Format: int64 */
                 ejected: number;
                 /** Format: int64 */
@@ -2169,10 +2171,12 @@ export interface components {
              * @description With `--workers` the worst of what they see.
              * @enum {string}
              */
-            state: "healthy" | "ejected" | "unhealthy";
+            state: "healthy" | "failing" | "ejected" | "unhealthy";
             processes: {
                 /** Format: int64 */
                 healthy: number;
+                /** Format: int64 */
+                failing: number;
                 /** Format: int64 */
                 ejected: number;
                 /** Format: int64 */

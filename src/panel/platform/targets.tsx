@@ -11,7 +11,7 @@ import { useFormats } from '../words/times.js';
 type Target = components['schemas']['Target'];
 
 const EVERY_MS = 5_000;
-const COLORS = { healthy: 'river', ejected: 'orange', unhealthy: 'red' } as const;
+const COLORS = { healthy: 'river', failing: 'red', ejected: 'orange', unhealthy: 'red' } as const;
 
 export function Targets() {
   const { t } = useLingui();
@@ -44,7 +44,7 @@ export function Targets() {
 function Line({ target }: { readonly target: Target }) {
   const { t } = useLingui();
   const { relative } = useFormats();
-  const words = { healthy: t`in service`, ejected: t`left out`, unhealthy: t`fails its check` };
+  const words = { healthy: t`in service`, failing: t`calls fail`, ejected: t`left out`, unhealthy: t`fails its check` };
   const { service, state, address, last_failure: failure, in_flight: inFlight, ejected_until: until } = target;
   return (
     <li className="line">

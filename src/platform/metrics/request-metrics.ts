@@ -80,11 +80,11 @@ export const REQUEST_METRICS = {
   ),
   upstreamTargets: gauge(
     'trailgate_upstream_targets',
-    'Addresses of each target by state: healthy, ejected or unhealthy.',
+    'Addresses of each target by state: healthy, failing, ejected or unhealthy.',
     [
       ['service', 'config'],
       ['target', 'config'],
-      ['state', ['healthy', 'ejected', 'unhealthy']],
+      ['state', ['healthy', 'failing', 'ejected', 'unhealthy']],
     ],
   ),
   upstreamRetries: counter(

@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayFile, Operation, ServiceConfig } from '../../config/model/schema.js';
+import type { ReadsGauges } from '../../platform/metrics-text.js';
 import { Problem } from '../../problems/errors.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { readBackendTls, type BackendTlsFiles } from '../targets/backend-tls.js';
@@ -43,7 +44,7 @@ export interface UploadBounds {
   readonly idleTimeoutMs: number;
 }
 
-export class Forwarder {
+export class Forwarder implements ReadsGauges {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
   private readonly openSockets = new OpenWebSockets<OpenWebSocket>();
@@ -87,6 +88,10 @@ export class Forwarder {
         unchanged.get(name) ?? new Upstream(name, config, this.deadlines, this.options, prepared.get(name)),
       ]),
     );
+  }
+
+  readGauges(): void {
+    for (const { metrics } of this.upstreams.values()) metrics.showTargets();
   }
 
   private isUnchanged(name: string, config: ServiceConfig | undefined): boolean {

@@ -46,6 +46,51 @@ describe('the choice', () => {
   });
 });
 
+describe('a share of failures', () => {
+  it('takes out an address whose calls fail more often than those of the others', () => {
+    line.make(2, EJECTION);
+    line.call(1, '.'.repeat(20));
+    line.call(0, 'x...'.repeat(4));
+    expect(line.changes).toEqual([]);
+    line.call(0, '...x');
+    expect(line.changes).toEqual(['t0 ejected']);
+  });
+
+  it('takes out none where the others fail as well: the cause is elsewhere', () => {
+    line.make(2, EJECTION);
+    for (let round = 0; round < 20; round++) for (const index of [0, 1]) line.call(index, '.x.');
+    expect(line.changes).toEqual([]);
+  });
+
+  it('is one of enough calls, and of recent ones', () => {
+    line.make(2, EJECTION);
+    line.call(0, 'x.'.repeat(9));
+    line.nowMs += 20_000;
+    line.call(0, 'x.'.repeat(9));
+    expect(line.changes).toEqual([]);
+  });
+
+  it('leaves half of the addresses in service, and a single one always', () => {
+    line.make(3, EJECTION);
+    for (const index of [0, 1, 2]) line.call(index, '.'.repeat(20));
+    for (const index of [0, 1]) line.call(index, 'xx.'.repeat(20));
+    expect(line.changes).toEqual(['t0 ejected']);
+    line.make(1, EJECTION);
+    line.call(0, 'xx.'.repeat(20));
+    expect(line.changes).toEqual([]);
+  });
+
+  it('counts anew when the address is back', () => {
+    line.make(2, EJECTION);
+    line.call(0, '.x'.repeat(10));
+    expect(line.changes).toEqual(['t0 ejected']);
+    line.at(0).readmit(line.nowMs);
+    line.balancer.use(line.endpoints);
+    line.call(0, '.x'.repeat(9));
+    expect(line.changes).toEqual(['t0 ejected']);
+  });
+});
+
 describe('failures in a row', () => {
   it('take an address out, a success in between does not let them add up', () => {
     line.make(2, EJECTION);

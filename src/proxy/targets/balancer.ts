@@ -1,9 +1,11 @@
 /**
  * Chooses where a call goes: the less loaded of two random addresses, of those that are well. One that fails several
- * times in a row is ejected for a while and then tried with a single call, the probe: it is back when that succeeds and
- * its health check passes as well. When none is left, nothing but probes goes out.
+ * times in a row, or much more often than the others, is ejected for a while and then tried with a single call, the
+ * probe: it is back when that succeeds and its health check passes as well. When none is left, nothing but probes goes
+ * out.
  */
 import type { Endpoint } from './endpoint.js';
+import { failsTooOften, USUAL_EJECTION, type EjectionSettings } from './ejection.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 /** Until an address is probed while no other is left; twice as long after each that fails. */
@@ -12,13 +14,6 @@ const PROBE_INTERVAL_MS = 1_000;
 const LONGEST_PROBE_INTERVAL_MS = 4_000;
 /** How long a probe waits for a request that may be repeated, before any other has to do. */
 const PROBE_PATIENCE_MS = 10_000;
-
-export interface EjectionSettings {
-  /** So many failures in a row eject; 0: none ever do. */
-  readonly failures: number;
-  readonly duration: number;
-  readonly longest: number;
-}
 
 /** How a call says of its target: well, not well, or nothing. */
 export type Verdict = 'good' | 'bad' | 'none';
@@ -89,7 +84,8 @@ export class Balancer {
       if (isSameMoment && this.available.length === 1) return;
       endpoint.failedMs = nowMs;
       endpoint.failures++;
-      if (endpoint.ejectedUntilMs > 0 || !this.isTooMany(endpoint.failures)) return;
+      if (endpoint.ejectedUntilMs > 0) return;
+      if (!this.isTooMany(endpoint.failures) && !this.isOutlier(endpoint, nowMs)) return;
       this.eject(endpoint, nowMs);
       this.rebuild();
       this.onChange(endpoint);
@@ -106,9 +102,20 @@ export class Balancer {
     if (changed) this.onChange(endpoint);
   }
 
+  /** Whether addresses are ejected at all. */
+  get ejects(): boolean {
+    return this.ejection === undefined ? this.endpoints.length > 1 : this.ejection.failures > 0;
+  }
+
   private isTooMany(failures: number): boolean {
-    const ejection = this.ejection ?? (this.endpoints.length > 1 ? USUAL_EJECTION : undefined);
-    return ejection !== undefined && ejection.failures > 0 && failures >= ejection.failures;
+    return this.ejects && failures >= (this.ejection ?? USUAL_EJECTION).failures;
+  }
+
+  /** Whether an address fails too often, and half of all would still be in service without it. */
+  private isOutlier(endpoint: Endpoint, nowMs: number): boolean {
+    const others = this.available.filter((each) => each !== endpoint);
+    if (!this.ejects || others.length === 0 || 2 * others.length < this.endpoints.length) return false;
+    return failsTooOften(endpoint, others, this.ejection ?? USUAL_EJECTION, nowMs);
   }
 
   private eject(endpoint: Endpoint, nowMs: number): void {
@@ -150,9 +157,6 @@ export class Balancer {
     this.nextProbeMs = Math.min(...this.endpoints.map((endpoint) => this.dueMs(endpoint)));
   }
 }
-
-/** Where `ejection` is not configured and there are several addresses. */
-export const USUAL_EJECTION: EjectionSettings = { failures: 5, duration: 30_000, longest: 300_000 };
 
 /** What the end of a call says of the target; what the client did wrong, or we did, says nothing. */
 export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {

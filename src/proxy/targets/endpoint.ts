@@ -6,6 +6,8 @@ import type { ServiceConfig } from '../../config/model/schema.js';
 import { ConnectionPool } from '../../http1/backend/connection-pool.js';
 import { Connector } from '../../http1/backend/connector.js';
 import type { BackendTls, BackendTlsFiles } from './backend-tls.js';
+import { USUAL_EJECTION } from './ejection.js';
+import { OutcomeWindow } from './outcome-window.js';
 import type { ReferenceMap } from './public-references.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import type { TargetSeries } from './upstream-metrics.js';
@@ -15,8 +17,16 @@ const KEEP_ALIVE_MS = 4_000;
 /** After so many the longest rest is reached, whatever it is; more would be no number. */
 const MOST_DOUBLINGS = 32;
 
-/** `ejected`: failed in a row, and rests. `unhealthy`: fails its health check. */
-export type EndpointState = 'healthy' | 'ejected' | 'unhealthy';
+/** An address counts as failing after so many failed calls in a row. */
+export const FAILING_AFTER = 3;
+/** It counts as failing for so long after the last of them. Later it may be well again. */
+const FAILING_FOR_MS = 120_000;
+
+/**
+ * `failing`: in service, and its last calls failed. `ejected`: failed in a row or too often, and rests. `unhealthy`:
+ * fails its health check.
+ */
+export type EndpointState = 'healthy' | 'failing' | 'ejected' | 'unhealthy';
 
 /** The last call that failed there. */
 export interface LastFailure {
@@ -50,6 +60,11 @@ export class Endpoint {
   /** The one call that is let through to it while it is ejected. */
   probe: object | undefined;
   lastFailure: LastFailure | undefined;
+  /** How its latest calls went. */
+  readonly recent: OutcomeWindow;
+  /** Calls that failed since the last that went well. */
+  failedInRow = 0;
+  private failedAtMs = 0;
   /** Calls that failed in a row, by status or outcome. */
   private readonly failed = new Map<string, number>();
   private ejections = 0;
@@ -76,12 +91,18 @@ export class Endpoint {
     /** For connections over TLS; undefined: the system's authorities and no certificate of our own. */
     readonly tls?: BackendTls,
   ) {
+    this.recent = new OutcomeWindow((config.ejection ?? USUAL_EJECTION).window);
     this.pool = this.connections(config.connections, config.timeouts.connect);
   }
 
   get state(): EndpointState {
     if (!this.passesChecks) return 'unhealthy';
-    return this.ejectedUntilMs > 0 ? 'ejected' : 'healthy';
+    if (this.ejectedUntilMs > 0) return 'ejected';
+    return this.isFailing ? 'failing' : 'healthy';
+  }
+
+  private get isFailing(): boolean {
+    return this.failedInRow >= FAILING_AFTER && performance.now() - this.failedAtMs < FAILING_FOR_MS;
   }
 
   get isAvailable(): boolean {
@@ -111,6 +132,7 @@ export class Endpoint {
     this.ejectedUntilMs = 0;
     this.tries = 0;
     this.returnedMs = nowMs;
+    this.recent.clear();
     this.succeeded();
   }
 
@@ -127,6 +149,8 @@ export class Endpoint {
   /** Takes note of a call that failed there. */
   noteFailure(failure: LastFailure): void {
     this.lastFailure = failure;
+    this.failedAtMs = failure.atMs;
+    this.failedInRow++;
     const name = failure.status > 0 && failure.outcome === 'answered' ? String(failure.status) : failure.outcome;
     this.failed.set(name, (this.failed.get(name) ?? 0) + 1);
   }
@@ -134,6 +158,7 @@ export class Endpoint {
   /** A call went well: what failed before it is no row any more. */
   succeeded(): void {
     this.failures = 0;
+    this.failedInRow = 0;
     // Clearing a map makes a new table, also where it is empty, and most calls succeed.
     if (this.failed.size > 0) this.failed.clear();
   }

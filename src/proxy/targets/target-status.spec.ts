@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mergeTargets, servicesWithoutTarget, type TargetStatus } from './target-status.js';
+import { findLostServices, mergeTargets, type TargetStatus } from './target-status.js';
 
 const row = (over: Partial<TargetStatus> = {}): TargetStatus => ({
   service: 'a',
@@ -24,9 +24,9 @@ describe('the targets of several processes', () => {
     expect(merged).toEqual([
       {
         ...row({ state: 'ejected', inFlight: 6, ejectedUntilMs: 70, lastFailure: failure(9) }),
-        processes: { healthy: 2, ejected: 1, unhealthy: 0 },
+        processes: { healthy: 2, failing: 0, ejected: 1, unhealthy: 0 },
       },
-      { ...other, inFlight: 2, processes: { healthy: 2, ejected: 0, unhealthy: 0 } },
+      { ...other, inFlight: 2, processes: { healthy: 2, failing: 0, ejected: 0, unhealthy: 0 } },
     ]);
     expect(mergeTargets([[row({ state: 'unhealthy' })], [row({ state: 'ejected' })]])[0]?.state).toBe('unhealthy');
     expect(mergeTargets([])).toEqual([]);
@@ -38,7 +38,9 @@ describe('the targets of several processes', () => {
       row({ state: 'unhealthy' }),
       row({ service: 'b' }),
       row({ service: 'b', state: 'ejected' }),
+      row({ service: 'c', state: 'failing' }),
+      row({ service: 'c', state: 'ejected' }),
     ];
-    expect(servicesWithoutTarget(rows)).toEqual(['a']);
+    expect(findLostServices(rows)).toEqual({ withoutTarget: ['a'], failing: ['c'] });
   });
 });

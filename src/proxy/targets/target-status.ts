@@ -19,17 +19,19 @@ export interface TargetStatus {
 /** A row as all processes of a gateway see it: its state is the worst of them. */
 export interface MergedTargetStatus extends TargetStatus {
   /** How many processes see it in which state. */
-  readonly processes: Readonly<Record<EndpointState, number>>;
+  readonly processes: StateCounts;
 }
 
 /** STATES has what a target can be in, from good to bad. */
-export const STATES: readonly EndpointState[] = ['healthy', 'ejected', 'unhealthy'];
+export const STATES = ['healthy', 'failing', 'ejected', 'unhealthy'] as const satisfies readonly EndpointState[];
+
+type StateCounts = Readonly<Record<EndpointState, number>>;
 
 /** The rows of several processes, one an address, in the order of the first. */
 export function mergeTargets(views: readonly (readonly TargetStatus[])[]): MergedTargetStatus[] {
   return mergeRows(
     views.map((rows) =>
-      rows.map((row) => ({ ...row, processes: { healthy: 0, ejected: 0, unhealthy: 0, [row.state]: 1 } })),
+      rows.map((row) => ({ ...row, processes: countStates((state) => (state === row.state ? 1 : 0)) })),
     ),
   );
 }
@@ -50,26 +52,40 @@ export function addressKey({ service, target, address }: TargetStatus): string {
   return JSON.stringify([service, target, address]);
 }
 
+function countStates(countOf: (state: EndpointState) => number): StateCounts {
+  const [healthy, failing, ejected, unhealthy] = STATES.map(countOf);
+  return { healthy: healthy ?? 0, failing: failing ?? 0, ejected: ejected ?? 0, unhealthy: unhealthy ?? 0 };
+}
+
 function worseOf(before: MergedTargetStatus, row: MergedTargetStatus): MergedTargetStatus {
-  const { healthy, ejected, unhealthy } = before.processes;
   return {
     ...before,
     state: STATES.indexOf(row.state) > STATES.indexOf(before.state) ? row.state : before.state,
     inFlight: before.inFlight + row.inFlight,
     ejectedUntilMs: Math.max(before.ejectedUntilMs ?? 0, row.ejectedUntilMs ?? 0) || null,
     lastFailure: (row.lastFailure?.atMs ?? 0) > (before.lastFailure?.atMs ?? 0) ? row.lastFailure : before.lastFailure,
-    processes: {
-      healthy: healthy + row.processes.healthy,
-      ejected: ejected + row.processes.ejected,
-      unhealthy: unhealthy + row.processes.unhealthy,
-    },
+    processes: countStates((state) => before.processes[state] + row.processes[state]),
   };
 }
 
-/** Names of the services that have no target in service, as one process sees them. */
-export function servicesWithoutTarget(rows: readonly TargetStatus[]): string[] {
+/** Names of the services that cannot serve, as one process sees them. */
+export interface LostServices {
+  /** No target is in service. */
+  readonly withoutTarget: readonly string[];
+  /** Every call fails, and targets stay in service. */
+  readonly failing: readonly string[];
+}
+
+/** Finds the services that have no healthy target. */
+export function findLostServices(rows: readonly TargetStatus[]): LostServices {
   const names = [...new Set(rows.map(({ service }) => service))];
-  return names.filter((name) => !rows.some(({ service, state }) => service === name && state === 'healthy'));
+  const has = (name: string, wanted: EndpointState): boolean =>
+    rows.some(({ service, state }) => service === name && state === wanted);
+  const lost = names.filter((name) => !has(name, 'healthy'));
+  return {
+    withoutTarget: lost.filter((name) => !has(name, 'failing')),
+    failing: lost.filter((name) => has(name, 'failing')),
+  };
 }
 
 /** The rows of one service. */

@@ -14,7 +14,7 @@ interface OutcomeSeries {
   readonly calls: ValueSeries;
 }
 
-const STATES = ['healthy', 'ejected', 'unhealthy'] as const;
+const STATES = ['healthy', 'failing', 'ejected', 'unhealthy'] as const;
 
 /** The calls of one target. */
 export class TargetSeries {

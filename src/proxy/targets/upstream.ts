@@ -6,9 +6,9 @@ import type { ServiceConfig } from '../../config/model/schema.js';
 import { Problem } from '../../problems/errors.js';
 import type { Logger } from '../../platform/log.js';
 import { BackendTls, type BackendTlsFiles } from './backend-tls.js';
-import { Balancer, verdictOf } from './balancer.js';
+import { Balancer, verdictOf, type Verdict } from './balancer.js';
 import type { Deadlines } from './deadlines.js';
-import type { Endpoint } from './endpoint.js';
+import { FAILING_AFTER, type Endpoint } from './endpoint.js';
 import { systemResolve, type Resolve } from './name-watch.js';
 import type { PendingCall } from './pending-call.js';
 import { RetryBudget } from './retry-budget.js';
@@ -107,14 +107,26 @@ export class Upstream {
     }
     endpoint.series.record(outcome, status, durationMs);
     const verdict = verdictOf(outcome, status);
+    if (verdict !== 'none') endpoint.recent.count(verdict === 'bad', this.deadlines.nowMs);
     // A 500 takes nobody out, but whoever looks for what fails has to find it.
     if (verdict === 'bad') endpoint.noteFailure({ outcome, status, atMs: performance.now() });
     else if (status >= 500 && outcome === 'answered')
       endpoint.lastFailure = { outcome, status, atMs: performance.now() };
-    if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
-      this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
-    }
+    if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) this.judge(endpoint, call, verdict);
     if (this.waiting.length > 0) this.serveWaiting();
+  }
+
+  /** Judges a call, and logs when an address that stays in service begins to fail or answers again. */
+  private judge(endpoint: Endpoint, call: PendingCall, verdict: Verdict): void {
+    const { failedInRow } = endpoint;
+    this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
+    if (this.balancer.ejects || !endpoint.isAvailable) return;
+    if (verdict === 'bad' && failedInRow === FAILING_AFTER) {
+      const line = { event: 'target_failing', ...this.lineOf(endpoint), ...lossOf(endpoint) };
+      this.options.log?.warn(line, 'Every call to a target fails; it stays in service');
+    } else if (verdict === 'good' && failedInRow >= FAILING_AFTER) {
+      this.options.log?.info({ event: 'target_back', ...this.lineOf(endpoint) }, 'A target answers again');
+    }
   }
 
   /** A probe has been answered: its target is back, without waiting for the end of the response. */
@@ -257,14 +269,18 @@ export class Upstream {
   }
 
   private onEndpointChange(endpoint: Endpoint): void {
-    const { state } = endpoint;
-    const line = { service: this.name, target: endpoint.target, address: endpoint.address?.address, state };
-    if (state === 'healthy') this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
+    const { isAvailable } = endpoint;
+    const line = this.lineOf(endpoint);
+    if (isAvailable) this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
     else {
       this.options.log?.warn({ event: 'target_lost', ...line, ...lossOf(endpoint) }, 'A target is out of service');
     }
     this.onCapacity();
-    if (state !== 'healthy') this.moveFrom(endpoint);
+    if (!isAvailable) this.moveFrom(endpoint);
+  }
+
+  private lineOf({ target, address, state }: Endpoint): Record<string, unknown> {
+    return { service: this.name, target, address: address?.address, state };
   }
 
   /** What still waits for a response of a target that is out of service is taken elsewhere, as far as that is safe. */
@@ -292,8 +308,14 @@ export class Upstream {
 }
 
 /** Why an address is out of service, for the log. */
-function lossOf({ state, lastFailure, failedCalls, checkFailure }: Endpoint): Record<string, unknown> {
+function lossOf({ state, lastFailure, failedCalls, checkFailure, recent }: Endpoint): Record<string, unknown> {
   const { outcome, status = 0 } = lastFailure ?? {};
-  const calls = { last: outcome, last_status: status === 0 ? undefined : status, failed_calls: failedCalls };
+  const calls = {
+    last: outcome,
+    last_status: status === 0 ? undefined : status,
+    failed_calls: failedCalls,
+    recent_calls: recent.calls,
+    recent_failed: recent.failed,
+  };
   return state === 'unhealthy' ? { ...calls, check: checkFailure } : calls;
 }

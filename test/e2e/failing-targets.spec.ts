@@ -1,0 +1,116 @@
+/** Targets whose calls fail are found by the calls alone: a dead only one is told of, a half-sick one of two is left alone. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startBackend, type Backend } from '../support/backend.js';
+import { send } from '../support/http.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { eventually } from '../support/processes.js';
+import { startProxied, type Proxied } from '../support/proxied.js';
+
+const CALLS = 240;
+
+let gateway: Proxied;
+let well: Backend;
+let dead: Backend;
+let unwilling: Backend;
+let resetting: Backend;
+
+beforeAll(async () => {
+  let asked = 0;
+  well = await startBackend((_request, response) => void response.end('well'));
+  dead = await startBackend((_request, response) => void response.end('well'));
+  unwilling = await startBackend((_request, response) => void response.writeHead(asked++ % 2 === 0 ? 503 : 200).end());
+  resetting = await startBackend((request, response) => {
+    if (asked++ % 10 < 3) request.socket.destroy();
+    else response.end('well');
+  });
+  gateway = await startProxied({
+    targets: [well.url],
+    config: {
+      services: {
+        only: { targets: [dead.url] },
+        unwilling: { targets: [well.url, unwilling.url] },
+        resetting: { targets: [well.url, resetting.url] },
+      },
+      operations: ['only', 'unwilling', 'resetting'].map((service) => ({
+        match: `POST /${service}`,
+        service,
+        scopes: [],
+      })),
+      plans: { starter: { key: { minute: null }, account: { minute: null } } },
+    },
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  for (const backend of [well, unwilling, resetting]) await backend.stop();
+});
+
+const post = async (path: string) => (await gateway.send(path, { method: 'POST' })).status;
+const logged = (event: string, service: string) =>
+  gateway.trailgate.logs().filter((line) => line['event'] === event && line['service'] === service);
+
+describe('an only target that is dead, without `health` and `ejection`,', () => {
+  const seen = async () => {
+    const { adminUrl, admin } = gateway.trailgate;
+    const { checks } = (await send(`${adminUrl}/readyz`)).json() as { checks: Record<string, unknown> };
+    const series = seriesOf((await send(`${adminUrl}/metrics`)).text);
+    const { data } = await admin.call<{ data: { service: string; state: string }[] }>('GET', '/targets');
+    const count = (state: string) =>
+      series.get(`trailgate_upstream_targets{service="only",target="${dead.url}",state="${state}"}`);
+    return {
+      backends: checks['backends'],
+      state: data.find(({ service }) => service === 'only')?.state,
+      healthy: count('healthy'),
+      failing: count('failing'),
+    };
+  };
+
+  it('is told of as failing after three calls, everywhere, and goes on being asked', async () => {
+    expect(await post('/only')).toBe(200);
+    expect(await seen()).toEqual({ backends: { status: 'pass' }, state: 'healthy', healthy: 1, failing: 0 });
+    await dead.stop();
+    expect([await post('/only'), await post('/only')]).toEqual([502, 502]);
+    expect(await seen()).toMatchObject({ backends: { status: 'pass' }, state: 'healthy' });
+    expect([await post('/only'), await post('/only')]).toEqual([502, 502]);
+    await eventually('readyz says so', async () => JSON.stringify((await seen()).backends).includes('only'));
+    expect(await seen()).toEqual({
+      backends: { status: 'warn', detail: 'every call fails: only' },
+      state: 'failing',
+      healthy: 0,
+      failing: 1,
+    });
+    expect((await send(`${gateway.trailgate.adminUrl}/readyz`)).status).toBe(200);
+    expect(logged('target_failing', 'only')).toMatchObject([
+      { target: dead.url, last: 'unreachable', failed_calls: { unreachable: 3 } },
+    ]);
+  });
+
+  it('is well again with its first call that succeeds', async () => {
+    dead = await startBackend((_request, response) => void response.end('well'), {
+      port: Number(new URL(dead.url).port),
+    });
+    try {
+      expect(await post('/only')).toBe(200);
+      await eventually('readyz says so', async () => !JSON.stringify((await seen()).backends).includes('only'));
+      expect(await seen()).toEqual({ backends: { status: 'pass' }, state: 'healthy', healthy: 1, failing: 0 });
+      expect(logged('target_back', 'only')).toHaveLength(1);
+    } finally {
+      await dead.stop();
+    }
+  });
+});
+
+describe('one of two targets', () => {
+  it.each([
+    ['answers half of its calls with 503', 'unwilling'],
+    ['resets three in ten', 'resetting'],
+  ])('that %s is left alone, though they do not fail in a row', async (_what, service) => {
+    const statuses: number[] = [];
+    for (let call = 0; call < CALLS; call++) statuses.push(await post(`/${service}`));
+    // By chance it gets more of the first calls than the other.
+    expect(statuses.filter((status) => status !== 200).length).toBeLessThan(20);
+    const [lost] = logged('target_lost', service);
+    expect(lost).toMatchObject({ state: 'ejected', recent_calls: expect.any(Number) });
+    expect(Number(lost?.['recent_calls'])).toBeGreaterThanOrEqual(20);
+  });
+});
