@@ -22,8 +22,8 @@ export interface PostgresOptions {
   readonly statementTimeoutMs: number;
   readonly maxConnections: number;
   /**
-   * True where a pooler shares the server's sessions, so that no session can keep settings. Each transaction then brings
-   * its own timeouts. A single statement ends for the caller at the deadline, and for the server when it is done.
+   * True where a pooler shares the server's sessions, so that no session can keep settings. Each transaction brings
+   * its own timeouts then. A single statement ends for the caller at the deadline, and for the server when it is done.
    */
   readonly isPooled: boolean;
 }
