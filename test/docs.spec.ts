@@ -10,6 +10,7 @@ import { addOpenApiCommand } from '../src/cli/openapi-command.js';
 import { addServerJsonCommand } from '../src/cli/server-json-command.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
+import { THROTTLES, type ThrottleRow } from '../src/limits/throttle-rows.js';
 import { METRICS } from '../src/platform/metrics.js';
 import { makeCertificate } from './support/certificates.js';
 import { configOf, problemsOf } from './support/config-files.js';
@@ -87,6 +88,20 @@ describe('docs/failure-modes.md', () => {
   const rows = matches(text, /^(\|.*\| `\w+` in `src\/\S+` \|)$/gm).map((row) =>
     row.split('|').map((cell) => cell.trim()),
   );
+
+  it('lists every throttle as the source has it', () => {
+    const words = { store: 'together', process: 'in each process', database: 'in the database' };
+    const table = matches(text, /^(\| `[\w-]+` \|.*\| (?:together|in each process|in the database) \|)$/gm);
+    const listed = table.map((row) => {
+      const [, name, , by, limit = '', span = '', counted] = row.split('|').map((cell) => cell.trim());
+      return [name, by, quantity(limit), quantity(span), counted];
+    });
+    const rows: readonly ThrottleRow[] = Object.values(THROTTLES);
+    expect(listed).toEqual(
+      rows.map(({ name, by, limit, windowMs, counted }) => [`\`${name}\``, by, limit, windowMs, words[counted]]),
+    );
+    expect(unique(rows.map(({ name }) => name))).toHaveLength(rows.length);
+  });
 
   it('gives every deadline and bound as the source has it', () => {
     expect(rows.length).toBeGreaterThan(35);

@@ -30,12 +30,12 @@ import { openApiDocument } from './openapi/openapi-document.js';
 import { MEMBER_CONTROLLERS, memberProviders } from './member-parts.js';
 import { PROVIDER_CONTROLLERS, providerProviders } from './provider-parts.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
+import { callerLimits } from './access/caller-limits.js';
 import { CLOCK } from './access/confirmed.js';
 import { CredentialsGuard, OPERATOR_TOKEN } from './access/credentials.guard.js';
 import { CrossSiteGuard } from './access/cross-site.guard.js';
 import { NetworkGuard } from './access/network.guard.js';
 import { PermissionGuard } from './access/permission.guard.js';
-import { isPublic } from './access/public.js';
 import { Site } from './access/site.js';
 import { McpToolsController } from './mcp-tools/mcp-tools.controller.js';
 import { AuthorizationRequests } from '../oauth/authorization-requests.js';
@@ -51,10 +51,6 @@ import { RequestsController } from './requests/requests.controller.js';
 import { ScopesController } from './scopes/scopes.controller.js';
 import { WEBHOOK_CONTROLLERS, webhookProviders } from './webhook-parts.js';
 import { UsageController } from './usage/usage.controller.js';
-
-/** Of one address, over the whole API. */
-const REQUESTS_PER_MINUTE = 1_200;
-const MINUTE_MS = 60_000;
 
 const API_VERSION = '1.0.0';
 
@@ -91,7 +87,7 @@ export class AdminModule {
     const hasHealth = deps.settings().health === undefined;
     return {
       module: AdminModule,
-      imports: [throttlerModule(deps.api)],
+      imports: [ThrottlerModule.forRoot(callerLimits(deps.api.throttlerStorage, deps.settings))],
       controllers: [...(hasHealth ? [HealthController] : []), ...API_CONTROLLERS, IntakeController],
       providers: [
         { provide: ADMIN_DEPENDENCIES, useValue: deps },
@@ -106,15 +102,6 @@ export class AdminModule {
     const dependencies = { provide: ADMIN_DEPENDENCIES, useValue: deps };
     return { module: AdminModule, controllers: [HealthController], providers: [dependencies] };
   }
-}
-
-function throttlerModule(api: AdminApiDependencies): DynamicModule {
-  return ThrottlerModule.forRoot({
-    throttlers: [{ name: 'default', ttl: MINUTE_MS, limit: REQUESTS_PER_MINUTE, skipIf: isPublic }],
-    storage: api.throttlerStorage,
-    // The stock key is one per route; the limit is meant for all of them together.
-    generateKey: (_context, tracker, name) => `admin:${name}:${tracker}`,
-  });
 }
 
 function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provider[] {
@@ -142,11 +129,11 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: AuthorizationRequests, useValue: api.authorizationRequests },
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
-    // In this order, all before every handler that is not public: from where, too many, who, through which page,
-    // whether they may.
+    // In this order, all before every handler that is not public: from where, who, too many of theirs, through which
+    // page, whether they may.
     { provide: APP_GUARD, useClass: NetworkGuard },
-    { provide: APP_GUARD, useClass: ThrottlerGuard },
     { provide: APP_GUARD, useClass: CredentialsGuard },
+    { provide: APP_GUARD, useClass: ThrottlerGuard },
     { provide: APP_GUARD, useClass: CrossSiteGuard },
     { provide: APP_GUARD, useClass: PermissionGuard },
     { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },

@@ -103,7 +103,7 @@ export function noRoute(request: FastifyRequest, allowedMethods: AllowedMethods)
 function tooManyRequests(reply: FastifyReply): Problem {
   const seconds = String(reply.getHeader('Retry-After') ?? RETRY_AFTER_SECONDS);
   return new Problem('too_many_requests', {
-    detail: `Too many requests from this address. Wait ${seconds} seconds.`,
+    detail: `Too many requests. Wait ${seconds} seconds.`,
     headers: ['Retry-After', seconds],
   });
 }

@@ -6,25 +6,18 @@
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../keys/client-network.js';
 import type { Trusts } from '../keys/clients/client-address.js';
+import { THROTTLES } from '../limits/throttle-rows.js';
 import type { ThrottleWindows } from '../limits/throttle-windows.js';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-/** Of one network, at every endpoint together but `/mcp`; at the token endpoint of each known client there. */
-const REQUESTS_PER_MINUTE = 60;
-/** Of one network, whatever its clients. */
-const TOKEN_REQUESTS_PER_MINUTE = 600;
-const REGISTRATIONS_PER_HOUR = 20;
-const FETCHES_PER_MINUTE = 10;
 /** For a network of many people. */
 const TRUSTED_FACTOR = 100;
 
 /** What is counted, each by itself. */
 const KINDS = {
-  request: { name: 'oauth', windowMs: MINUTE_MS, limit: REQUESTS_PER_MINUTE },
-  token: { name: 'oauth-tokens', windowMs: MINUTE_MS, limit: TOKEN_REQUESTS_PER_MINUTE },
-  registration: { name: 'oauth-registrations', windowMs: HOUR_MS, limit: REGISTRATIONS_PER_HOUR },
-  document: { name: 'oauth-documents', windowMs: MINUTE_MS, limit: FETCHES_PER_MINUTE },
+  request: THROTTLES.oauthRequests,
+  token: THROTTLES.oauthTokens,
+  registration: THROTTLES.oauthRegistrations,
+  document: THROTTLES.oauthDocuments,
 } as const;
 
 /** NetworkThrottle counts. */
@@ -41,12 +34,12 @@ export class NetworkThrottle {
    * @param clientId of whom it is counted, where the client is known.
    */
   async admits(kind: keyof typeof KINDS, address: string, clientId?: string): Promise<boolean> {
-    const { name, windowMs, limit } = KINDS[kind];
-    const most = this.isTrusted?.(address) === true ? limit * TRUSTED_FACTOR : limit;
+    const row = KINDS[kind];
+    const limit = this.isTrusted?.(address) === true ? row.limit * TRUSTED_FACTOR : row.limit;
     const network = clientNetwork(address);
     const key = clientId === undefined ? network : `${network} ${hashOf(clientId)}`;
     try {
-      return (await this.windows.increment(name, key, windowMs, most)).admitted;
+      return (await this.windows.increment(row, key, limit)).admitted;
     } catch {
       return false;
     }

@@ -33,7 +33,7 @@ const PHASE_MARGIN_MS = 1_000;
 
 /** ListenerParts are what it stands on. */
 export interface ListenerParts extends OAuthDomain {
-  readonly quotas: { throttleWindows(): ThrottleWindows };
+  readonly quotas: { readonly throttleWindows: ThrottleWindows };
 }
 
 /** Beside is the gateway whose requests those to `/mcp` are, in the same process. */
@@ -70,7 +70,7 @@ export async function startOAuthServer(
   const { objects, keys, requests } = openOAuth(domain, clock);
   const trusts = trustsOf(file.gateway.trustedProxies);
   const areMany = trustsOf(trustedNetworks);
-  const throttle = new NetworkThrottle(quotas.throttleWindows(), areMany);
+  const throttle = new NetworkThrottle(quotas.throttleWindows, areMany);
   const scopes = (): readonly string[] => scopesOf(config.current);
   const origin = (address: string, clientId?: string): ObjectOrigin =>
     originOf(address, areMany?.(address) === true, clientId);

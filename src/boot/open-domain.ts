@@ -204,6 +204,7 @@ export async function openDomain(
       secretBox,
       signal: workSignal,
       sender: webhookSender(running, shutdown),
+      throttles: quotas.throttleWindows,
       file: () => running.current.file,
       eventTypes: () => running.current.eventTypes ?? [],
     }),

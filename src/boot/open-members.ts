@@ -27,11 +27,7 @@ export function openMembersOf(
     log: log.logger,
     keys: keyStore,
     sessionLimits: () => sessionLimitsOf(config.current),
-    windows: {
-      networks: quotas.throttleWindows(),
-      names: quotas.throttleWindows(),
-      browsers: quotas.throttleWindows(),
-    },
+    windows: quotas.throttleWindows,
     secretBox,
     browserKey: keyFor('known-browsers', operatorToken),
     offeredWays: () => offeredWaysOf(config.current.file.admin.signIn),

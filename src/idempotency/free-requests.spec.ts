@@ -1,12 +1,13 @@
 /** The throttle of what costs nothing: so many of one key in any minute, and no other key notices. */
 import { expect, it } from '@jest/globals';
 import { TestClock } from '../../test/support/stores.js';
-import { FreeRequests, MOST_FREE_PER_MINUTE } from './free-requests.js';
+import { THROTTLES } from '../limits/throttle-rows.js';
+import { FreeRequests } from './free-requests.js';
 
 it('lets a key have its number in any minute, and says when there is room again', () => {
   const clock = new TestClock();
   const free = new FreeRequests(clock);
-  for (let count = 0; count < MOST_FREE_PER_MINUTE; count++) {
+  for (let count = 0; count < THROTTLES.freeRequests.limit; count++) {
     expect(free.waitMs('key_1')).toBe(0);
     free.note('key_1');
   }
@@ -25,7 +26,7 @@ it.each([-3_600_000, -1_000, 1_000, 86_400_000])(
   (ms) => {
     const clock = new TestClock();
     const free = new FreeRequests(clock);
-    for (let count = 0; count < MOST_FREE_PER_MINUTE; count++) free.note('key_1');
+    for (let count = 0; count < THROTTLES.freeRequests.limit; count++) free.note('key_1');
     clock.advance(ms);
     expect(free.waitMs('key_1')).toBeLessThanOrEqual(60_000);
   },

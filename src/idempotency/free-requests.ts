@@ -5,13 +5,11 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE_SECONDS } from '../limits/model/policies.js';
 import { SlidingWindow } from '../limits/process/sliding-window.js';
+import { THROTTLES } from '../limits/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
 
-/** Of one key in any minute. */
-export const MOST_FREE_PER_MINUTE = 600;
-/** Keys that are counted at once; the one that was quiet longest is forgotten first. */
-const MOST_KEYS = 10_000;
-const BUCKET_MS = 60_000 / MINUTE_SECONDS;
+const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MOST_KEYS } = THROTTLES.freeRequests;
+const BUCKET_MS = WINDOW_MS / MINUTE_SECONDS;
 
 /** FreeRequests counts them. */
 export class FreeRequests {
@@ -33,9 +31,9 @@ export class FreeRequests {
     if (window === undefined) return 0;
     window.slideTo(this.bucket());
     const { sum } = window;
-    if (sum < MOST_FREE_PER_MINUTE) return 0;
-    const freeAtMs = window.freedAt(sum + 1 - MOST_FREE_PER_MINUTE) * BUCKET_MS;
-    return Math.min(60_000, Math.max(1, freeAtMs - this.clock.now()));
+    if (sum < LIMIT) return 0;
+    const freeAtMs = window.freedAt(sum + 1 - LIMIT) * BUCKET_MS;
+    return Math.min(WINDOW_MS, Math.max(1, freeAtMs - this.clock.now()));
   }
 
   private bucket(): number {

@@ -3,16 +3,15 @@
  * in this process alone. While nobody fails there is nothing to look up; a known key from an address without failures
  * pays one look-up while somebody else fails.
  */
+import { THROTTLES } from '../limits/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
 import { FixedProblem, type ErrorCode, type Problem } from '../problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { clientNetwork } from './client-network.js';
 
-/** From the first wrong key of an address on. */
-const WINDOW_MS = 60_000;
-/** Beyond it the window that ends first makes room. */
-const MOST_ADDRESSES = 50_000;
+/** From the first wrong key of an address on. Beyond so many addresses, the window that ends first makes room. */
+const { windowMs: WINDOW_MS, mostKeys: MOST_ADDRESSES } = THROTTLES.wrongKeys;
 const JITTER_SECONDS = 3;
 
 /**

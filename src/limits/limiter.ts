@@ -18,6 +18,8 @@ import type { QuotaSubject } from './model/subject.js';
 import { preview, type PreviewedLimits } from './preview.js';
 import type { Recovery } from './recovery.js';
 import type { ShadowLimits } from './shadow-limits.js';
+import { retryAfterOf, Throttle } from './throttle.js';
+import type { ThrottleRow } from './throttle-rows.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
 /** How many requests had their cost refunded, and how much that came to. */
@@ -228,16 +230,26 @@ export class Limiter implements ThrottlerStorage {
     return this.degradation?.sinceMs;
   }
 
-  /** `ThrottlerStorage`: one window of any length; times in seconds. */
+  /** The throttle of a row, on the same store as the counters. */
+  throttle(row: ThrottleRow): Throttle {
+    return new Throttle(this.throttles, row);
+  }
+
+  /**
+   * `ThrottlerStorage`: counts one hit; times in seconds.
+   * @param key name of a row of `THROTTLES`, a colon, and what is counted there.
+   */
   async increment(
     key: string,
     ttl: number,
     limit: number,
     _blockDuration: number,
-    throttlerName: string,
+    _throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const window = await this.throttles.increment(throttlerName, key, ttl, limit);
-    const waitSeconds = Math.max(1, Math.ceil(window.resetMs / 1_000));
+    const [name = '', ...counted] = key.split(':');
+    const row = { name, limit, windowMs: ttl, by: 'caller', counted: 'store', mostKeys: 10_000 } as const;
+    const window = await this.throttles.increment(row, counted.join(':'), limit);
+    const waitSeconds = retryAfterOf(window);
     return {
       totalHits: window.admitted ? window.hits : limit + 1,
       timeToExpire: waitSeconds,

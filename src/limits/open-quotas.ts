@@ -43,8 +43,7 @@ export interface Quotas extends ReadsGauges {
    * its counters with it.
    */
   readonly sweep: UsageSweep | undefined;
-  /** Windows of its own, with a table of its own where they are in the process. */
-  throttleWindows(): ThrottleWindows;
+  readonly throttleWindows: ThrottleWindows;
   /** Starts writing usage and month counts to the database. */
   start(flushIntervalMs: number): void;
   /** Writes what is left and lets the counters go. Rejects when the last counts could not be written. */
@@ -91,7 +90,7 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
       flush.readGauges();
     },
     sweep: undefined,
-    throttleWindows: () => new ProcessThrottleWindows(clock),
+    throttleWindows: windows,
     start: (intervalMs) => flush.start(intervalMs),
     stop: () => {
       clearInterval(reaping);
@@ -164,7 +163,7 @@ export async function openRedisQuotas(
       for (const source of [nodes, degradation, flush]) source.readGauges();
     },
     sweep: new UsageSweep(table, client, flush.node, clock, log),
-    throttleWindows: () => new RedisThrottleWindows(client, clock),
+    throttleWindows: windows,
     start: (intervalMs) => flush.start(intervalMs),
     stop: async () => {
       watch.stop();

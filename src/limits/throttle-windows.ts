@@ -1,15 +1,13 @@
-/** Sliding windows of any length for `ThrottlerStorage.increment`, in this process or in Redis. */
+/** Sliding windows of the throttles in `throttle-rows.ts`, in this process or in Redis. */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
 import type { RedisClient } from '../redis/connect.js';
 import { throttleKey } from '../redis/keys.js';
 import { MINUTE_BUCKETS, MINUTE_SECONDS } from './model/policies.js';
 import { Script } from '../redis/script.js';
+import type { ThrottleRow } from './throttle-rows.js';
 import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from './redis/scripts/throttle.js';
 import { SlidingWindow } from './process/sliding-window.js';
-
-/** Most addresses that are remembered at once in a process; the one that was quiet longest is forgotten first. */
-const LARGEST_TABLE = 10_000;
 
 /** ThrottleVerdict says whether a hit was admitted, and when the window gives way. */
 export interface ThrottleVerdict {
@@ -23,26 +21,26 @@ export interface ThrottleVerdict {
 
 /** ThrottleWindows counts hits of our own endpoints in windows of any length. */
 export interface ThrottleWindows {
-  /** Counts one hit if it fits under `limit` in any `ttlMs`; a refused hit does not count. */
-  increment(name: string, key: string, ttlMs: number, limit: number): Promise<ThrottleVerdict>;
+  /** Counts one hit if it fits under `limit` in any span of the row's window; a refused hit does not count. */
+  increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict>;
   /** Refunds a hit that was admitted in this bucket, as far as the window still holds it. Never rejects. */
-  refund(name: string, key: string, ttlMs: number, bucket: number): Promise<void>;
+  refund(row: ThrottleRow, key: string, bucket: number): Promise<void>;
   /** Forgets every hit of the window. Never rejects. */
-  forget(name: string, key: string): Promise<void>;
+  forget(row: ThrottleRow, key: string): Promise<void>;
 }
 
-/** ProcessThrottleWindows counts them in this process. */
+/** ProcessThrottleWindows counts them in this process, with a table of its own for each row. */
 export class ProcessThrottleWindows implements ThrottleWindows {
-  private readonly windows = new LRUCache<string, SlidingWindow>({ max: LARGEST_TABLE });
+  private readonly tables = new Map<string, LRUCache<string, SlidingWindow>>();
 
   constructor(private readonly clock: Clock) {}
 
-  async increment(name: string, key: string, ttlMs: number, limit: number): Promise<ThrottleVerdict> {
-    const id = `${name}:${key}`;
-    const bucketMs = ttlMs / MINUTE_SECONDS;
+  async increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict> {
+    const bucketMs = row.windowMs / MINUTE_SECONDS;
     const nowMs = this.clock.now();
-    let window = this.windows.get(id);
-    if (window === undefined) this.windows.set(id, (window = new SlidingWindow()));
+    const windows = this.tableOf(row);
+    let window = windows.get(key);
+    if (window === undefined) windows.set(key, (window = new SlidingWindow()));
     window.slideTo(Math.floor(nowMs / bucketMs));
     if (window.sum >= limit) {
       const freedAt = window.freedAt(window.sum + 1 - limit);
@@ -53,14 +51,21 @@ export class ProcessThrottleWindows implements ThrottleWindows {
     return { admitted: true, hits: window.sum, resetMs, bucket: window.current };
   }
 
-  async refund(name: string, key: string, ttlMs: number, bucket: number): Promise<void> {
-    const window = this.windows.get(`${name}:${key}`);
-    window?.slideTo(Math.floor(this.clock.now() / (ttlMs / MINUTE_SECONDS)));
+  async refund(row: ThrottleRow, key: string, bucket: number): Promise<void> {
+    const window = this.tableOf(row).get(key);
+    window?.slideTo(Math.floor(this.clock.now() / (row.windowMs / MINUTE_SECONDS)));
     window?.giveBack(bucket, 1);
   }
 
-  async forget(name: string, key: string): Promise<void> {
-    this.windows.delete(`${name}:${key}`);
+  async forget(row: ThrottleRow, key: string): Promise<void> {
+    this.tableOf(row).delete(key);
+  }
+
+  /** Keys of one row never push out those of another. */
+  private tableOf({ name, mostKeys }: ThrottleRow): LRUCache<string, SlidingWindow> {
+    let table = this.tables.get(name);
+    if (table === undefined) this.tables.set(name, (table = new LRUCache({ max: mostKeys })));
+    return table;
   }
 }
 
@@ -78,36 +83,36 @@ export class RedisThrottleWindows implements ThrottleWindows {
     this.local = new ProcessThrottleWindows(clock);
   }
 
-  async increment(name: string, key: string, ttlMs: number, limit: number): Promise<ThrottleVerdict> {
+  async increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict> {
     try {
-      const args = [bucketMsOf(ttlMs), limit, ttlMs * 2];
-      const response = await THROTTLE.run(this.client, [throttleKey(name, key)], args);
+      const args = [bucketMsOf(row), limit, row.windowMs * 2];
+      const response = await THROTTLE.run(this.client, [throttleKey(row.name, key)], args);
       const [admitted = 0, hits = 0, resetMs = 0, bucket = 0] = response as number[];
       return { admitted: admitted === 1, hits, resetMs, bucket };
     } catch {
-      return await this.local.increment(name, key, ttlMs, limit);
+      return await this.local.increment(row, key, limit);
     }
   }
 
-  async refund(name: string, key: string, ttlMs: number, bucket: number): Promise<void> {
-    await this.local.refund(name, key, ttlMs, bucket);
+  async refund(row: ThrottleRow, key: string, bucket: number): Promise<void> {
+    await this.local.refund(row, key, bucket);
     try {
-      await REFUND.run(this.client, [throttleKey(name, key)], [bucketMsOf(ttlMs), bucket]);
+      await REFUND.run(this.client, [throttleKey(row.name, key)], [bucketMsOf(row), bucket]);
     } catch {
       // It stays counted until it leaves the window: a throttle that is a little narrower is no reason to fail.
     }
   }
 
-  async forget(name: string, key: string): Promise<void> {
-    await this.local.forget(name, key);
+  async forget(row: ThrottleRow, key: string): Promise<void> {
+    await this.local.forget(row, key);
     try {
-      await this.client.unlink(throttleKey(name, key));
+      await this.client.unlink(throttleKey(row.name, key));
     } catch {
       // As above.
     }
   }
 }
 
-function bucketMsOf(ttlMs: number): number {
-  return Math.max(1, Math.floor(ttlMs / MINUTE_SECONDS));
+function bucketMsOf({ windowMs }: ThrottleRow): number {
+  return Math.max(1, Math.floor(windowMs / MINUTE_SECONDS));
 }

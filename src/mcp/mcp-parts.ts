@@ -19,7 +19,7 @@ export interface McpParts {
   readonly tools: { readonly current: ToolSet };
   /** The key step of the request path: who is calling is found out in one way. */
   readonly keyStep: Step<CachedKey | Problem>;
-  readonly quotas: Pick<Limiter, 'increment'>;
+  readonly quotas: Pick<Limiter, 'throttle'>;
   readonly quotaReport: Pick<QuotaReport, 'addTo'>;
   readonly usage: Pick<UsageReader, 'readWithRows'>;
   /** `/api/v1` */

@@ -6,6 +6,7 @@ import { sharedRedisUrl, startRedis } from '../support/redis.js';
 import { TestClock } from '../support/stores.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
+import type { ThrottleRow } from '../../src/limits/throttle-rows.js';
 import {
   ProcessThrottleWindows,
   RedisThrottleWindows,
@@ -13,11 +14,20 @@ import {
 } from '../../src/limits/throttle-windows.js';
 
 const SILENT = { warn: () => {} };
+/** A throttle of three windows in a process. */
+const rowOf = (name: string, windowMs = 60_000): ThrottleRow => ({
+  name,
+  limit: 10,
+  windowMs,
+  by: 'test',
+  counted: 'store',
+  mostKeys: 3,
+});
 
 /** Hits until one is refused, at most `most`. */
 async function admittedOf(windows: ThrottleWindows, key: string, limit: number, most: number): Promise<number> {
   const verdicts = await Promise.all(
-    Array.from({ length: most }, () => windows.increment('sign-in', key, 60_000, limit)),
+    Array.from({ length: most }, () => windows.increment(rowOf('sign-in', 60_000), key, limit)),
   );
   return verdicts.filter(({ admitted }) => admitted).length;
 }
@@ -38,7 +48,7 @@ describe('throttles in this process', () => {
   it.each([1_000, 60_000, 900_000, 86_400_000])('never admit more than the limit in any %i ms', async (ttlMs) => {
     const admittedAt: number[] = [];
     for (let step = 0; step < 600; step++) {
-      if ((await windows.increment('x', 'y', ttlMs, 7)).admitted) admittedAt.push(clock.now());
+      if ((await windows.increment(rowOf('x', ttlMs), 'y', 7)).admitted) admittedAt.push(clock.now());
       clock.advance(ttlMs / 173);
     }
     const spansOfEight = admittedAt.slice(7).map((eighthMs, first) => eighthMs - (admittedAt[first] ?? 0));
@@ -47,41 +57,49 @@ describe('throttles in this process', () => {
   });
 
   it('do not count a refused hit, and say when the next one fits', async () => {
-    await windows.increment('x', 'y', 60_000, 1);
+    await windows.increment(rowOf('x', 60_000), 'y', 1);
     for (let hit = 0; hit < 100; hit++) {
       clock.advance(100);
-      expect((await windows.increment('x', 'y', 60_000, 1)).admitted).toBe(false);
+      expect((await windows.increment(rowOf('x', 60_000), 'y', 1)).admitted).toBe(false);
     }
-    const { resetMs, hits } = await windows.increment('x', 'y', 60_000, 1);
+    const { resetMs, hits } = await windows.increment(rowOf('x', 60_000), 'y', 1);
     expect(hits).toBe(1);
     clock.advance(resetMs - 1);
-    expect((await windows.increment('x', 'y', 60_000, 1)).admitted).toBe(false);
+    expect((await windows.increment(rowOf('x', 60_000), 'y', 1)).admitted).toBe(false);
     clock.advance(1);
-    expect((await windows.increment('x', 'y', 60_000, 1)).admitted).toBe(true);
+    expect((await windows.increment(rowOf('x', 60_000), 'y', 1)).admitted).toBe(true);
   });
 
   it('refund a hit, and no other hit and none that has left', async () => {
     const [first, second] = [
-      await windows.increment('x', 'y', 60_000, 2),
-      await windows.increment('x', 'y', 60_000, 2),
+      await windows.increment(rowOf('x', 60_000), 'y', 2),
+      await windows.increment(rowOf('x', 60_000), 'y', 2),
     ];
-    await windows.refund('x', 'y', 60_000, first.bucket);
+    await windows.refund(rowOf('x', 60_000), 'y', first.bucket);
     expect(await admittedOf(windows, 'y', 10, 5)).toBe(5);
-    expect(await windows.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 2 });
+    expect(await windows.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: true, hits: 2 });
     clock.advance(62_000);
-    await windows.increment('x', 'y', 60_000, 2);
-    await windows.refund('x', 'y', 60_000, second.bucket);
-    await windows.refund('x', 'unknown', 60_000, second.bucket);
-    expect(await windows.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 2 });
-    expect(await windows.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: false });
+    await windows.increment(rowOf('x', 60_000), 'y', 2);
+    await windows.refund(rowOf('x', 60_000), 'y', second.bucket);
+    await windows.refund(rowOf('x', 60_000), 'unknown', second.bucket);
+    expect(await windows.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: true, hits: 2 });
+    expect(await windows.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: false });
   });
 
   it('forget a window that somebody may begin anew', async () => {
     await admittedOf(windows, '192.0.2.1', 10, 50);
     await admittedOf(windows, '192.0.2.2', 10, 50);
-    await windows.forget('sign-in', '192.0.2.1');
+    await windows.forget(rowOf('sign-in'), '192.0.2.1');
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
     expect(await admittedOf(windows, '192.0.2.2', 10, 50)).toBe(0);
+  });
+
+  it('remember as many keys as their row says, and never forget one because of another row', async () => {
+    for (const key of ['1', '2', '3']) await admittedOf(windows, key, 10, 10);
+    for (const key of ['4', '5', '6', '7']) await windows.increment(rowOf('other'), key, 10);
+    expect(await admittedOf(windows, '1', 10, 1)).toBe(0);
+    await windows.increment(rowOf('sign-in'), '4', 10);
+    expect([await admittedOf(windows, '1', 10, 1), await admittedOf(windows, '2', 10, 1)]).toEqual([0, 1]);
   });
 
   it('refuse everything at a limit of zero', async () => {
@@ -100,27 +118,27 @@ function sharedThrottles(clientOf: () => RedisClient): void {
 
   it('refund a hit and forget a window on another node than the one that counted', async () => {
     const [one, other] = [node(), node()];
-    const { bucket } = await one.increment('x', 'y', 60_000, 2);
-    await one.increment('x', 'y', 60_000, 2);
-    await other.refund('x', 'y', 60_000, bucket);
-    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 2 });
-    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: false });
-    await other.refund('x', 'y', 60_000, bucket - 1_000);
-    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: false });
-    await other.forget('x', 'y');
+    const { bucket } = await one.increment(rowOf('x', 60_000), 'y', 2);
+    await one.increment(rowOf('x', 60_000), 'y', 2);
+    await other.refund(rowOf('x', 60_000), 'y', bucket);
+    expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: true, hits: 2 });
+    expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: false });
+    await other.refund(rowOf('x', 60_000), 'y', bucket - 1_000);
+    expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: false });
+    await other.forget(rowOf('x'), 'y');
     expect(await admittedOf(one, 'y', 10, 50)).toBe(10);
-    expect(await one.increment('x', 'y', 60_000, 2)).toMatchObject({ admitted: true, hits: 1 });
+    expect(await one.increment(rowOf('x', 60_000), 'y', 2)).toMatchObject({ admitted: true, hits: 1 });
   });
 
   it('admit again once the window has passed, and say truly when', async () => {
     const windows = node();
-    expect((await windows.increment('x', 'y', 600, 1)).admitted).toBe(true);
-    const refused = await windows.increment('x', 'y', 600, 1);
+    expect((await windows.increment(rowOf('x', 600), 'y', 1)).admitted).toBe(true);
+    const refused = await windows.increment(rowOf('x', 600), 'y', 1);
     expect(refused).toMatchObject({ admitted: false, hits: 1 });
     expect(refused.resetMs).toBeGreaterThan(0);
     expect(refused.resetMs).toBeLessThanOrEqual(610);
     await new Promise((done) => setTimeout(done, refused.resetMs + 5));
-    expect((await windows.increment('x', 'y', 600, 1)).admitted).toBe(true);
+    expect((await windows.increment(rowOf('x', 600), 'y', 1)).admitted).toBe(true);
   });
 }
 
@@ -150,7 +168,7 @@ describeWithRedis('throttles in Redis', () => {
 
   it('leave nothing in Redis that does not expire', async () => {
     const windows = new RedisThrottleWindows(client, systemClock);
-    await windows.increment('x', 'y', 5_000, 1);
+    await windows.increment(rowOf('x', 5_000), 'y', 1);
     const [key = ''] = await client.keys('*');
     expect(await client.pttl(key)).toBeGreaterThan(5_000);
     expect(await client.pttl(key)).toBeLessThanOrEqual(10_000);
@@ -163,12 +181,12 @@ describeWithOwnRedis('throttles without their Redis', () => {
     const client = connectRedis(redis.url, 'test', SILENT);
     await redisReady(client, 5_000);
     const windows = new RedisThrottleWindows(client, systemClock);
-    await windows.increment('sign-in', '192.0.2.1', 60_000, 10);
+    await windows.increment(rowOf('sign-in', 60_000), '192.0.2.1', 10);
     await redis.kill9();
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
-    await windows.forget('sign-in', '192.0.2.1');
-    const { bucket } = await windows.increment('sign-in', '192.0.2.1', 60_000, 1);
-    await windows.refund('sign-in', '192.0.2.1', 60_000, bucket);
+    await windows.forget(rowOf('sign-in'), '192.0.2.1');
+    const { bucket } = await windows.increment(rowOf('sign-in', 60_000), '192.0.2.1', 1);
+    await windows.refund(rowOf('sign-in', 60_000), '192.0.2.1', bucket);
     expect(await admittedOf(windows, '192.0.2.1', 10, 50)).toBe(10);
     client.disconnect();
     await redis.stop();

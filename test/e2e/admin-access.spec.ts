@@ -1,7 +1,7 @@
 /** Who gets into the admin API, and what a caller meets who does not; and what stands open beside it. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { FastifyInstance } from 'fastify';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
@@ -12,6 +12,7 @@ import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { send, sendRaw } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually } from '../support/processes.js';
+import { accountToken, newMember, signIn, type Credentials } from '../support/signed-in.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 
 interface Operation {
@@ -44,6 +45,9 @@ function routesOf(running: RunningAdmin): string[] {
   return routes;
 }
 
+/** More than another caller has, so that bulk work gets through; 6,000 by default. */
+const OPERATOR_LIMIT = 1_300;
+
 describe('the admin listener', () => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
@@ -51,7 +55,7 @@ describe('the admin listener', () => {
 
   beforeAll(async () => {
     database = await testDatabase('sqlite');
-    running = await startAdmin(database);
+    running = await startAdmin(database, { settings: { operatorRequestsPerMinute: OPERATOR_LIMIT } });
     document = await running.admin.call('GET', '/openapi.json');
   });
   afterAll(async () => {
@@ -145,21 +149,56 @@ describe('the admin listener', () => {
     expect((await attempt()).status).toBe(401);
   });
 
-  it('admits 1,200 requests a minute from one address over all of the API, then says when to come back', async () => {
-    running.stores.clock.advance(61_000);
-    const paths = ['/accounts', '/plans', '/scopes'];
-    const statuses = await Promise.all(
-      Array.from(
-        { length: 1_203 },
-        async (_, index) => (await running.admin.request('GET', paths[index % 3] ?? '')).status,
-      ),
-    );
-    expect(statuses.filter((status) => status === 200)).toHaveLength(1_200);
-    const refused = await running.admin.request('GET', '/plans');
-    expect(refused.json()).toMatchObject({ status: 429, code: 'too_many_requests' });
-    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    expect((await send(`${running.url}/livez`)).status).toBe(200);
-    running.stores.clock.advance(61_000);
+  describe('limits each caller for themselves, over all of the API', () => {
+    const PATHS = ['/accounts', '/plans', '/scopes'];
+    /** Statuses of so many requests at once, each with its number. */
+    async function statusesOf(count: number, headers: Credentials): Promise<Record<number, number>> {
+      const all = Array.from({ length: count }, async (_, index) => {
+        return (await send(`${running.url}/admin/v1${PATHS[index % 3]}`, { headers })).status;
+      });
+      const counts: Record<number, number> = {};
+      for (const status of await Promise.all(all)) counts[status] = (counts[status] ?? 0) + 1;
+      return counts;
+    }
+    const OPERATOR = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+    let member: Credentials;
+    let other: Credentials;
+    let token: Credentials;
+    beforeEach(async () => {
+      running.stores.clock.advance(61_000);
+      const memberId = await newMember(database, { isOperator: true });
+      [member, other] = [await signIn(running, memberId), await signIn(running, memberId)];
+      token = await accountToken(running, (await running.admin.createAccount({ plan: 'starter' })).id, 'admin');
+    });
+    const expectServed = async (...callers: Credentials[]): Promise<void> => {
+      for (const headers of callers) expect(await statusesOf(1, headers)).toEqual({ 200: 1 });
+    };
+
+    it('so many a minute with the operator token as is configured, then says when to come back', async () => {
+      // One was used to create the account.
+      expect(await statusesOf(OPERATOR_LIMIT + 2, OPERATOR)).toEqual({ 200: OPERATOR_LIMIT - 1, 429: 3 });
+      const refused = await running.admin.request('GET', '/plans');
+      expect(refused.json()).toMatchObject({ status: 429, code: 'too_many_requests' });
+      expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      await expectServed(member, token);
+      expect((await send(`${running.url}/livez`)).status).toBe(200);
+    });
+
+    it('1,200 a minute for each session and account token', async () => {
+      expect(await statusesOf(1_203, member)).toEqual({ 200: 1_200, 429: 3 });
+      expect((await statusesOf(1_203, token))[429]).toBe(3);
+      await expectServed(other, OPERATOR);
+    });
+
+    it('1,200 a minute without valid credentials, which lock out nobody who has some', async () => {
+      expect(await statusesOf(601, {})).toEqual({ 401: 601 });
+      expect(await statusesOf(602, { Cookie: 'tg_session=ses_guess' })).toEqual({ 401: 599, 429: 3 });
+      const refused = await send(`${running.url}/admin/v1/plans`);
+      expect(refused.json()).toMatchObject({ status: 429, code: 'too_many_requests' });
+      expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expect((await statusesOf(20, { Authorization: 'Bearer guess' }))[429]).toBe(10);
+      await expectServed(member, other, token, OPERATOR);
+    });
   });
 
   it('answers 404 for what is not there and 405 with Allow for the wrong method', async () => {

@@ -114,6 +114,29 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     expect(await replay(other.id, { status: 'all' })).toBe(0);
   });
 
+  it('takes ten tests a minute, and an account thirty, whoever asks for them', async () => {
+    const [first, ...others] = await Promise.all([create(), create(), create(), create()]);
+    const statuses = async (id: string, count: number): Promise<number[]> => {
+      const all: number[] = [];
+      for (let sent = 0; sent < count; sent++) {
+        all.push((await running.admin.request('POST', `/webhook-endpoints/${id}/test`, {})).status);
+      }
+      return all;
+    };
+    expect(await statuses(first.id, 11)).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
+    for (const { id } of others.slice(0, 2)) expect(new Set(await statuses(id, 10))).toEqual(new Set([200]));
+    const refused = await running.admin.request('POST', `/webhook-endpoints/${others[2]?.id}/test`, {});
+    expectProblem(refused, 'too_many_requests');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(received).toHaveLength(30);
+    const { id: otherAccount } = await running.admin.createAccount({ plan: 'starter' });
+    const path = `/accounts/${otherAccount}/webhook-endpoints`;
+    const elsewhere = await running.admin.call<MadeEndpoint>('POST', path, { url: receiverUrl() });
+    expect(await statuses(elsewhere.id, 1)).toEqual([200]);
+    running.stores.clock.advance(61_000);
+    expect(await statuses(first.id, 1)).toEqual([200]);
+  });
+
   it('whose receiver fails is said to have failed, once, and the test can be attempted again by the workers', async () => {
     const { id } = await create();
     status = 500;

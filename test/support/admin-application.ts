@@ -119,14 +119,13 @@ export async function startAdmin(
   const signal = options.workSignal ?? new WorkSignal();
   const resolve = options.resolve ?? nameResolver();
   const connections = new GuardedConnections({ resolve, connectTimeoutMs: CONNECT_TIMEOUT_MS });
-  const windows = () => new ProcessThrottleWindows(clock);
   const members = openMembers({
     database,
     clock,
     log: logger,
     keys: stores.keys,
     sessionLimits: () => sessionLimits,
-    windows: { networks: windows(), names: windows(), browsers: windows() },
+    windows: throttles,
     secretBox: box,
     browserKey: Buffer.alloc(32, 1),
     host: () => 'localhost',
@@ -166,6 +165,7 @@ export async function startAdmin(
       secretBox: box,
       signal,
       sender: new WebhookSender({ connections, rules: () => outboundRules(webhookSettings.webhooks), clock }),
+      throttles,
       file: () => webhookSettings,
       eventTypes,
     }),

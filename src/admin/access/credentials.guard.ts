@@ -11,7 +11,7 @@ import { AccountTokens } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
 import { Problem } from '../../problems/errors.js';
 import { bearerToken, CHALLENGE, isBearer, noCredentials, wrongToken } from './bearer.js';
-import { countFailedToken } from './failed-tokens.js';
+import { countAnonymous, countWrongToken } from './caller-limits.js';
 import { permissionOf } from './operation-of.js';
 import { setPrincipal, type Principal } from './principal.js';
 import { isPublic } from './public.js';
@@ -53,8 +53,10 @@ export class CredentialsGuard implements CanActivate {
       if (session !== undefined) return await this.signedIn(session, request);
       throw noCredentials();
     } catch (error) {
-      // A database that is away is nobody's wrong guess, and who sends no token guesses nothing.
-      if (isBearer(authorization) && error instanceof Problem) await countFailedToken(this.storage, request.ip);
+      // A database that is away is nobody's fault. The right credentials are never locked out: they cannot be guessed,
+      // and their owner may share the address of whoever tries.
+      if (!(error instanceof Problem)) throw error;
+      await (isBearer(authorization) ? countWrongToken : countAnonymous)(this.storage, request.ip);
       throw error;
     }
   }

@@ -9,7 +9,7 @@ import { ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import { Problem } from '../../problems/errors.js';
 import { bearerToken, CHALLENGE } from '../access/bearer.js';
-import { countFailedToken } from '../access/failed-tokens.js';
+import { countWrongToken } from '../access/caller-limits.js';
 import { AdminNetworks } from '../listener/admin-networks.js';
 
 /** Injection token of `ServiceTokens`. */
@@ -45,7 +45,7 @@ export class EventsTokenGuard implements CanActivate {
     try {
       SERVICES.set(request, this.serviceWith(bearerToken(authorization)));
     } catch (error) {
-      if (authorization !== undefined) await countFailedToken(this.storage, request.ip);
+      if (authorization !== undefined) await countWrongToken(this.storage, request.ip);
       throw error;
     }
     return true;

@@ -189,6 +189,12 @@ export const admin = z
       .optional()
       .describe("Where the operators' routes and tokens are taken from; elsewhere the routes are 404."),
     limits: untilRestart(limits),
+    operatorRequestsPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(6_000)
+      .describe('Requests to the admin API with the operator token in a minute; sessions and other tokens have 1,200.'),
     sessions,
     signIn,
     mail,

@@ -1,6 +1,7 @@
 /** What manages webhooks, as the admin role has it. */
 import type { EventType, GatewayFile } from '../../config/model/schema.js';
 import type { DatabaseHandle } from '../../database/connect.js';
+import type { ThrottleWindows } from '../../limits/throttle-windows.js';
 import type { Clock } from '../../platform/clock.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import type { WorkSignal } from '../deliveries/work-signal.js';
@@ -21,6 +22,8 @@ export interface WebhookParts {
   readonly signal: WorkSignal;
   /** What tests are sent with. */
   readonly sender: WebhookSender;
+  /** What tests are counted by. */
+  readonly throttles: ThrottleWindows;
   /** The configuration in force. */
   readonly file: () => Pick<GatewayFile, 'webhooks'>;
   readonly eventTypes: () => readonly EventType[];
@@ -38,7 +41,8 @@ export interface Webhooks {
 }
 
 /** Puts them together. */
-export function openWebhooks({ database, clock, secretBox, signal, sender, file, eventTypes }: WebhookParts): Webhooks {
+export function openWebhooks(parts: WebhookParts): Webhooks {
+  const { database, clock, secretBox, signal, sender, throttles, file, eventTypes } = parts;
   const catalogue = new EventCatalogue(eventTypes);
   const rules = new EndpointRules(() => file().webhooks, catalogue);
   const secrets = new WebhookSecrets(database.db, secretBox);
@@ -50,6 +54,14 @@ export function openWebhooks({ database, clock, secretBox, signal, sender, file,
     sender,
     deliveries: new DeliveryReader(database.db),
     replays: new Replays(database, clock, signal),
-    tests: new TestSend({ database, clock, secrets, catalogue, sender, timeoutMs: () => file().webhooks.timeout }),
+    tests: new TestSend({
+      database,
+      clock,
+      secrets,
+      catalogue,
+      sender,
+      throttles,
+      timeoutMs: () => file().webhooks.timeout,
+    }),
   };
 }

@@ -6,6 +6,9 @@ import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
 import type { DatabaseHandle } from '../../database/connect.js';
 import { newId } from '../../database/ids.js';
 import type { WebhookAttemptTable, WebhookDeliveryTable } from '../../database/tables/webhook-tables.js';
+import { retryAfterOf, Throttle } from '../../limits/throttle.js';
+import { THROTTLES, type ThrottleRow } from '../../limits/throttle-rows.js';
+import type { ThrottleVerdict, ThrottleWindows } from '../../limits/throttle-windows.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import { DELIVERY_RETENTION_MS } from '../deliveries/fan-out.js';
@@ -23,6 +26,7 @@ export interface TestSendParts {
   readonly secrets: WebhookSecrets;
   readonly catalogue: EventCatalogue;
   readonly sender: WebhookSender;
+  readonly throttles: ThrottleWindows;
   /** For a whole attempt, where the endpoint does not say. */
   readonly timeoutMs: () => number;
 }
@@ -33,10 +37,18 @@ const MOST_TESTS = 20;
 /** TestSend sends tests. */
 export class TestSend {
   private underWay = 0;
+  private readonly ofEndpoint: Throttle;
+  private readonly ofAccount: Throttle;
 
-  constructor(private readonly parts: TestSendParts) {}
+  constructor(private readonly parts: TestSendParts) {
+    this.ofEndpoint = new Throttle(parts.throttles, THROTTLES.webhookTestsOfEndpoint);
+    this.ofAccount = new Throttle(parts.throttles, THROTTLES.webhookTestsOfAccount);
+  }
 
-  /** @returns the id of the delivery, which has had its attempt. */
+  /**
+   * Rejects with `too_many_requests` where the endpoint or its account had too many tests in the last minute.
+   * @returns the id of the delivery, which has had its attempt.
+   */
   async send(endpoint: WebhookEndpoint, type: string | undefined, context: ChangeContext): Promise<string> {
     const published = this.typeOf(type);
     if (this.underWay >= MOST_TESTS) {
@@ -45,10 +57,21 @@ export class TestSend {
     }
     this.underWay += 1;
     try {
+      await this.count(endpoint);
       return await this.attempt(endpoint, published, context);
     } finally {
       this.underWay -= 1;
     }
+  }
+
+  /** A test sends a request to any public address and shows its response, so nobody may send many. */
+  private async count({ id, accountId }: WebhookEndpoint): Promise<void> {
+    const ofAccount = await this.ofAccount.count(accountId);
+    if (!ofAccount.admitted) throw tooMany('The account', THROTTLES.webhookTestsOfAccount, ofAccount);
+    const ofEndpoint = await this.ofEndpoint.count(id);
+    if (ofEndpoint.admitted) return;
+    await this.ofAccount.refund(accountId, ofAccount);
+    throw tooMany('The endpoint', THROTTLES.webhookTestsOfEndpoint, ofEndpoint);
   }
 
   private typeOf(name = TEST_EVENT): PublishedEventType {
@@ -142,6 +165,12 @@ export class TestSend {
         .execute();
     });
   }
+}
+
+function tooMany(whose: string, { limit }: ThrottleRow, verdict: ThrottleVerdict): Problem {
+  const seconds = String(retryAfterOf(verdict));
+  const detail = `${whose} can have ${limit} tests a minute. Wait ${seconds} seconds.`;
+  return new Problem('too_many_requests', { detail, headers: ['Retry-After', seconds] });
 }
 
 /** As it stands until its attempt is done; the workers do not look at it. */

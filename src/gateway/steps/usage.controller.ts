@@ -9,6 +9,8 @@ import { fieldsOfLines } from '../../http1/grammar/fields.js';
 import type { ParameterError } from '../../problems/parameter-problem.js';
 import type { OwnPolicy } from '../../limits/model/headers.js';
 import { Limiter } from '../../limits/limiter.js';
+import { retryAfterOf } from '../../limits/throttle.js';
+import { THROTTLES } from '../../limits/throttle-rows.js';
 import { usageParameters } from '../../usage/usage-query.js';
 import { UsageReader, type UsageReport } from '../../limits/usage.js';
 import { retryFields } from '../../problems/retry-after.js';
@@ -16,9 +18,6 @@ import { ApiKeyGuard } from './api-key.guard.js';
 import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';
 import { QuotaReport } from '../../admission/quota-report.js';
 
-/** Queries with `group_by` of one key: a limit of its own, whatever the plan says. */
-const SUMS_PER_MINUTE = 60;
-const MINUTE_SECONDS = 60;
 /** Its name among the policies of `RateLimit`. */
 const SUMS_POLICY = 'usage-queries';
 
@@ -83,16 +82,16 @@ export class UsageController {
 
   /** Sums cost the database something and the caller nothing: so many a minute are enough. */
   private async countSum(keyId: string): Promise<OwnPolicy> {
-    const record = await this.quotas.increment(keyId, MINUTE_SECONDS * 1_000, SUMS_PER_MINUTE, 0, 'usage');
-    const { isBlocked, totalHits, timeToExpire } = record;
+    const verdict = await this.quotas.throttle(THROTTLES.usageSums).count(keyId);
+    const { limit, windowMs } = THROTTLES.usageSums;
     const policy = {
       name: SUMS_POLICY,
-      limit: SUMS_PER_MINUTE,
-      windowSeconds: MINUTE_SECONDS,
-      remaining: isBlocked ? 0 : SUMS_PER_MINUTE - totalHits,
-      resetSeconds: timeToExpire,
+      limit,
+      windowSeconds: windowMs / 1_000,
+      remaining: verdict.admitted ? limit - verdict.hits : 0,
+      resetSeconds: retryAfterOf(verdict),
     };
-    if (isBlocked) throw new TooManySums(policy);
+    if (!verdict.admitted) throw new TooManySums(policy);
     return policy;
   }
 }

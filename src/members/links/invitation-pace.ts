@@ -1,13 +1,13 @@
 /** How often an account invites: each invitation may be a mail of ours to somebody who has not asked for one. */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../database/schema.js';
+import { THROTTLES } from '../../limits/throttle-rows.js';
 import { Problem } from '../../problems/errors.js';
 import type { Giver } from '../permissions.js';
 
-const HOUR_MS = 3_600_000;
-const MOST_AN_HOUR = 100;
-/** Sent again, or to be corrected: a person has lost no more mails than these. */
-const MOST_TO_ONE_ADDRESS = 5;
+const { limit: MOST_INVITATIONS, windowMs: WINDOW_MS } = THROTTLES.invitations;
+/** An invitation that is sent again or corrected counts once more. */
+const { limit: MOST_TO_ONE_ADDRESS } = THROTTLES.invitationsToAddress;
 
 /**
  * Throws `too_many_requests` with `Retry-After` where the account has invited too many in the last hour, or one address
@@ -27,12 +27,12 @@ export async function checkPace(
     .where('account_id', '=', accountId)
     .where('kind', '=', 'invitation')
     .orderBy('id', 'desc')
-    .limit(MOST_AN_HOUR)
+    .limit(MOST_INVITATIONS)
     .execute();
   // What a clock that was ahead has written says nothing of this hour.
-  const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < HOUR_MS);
+  const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < WINDOW_MS);
   const toAddress = fresh.filter((link) => link.email_key === emailKey);
-  refuseFrom(MOST_AN_HOUR, fresh, 'Too many people were invited within an hour.', nowMs);
+  refuseFrom(MOST_INVITATIONS, fresh, 'Too many people were invited within an hour.', nowMs);
   refuseFrom(MOST_TO_ONE_ADDRESS, toAddress, 'This address was invited too often within an hour.', nowMs);
 }
 
@@ -45,7 +45,7 @@ function refuseFrom(
 ): void {
   const first = made[most - 1];
   if (first === undefined) return;
-  const seconds = Math.ceil((first.created_at + HOUR_MS - nowMs) / 1_000);
+  const seconds = Math.ceil((first.created_at + WINDOW_MS - nowMs) / 1_000);
   throw new Problem('too_many_requests', {
     detail: `${detail} Try again in ${Math.ceil(seconds / 60)} minutes.`,
     headers: ['Retry-After', String(seconds)],

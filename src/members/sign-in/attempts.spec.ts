@@ -11,8 +11,7 @@ let attempts: SignInAttempts;
 beforeEach(() => {
   nowMs = 1_795_000_000_000;
   const clock = { now: () => nowMs };
-  const windows = () => new ProcessThrottleWindows(clock);
-  attempts = new SignInAttempts({ networks: windows(), names: windows(), browsers: windows() });
+  attempts = new SignInAttempts(new ProcessThrottleWindows(clock));
 });
 
 const from = (address: string, subject = ANA, browser: string | null = null): AttemptedSignIn => ({
@@ -34,6 +33,14 @@ const many = <Item>(count: number, item: (number: number) => Item) =>
   Array.from({ length: count }, (_, at) => item(at));
 
 describe('guessing a password', () => {
+  it('locks a name for browsers the member has not used, and neither passkeys and links nor browsers they have used', async () => {
+    expect(await letThrough(many(11, (at) => from(network(at))))).toBe(10);
+    expect(await letThrough([from('203.0.113.9')])).toBe(0);
+    expect(await letThrough([from('203.0.113.9', ANA, 'her browser')])).toBe(1);
+    // Passkeys, links to sign in and to reset the password.
+    await (await attempts.beginUnnamed('203.0.113.9')).succeeded();
+  });
+
   it('of one name from ten thousand networks at once ends with the eleventh try', async () => {
     expect(await letThrough(many(10_000, (at) => from(network(at))))).toBe(10);
     await expect(attempts.beginPassword(from('203.0.113.9'))).rejects.toMatchObject({

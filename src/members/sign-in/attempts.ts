@@ -5,53 +5,19 @@
  */
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../../keys/client-network.js';
+import { retryAfterOf, Throttle } from '../../limits/throttle.js';
+import { THROTTLES, type ThrottleRow } from '../../limits/throttle-rows.js';
 import type { ThrottleVerdict, ThrottleWindows } from '../../limits/throttle-windows.js';
 import { Problem } from '../../problems/errors.js';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
-const NETWORK_PER_MINUTE = 20;
-const NETWORK_PER_HOUR = 100;
-const NAME_PER_QUARTER = 10;
-const BROWSER_PER_QUARTER = 10;
-const CODES_PER_QUARTER = 10;
-const CODES_PER_DAY = 50;
-
-/** Limit is how many failures fit in any time of this length. */
-interface Limit {
-  readonly name: string;
-  readonly limit: number;
-  readonly windowMs: number;
-}
-
 /** A person mistypes a password a few times, an office of people more often; a program tries thousands. */
-const BY_NETWORK: readonly Limit[] = [
-  { name: 'sign-in-network', limit: NETWORK_PER_MINUTE, windowMs: MINUTE_MS },
-  { name: 'sign-in-network-hour', limit: NETWORK_PER_HOUR, windowMs: HOUR_MS },
-];
+const BY_NETWORK: readonly ThrottleRow[] = [THROTTLES.signInNetwork, THROTTLES.signInNetworkHour];
 /** However many networks they come from. */
-const BY_NAME: readonly Limit[] = [{ name: 'sign-in-name', limit: NAME_PER_QUARTER, windowMs: 15 * MINUTE_MS }];
+const BY_NAME: readonly ThrottleRow[] = [THROTTLES.signInName];
 /** A browser in which the member has signed in before: whoever guesses elsewhere does not lock it out. */
-const BY_BROWSER: readonly Limit[] = [
-  { name: 'sign-in-browser', limit: BROWSER_PER_QUARTER, windowMs: 15 * MINUTE_MS },
-];
+const BY_BROWSER: readonly ThrottleRow[] = [THROTTLES.signInBrowser];
 /** Codes of a second factor: three of a million are right at a time, so a day of guessing must stay short. */
-const BY_CODES: readonly Limit[] = [
-  { name: 'sign-in-codes', limit: CODES_PER_QUARTER, windowMs: 15 * MINUTE_MS },
-  { name: 'sign-in-codes-day', limit: CODES_PER_DAY, windowMs: DAY_MS },
-];
-
-/**
- * Windows of their own for each kind: a table in the process holds 10,000, and ten thousand networks must not push out
- * the name that they try, nor invented names the browsers of members.
- */
-export interface AttemptWindows {
-  readonly networks: ThrottleWindows;
-  readonly names: ThrottleWindows;
-  readonly browsers: ThrottleWindows;
-}
+const BY_CODES: readonly ThrottleRow[] = [THROTTLES.signInCodes, THROTTLES.signInCodesDay];
 
 /** AttemptedSignIn is who tries what. */
 export interface AttemptedSignIn {
@@ -71,8 +37,7 @@ export interface CountedAttempt {
 }
 
 interface Count {
-  readonly windows: ThrottleWindows;
-  readonly limit: Limit;
+  readonly throttle: Throttle;
   readonly key: string;
 }
 
@@ -82,7 +47,7 @@ interface Counted extends Count {
 
 /** SignInAttempts counts failed attempts, and refuses more of them than a person makes. */
 export class SignInAttempts {
-  constructor(private readonly windows: AttemptWindows) {}
+  constructor(private readonly windows: ThrottleWindows) {}
 
   /**
    * Begins an attempt with a password.
@@ -108,7 +73,7 @@ export class SignInAttempts {
     return underway(await this.count(this.ofNetwork(address)), []);
   }
 
-  private async begin({ address, subject, browser }: AttemptedSignIn, ofSubject: readonly Limit[]) {
+  private async begin({ address, subject, browser }: AttemptedSignIn, ofSubject: readonly ThrottleRow[]) {
     const own = this.ofSubject(subject, browser, ofSubject);
     const counted = await this.count([...this.ofNetwork(address), ...own]);
     return underway(counted, own);
@@ -116,29 +81,28 @@ export class SignInAttempts {
 
   private ofNetwork(address: string): Count[] {
     const key = clientNetwork(address);
-    return BY_NETWORK.map((limit) => ({ windows: this.windows.networks, limit, key }));
+    return BY_NETWORK.map((row) => ({ throttle: new Throttle(this.windows, row), key }));
   }
 
-  private ofSubject(subject: string, browser: string | null, ofSubject: readonly Limit[]): Count[] {
+  private ofSubject(subject: string, browser: string | null, ofSubject: readonly ThrottleRow[]): Count[] {
     // The name is that of somebody who may not be a member: it stands nowhere as it is.
-    const windows = browser === null ? this.windows.names : this.windows.browsers;
-    const limits = browser === null || ofSubject === BY_CODES ? ofSubject : BY_BROWSER;
+    const rows = browser === null || ofSubject === BY_CODES ? ofSubject : BY_BROWSER;
     const key = createHash('sha256')
       .update(`${subject}\0${browser ?? ''}`)
       .digest('base64url');
-    return limits.map((limit) => ({ windows, limit, key }));
+    return rows.map((row) => ({ throttle: new Throttle(this.windows, row), key }));
   }
 
   /** Counts in every window, or in none of them. */
   private async count(counts: readonly Count[]): Promise<readonly Counted[]> {
     const counted: Counted[] = [];
-    for (const { windows, limit, key } of counts) {
-      const verdict = await windows.increment(limit.name, key, limit.windowMs, limit.limit);
+    for (const { throttle, key } of counts) {
+      const verdict = await throttle.count(key);
       if (!verdict.admitted) {
         await refund(counted);
-        throw throttled(verdict.resetMs);
+        throw throttled(verdict);
       }
-      counted.push({ windows, limit, key, verdict });
+      counted.push({ throttle, key, verdict });
     }
     return counted;
   }
@@ -149,21 +113,17 @@ function underway(counted: readonly Counted[], own: readonly Count[]): CountedAt
     refunded: async () => await refund(counted),
     succeeded: async () => {
       await refund(counted);
-      await Promise.all(own.map(async ({ windows, limit, key }) => await windows.forget(limit.name, key)));
+      await Promise.all(own.map(({ throttle, key }) => throttle.forget(key)));
     },
   };
 }
 
 async function refund(counted: readonly Counted[]): Promise<void> {
-  await Promise.all(
-    counted.map(
-      async ({ windows, limit, key, verdict }) => await windows.refund(limit.name, key, limit.windowMs, verdict.bucket),
-    ),
-  );
+  await Promise.all(counted.map(({ throttle, key, verdict }) => throttle.refund(key, verdict)));
 }
 
-function throttled(resetMs: number): Problem {
-  const seconds = String(Math.max(1, Math.ceil(resetMs / 1_000)));
+function throttled(verdict: ThrottleVerdict): Problem {
+  const seconds = String(retryAfterOf(verdict));
   return new Problem('too_many_failed_attempts', {
     // One text for a network and a name: which of them it was would tell others who is being guessed at.
     detail: `Too many failed attempts to sign in. Wait ${seconds} seconds.`,

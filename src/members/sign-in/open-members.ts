@@ -16,7 +16,8 @@ import { MemberStore } from '../members.js';
 import { PassingNotes } from '../passing-notes.js';
 import { Sessions, type SessionLimits } from '../sessions.js';
 import { OwnWays, type OfferedWays } from '../ways.js';
-import { SignInAttempts, type AttemptWindows } from './attempts.js';
+import type { ThrottleWindows } from '../../limits/throttle-windows.js';
+import { SignInAttempts } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import { NewPasswords } from './new-passwords.js';
@@ -39,7 +40,7 @@ export interface MembersParts {
   readonly keys: KeyRevocations;
   readonly sessionLimits: () => SessionLimits;
   /** Where attempts to sign in are counted. */
-  readonly windows: AttemptWindows;
+  readonly windows: ThrottleWindows;
   /** Of the installation, for cookies of browsers that are known. */
   readonly browserKey: Buffer;
   /** For what has to be read again; null: there is no key for it. */

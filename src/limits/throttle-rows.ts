@@ -1,0 +1,68 @@
+/**
+ * READ FIRST: every throttle of the program, in one table. A throttle bounds what plans do not: attempts to guess, and
+ * requests that cost us something and the caller nothing. Plans are in `model/policies.ts`.
+ */
+
+const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** ThrottleRow is one throttle. */
+export interface ThrottleRow {
+  /** Name of its windows in Redis. */
+  readonly name: string;
+  /** Hits that fit in any span of the window. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** What each window belongs to. A network is an IPv4 address or an IPv6 /64. */
+  readonly by: string;
+  /**
+   * `store`: in Redis, or in the process where there is none. `process`: in each process for itself, because the hot
+   * path must not wait. `database`: by the rows that it bounds.
+   */
+  readonly counted: 'store' | 'process' | 'database';
+  /** Windows that a process remembers; beyond, the one that was quiet longest is forgotten. */
+  readonly mostKeys: number;
+}
+
+function row(
+  name: string,
+  [limit, windowMs]: readonly [number, number],
+  by: string,
+  { counted = 'store', mostKeys = 10_000 }: Partial<Pick<ThrottleRow, 'counted' | 'mostKeys'>> = {},
+): ThrottleRow {
+  return { name, limit, windowMs, by, counted, mostKeys };
+}
+
+export const THROTTLES = {
+  // The gateway. The limit of wrong keys is `gateway.failedAuthentication.perMinute`.
+  wrongKeys: row('wrong-keys', [20, MINUTE_MS], 'network', { counted: 'process', mostKeys: 50_000 }),
+  freeRequests: row('idempotent-free', [600, MINUTE_MS], 'API key', { counted: 'process' }),
+  usageSums: row('usage', [60, MINUTE_MS], 'API key'),
+  mcpFreeCalls: row('mcp', [120, MINUTE_MS], 'API key'),
+
+  // The authorization server. A network of `mcp.oauth.trustedNetworks` has a hundredfold.
+  oauthRequests: row('oauth', [60, MINUTE_MS], 'network; at `/token` network and known client'),
+  oauthTokens: row('oauth-tokens', [600, MINUTE_MS], 'network'),
+  oauthRegistrations: row('oauth-registrations', [20, HOUR_MS], 'network'),
+  oauthDocuments: row('oauth-documents', [10, MINUTE_MS], 'network'),
+
+  // The admin API. The operators' limit is `admin.operatorRequestsPerMinute`.
+  adminAnonymous: row('admin-anonymous', [1_200, MINUTE_MS], 'network'),
+  adminCaller: row('admin-caller', [1_200, MINUTE_MS], 'session or account token'),
+  adminOperator: row('admin-operator', [6_000, MINUTE_MS], 'operator token'),
+  adminWrongTokens: row('admin-failed', [10, MINUTE_MS], 'network'),
+  webhookTestsOfEndpoint: row('webhook-tests', [10, MINUTE_MS], 'webhook endpoint'),
+  webhookTestsOfAccount: row('webhook-tests-account', [30, MINUTE_MS], 'account'),
+  invitations: row('invitations', [100, HOUR_MS], 'account', { counted: 'database' }),
+  invitationsToAddress: row('invitations-address', [5, HOUR_MS], 'account and email address', { counted: 'database' }),
+
+  // Signing in: failed attempts.
+  signInNetwork: row('sign-in-network', [20, MINUTE_MS], 'network'),
+  signInNetworkHour: row('sign-in-network-hour', [100, HOUR_MS], 'network'),
+  signInName: row('sign-in-name', [10, QUARTER_MS], 'email address'),
+  signInBrowser: row('sign-in-browser', [10, QUARTER_MS], 'member and browser they have used'),
+  signInCodes: row('sign-in-codes', [10, QUARTER_MS], 'member'),
+  signInCodesDay: row('sign-in-codes-day', [50, DAY_MS], 'member'),
+} as const satisfies Record<string, ThrottleRow>;

@@ -1,0 +1,31 @@
+/** One throttle of `THROTTLES`, on the windows of this process or of Redis. */
+import type { ThrottleRow } from './throttle-rows.js';
+import type { ThrottleVerdict, ThrottleWindows } from './throttle-windows.js';
+
+/** Throttle counts hits of one row. */
+export class Throttle {
+  constructor(
+    private readonly windows: Pick<ThrottleWindows, 'increment' | 'refund' | 'forget'>,
+    readonly row: ThrottleRow,
+  ) {}
+
+  /** Counts a hit if it fits. @param limit where it differs from the row's. Rejects as the windows do. */
+  count(key: string, limit: number = this.row.limit): Promise<ThrottleVerdict> {
+    return this.windows.increment(this.row, key, limit);
+  }
+
+  /** Refunds an admitted hit. Never rejects. */
+  refund(key: string, { bucket }: ThrottleVerdict): Promise<void> {
+    return this.windows.refund(this.row, key, bucket);
+  }
+
+  /** Forgets every hit of a key. Never rejects. */
+  forget(key: string): Promise<void> {
+    return this.windows.forget(this.row, key);
+  }
+}
+
+/** Returns the seconds of `Retry-After` for a refused hit, at least 1. */
+export function retryAfterOf({ resetMs }: Pick<ThrottleVerdict, 'resetMs'>): number {
+  return Math.max(1, Math.ceil(resetMs / 1_000));
+}
