@@ -1,6 +1,7 @@
 /** Lists of an account's keys: searched, filtered and sorted by the database, with what each has used of its month. */
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
+import { textList } from '../database/json-rows.js';
 import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../database/cursor.js';
 import { likeAnywhere, searchText } from '../database/search/search-text.js';
 import type { ApiKeyTable } from '../database/schema.js';
@@ -23,6 +24,8 @@ export interface ApiKeyQuery extends PageRequest {
   readonly hasOAuthClient?: boolean | undefined;
   /** Id of a member: only those by which they let an OAuth client in. */
   readonly letInBy?: string | undefined;
+  /** Keys that the caller may see; undefined: all. */
+  readonly ids?: readonly string[] | undefined;
   readonly sort: ApiKeySort;
   readonly order: 'asc' | 'desc';
 }
@@ -75,7 +78,7 @@ export class ApiKeyList {
   }
 
   private rows(accountId: string, query: ApiKeyQuery, list: string, nowMs: number): Promise<Row[]> {
-    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient, letInBy } = query;
+    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient, letInBy, ids } = query;
     const by: RawBuilder<string | number> = SORTED_BY[sort];
     const beyond = order === 'asc' ? sql`>` : sql`<`;
     let select = this.deps.database.db
@@ -87,6 +90,7 @@ export class ApiKeyList {
     if (statuses !== undefined) select = select.where(inStatus(statuses, nowMs));
     if (environment !== undefined) select = select.where('environment', '=', environment);
     if (hasOAuthClient !== undefined) select = select.where('oauth_client_id', hasOAuthClient ? 'is not' : 'is', null);
+    if (ids !== undefined) select = select.where('id', 'in', textList(this.deps.database.kind, ids));
     if (letInBy !== undefined) select = select.where('oauth_member_id', '=', letInBy);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);

@@ -18,6 +18,7 @@ import {
 import { PasswordResetsController } from './sign-in/password-resets.controller.js';
 import { Givers } from './access/giver.js';
 import { Confirmed } from './access/confirmed.js';
+import { PortalScopes } from './access/portal-scopes.js';
 import { AccountInvitationsController } from './invitations/account-invitations.controller.js';
 import { InvitationsController } from './invitations/invitations.controller.js';
 import { AccountMembersController } from './members/account-members.controller.js';
@@ -95,6 +96,7 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: Forgetting, useValue: members.forgetting },
     { provide: PortalLinks, useValue: members.portal },
     Confirmed,
+    PortalScopes,
     Givers,
     MeReader,
     SignInResponses,

@@ -5,16 +5,19 @@
 import { expect, it } from '@jest/globals';
 import { PERMISSIONS, type Permission } from './permissions.js';
 
-/** By who may: what it is about, roles, which tokens and portal sessions may, and when it asks for a confirmation. */
+/**
+ * By who may: what it is about, roles, which tokens and portal sessions may (`limited`: also those limited to
+ * scopes; `within`: these for keys within them), and when it asks for a confirmation.
+ */
 const WRITTEN_TWICE: Readonly<Record<string, string>> = {
-  'anybody token portal': `
+  'anybody token portal limited': `
     getSignInWays signInWithPassword signInWithSecondFactor beginProviderSignIn finishProviderSignIn
     beginPasskeySignIn signInWithPasskey readLink takeLink requestPasswordReset
   `,
-  'oneself person portal': `
+  'oneself person portal limited': `
     signOut
   `,
-  'oneself token portal': `
+  'oneself token portal limited': `
     getMe getOpenApiDocument listScopes listPlans listOperations listAccounts listEventTypes
   `,
   'oneself person': `
@@ -26,23 +29,37 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     changePassword deleteMyIdentity beginPasskey addPasskey deletePasskey beginTotp confirmTotp deleteTotp
     createRecoveryCodes
   `,
+  'account owner admin viewer token portal limited': `
+    getAccount getUsage listQuotaAdjustments listMcpTools
+  `,
+  'account owner admin viewer token portal within': `
+    listApiKeys getApiKey getApiKeyImpact explain
+  `,
   'account owner admin viewer token portal': `
-    getAccount listApiKeys getApiKey getApiKeyImpact getUsage listQuotaAdjustments listWebhookEndpoints
-    getWebhookEndpoint explain listMcpTools
+    listWebhookEndpoints getWebhookEndpoint
   `,
   installation: `
     createAccount endPortalSessions listMembers getMember
     listMemberSessions endMemberSessions listTargets listAllQuotaAdjustments getHealth getDeprecatedCalls
   `,
+  'account owner admin token portal within always': `
+    createApiKey rotateApiKey
+  `,
   'account owner admin token portal always': `
-    createApiKey rotateApiKey createWebhookEndpoint rotateWebhookSecret
+    createWebhookEndpoint rotateWebhookSecret
+  `,
+  'account owner admin token portal within when_widening': `
+    updateApiKey resumeApiKey
   `,
   'account owner admin token portal when_widening': `
-    updateApiKey resumeApiKey updateWebhookEndpoint replayWebhookDeliveries retryWebhookDelivery
+    updateWebhookEndpoint replayWebhookDeliveries retryWebhookDelivery
+  `,
+  'account owner admin token portal within': `
+    pauseApiKey revokeApiKey listRequests getRequest
   `,
   'account owner admin token portal': `
-    pauseApiKey revokeApiKey listEvents getEvent deleteWebhookEndpoint testWebhookEndpoint
-    listWebhookDeliveries getWebhookDelivery listRequests getRequest
+    listEvents getEvent deleteWebhookEndpoint testWebhookEndpoint
+    listWebhookDeliveries getWebhookDelivery
   `,
   'account owner admin token': `
     listAuditLog
@@ -70,7 +87,9 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   `,
 };
 
-function wordsOf({ about, roles, tokens, portal, confirm }: Permission): string {
+const LIMITED = { yes: ['limited'], keys: ['within'], no: [] } as const;
+
+function wordsOf({ about, roles, tokens, portal, limitedPortal, confirm }: Permission): string {
   const own = about === 'account' ? roles : [];
   return [
     about,
@@ -78,6 +97,7 @@ function wordsOf({ about, roles, tokens, portal, confirm }: Permission): string 
     ...own,
     ...(tokens === 'any' ? ['token'] : []),
     ...(portal ? ['portal'] : []),
+    ...LIMITED[limitedPortal],
     ...(confirm === 'never' ? [] : [confirm]),
   ].join(' ');
 }

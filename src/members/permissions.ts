@@ -28,9 +28,17 @@ export interface Permission {
   readonly tokens: 'any' | 'operator' | 'none';
   /** Whether a portal session may. */
   readonly portal: boolean;
+  /** What of it a portal session may that is limited to scopes. */
+  readonly limitedPortal: LimitedPortal;
   /** When a member must have confirmed in the last ten minutes that it is them. */
   readonly confirm: Confirm;
 }
+
+/**
+ * What a portal session may that is limited to scopes: `yes`, as any other; `keys`, only for keys whose scopes it has;
+ * `no`, nothing. Events name no scope that covers their data, so events and webhooks are `no`.
+ */
+export type LimitedPortal = 'yes' | 'keys' | 'no';
 
 /**
  * When an operation asks for a confirmation. `when_widening`: only for a change that `widensAccess` calls wider, which
@@ -40,16 +48,32 @@ export type Confirm = 'never' | 'when_widening' | 'always';
 
 const MANAGERS = ['owner', 'admin'] as const;
 
-const read = { about: 'account', roles: ROLES, tokens: 'any', portal: true, confirm: 'never' } as const;
-const manage = { ...read, roles: MANAGERS } as const;
+const read = {
+  about: 'account',
+  roles: ROLES,
+  tokens: 'any',
+  portal: true,
+  limitedPortal: 'yes',
+  confirm: 'never',
+} as const;
+const readKeys = { ...read, limitedPortal: 'keys' } as const;
+const manage = { ...read, roles: MANAGERS, limitedPortal: 'keys' } as const;
 const widen = { ...manage, confirm: 'when_widening' } as const;
 const secret = { ...manage, confirm: 'always' } as const;
-const people = { about: 'account', roles: MANAGERS, tokens: 'operator', portal: false, confirm: 'always' } as const;
-const self = { about: 'oneself', roles: ROLES, tokens: 'none', portal: false, confirm: 'never' } as const;
+const hooks = { ...manage, limitedPortal: 'no' } as const;
+const people = {
+  about: 'account',
+  roles: MANAGERS,
+  tokens: 'operator',
+  portal: false,
+  limitedPortal: 'no',
+  confirm: 'always',
+} as const;
+const self = { ...people, about: 'oneself', roles: ROLES, tokens: 'none', confirm: 'never' } as const;
 const factor = { ...self, confirm: 'always' } as const;
-const everyone = { ...self, tokens: 'any', portal: true } as const;
-const open = { about: 'anybody', roles: ROLES, tokens: 'any', portal: true, confirm: 'never' } as const;
-const operate = { about: 'installation', roles: [], tokens: 'operator', portal: false, confirm: 'never' } as const;
+const everyone = { ...self, tokens: 'any', portal: true, limitedPortal: 'yes' } as const;
+const open = { ...everyone, about: 'anybody' } as const;
+const operate = { ...people, about: 'installation', roles: [], confirm: 'never' } as const;
 
 export const PERMISSIONS = {
   getSignInWays: open,
@@ -62,7 +86,7 @@ export const PERMISSIONS = {
   readLink: open,
   takeLink: open,
   requestPasswordReset: open,
-  signOut: { ...self, portal: true },
+  signOut: { ...self, portal: true, limitedPortal: 'yes' },
   getMe: everyone,
   updateMe: self,
   confirm: self,
@@ -97,9 +121,9 @@ export const PERMISSIONS = {
   createAccount: operate,
   updateAccount: { ...operate, confirm: 'when_widening' },
 
-  listApiKeys: read,
-  getApiKey: read,
-  getApiKeyImpact: read,
+  listApiKeys: readKeys,
+  getApiKey: readKeys,
+  getApiKeyImpact: readKeys,
   createApiKey: secret,
   rotateApiKey: secret,
   updateApiKey: widen,
@@ -111,36 +135,36 @@ export const PERMISSIONS = {
   // A person says so, to whom a browser was sent.
   getAuthorizationRequest: self,
   denyAuthorizationRequest: self,
-  approveAuthorizationRequest: { ...secret, tokens: 'none', portal: false },
+  approveAuthorizationRequest: { ...secret, tokens: 'none', portal: false, limitedPortal: 'no' },
 
   getUsage: read,
   listQuotaAdjustments: read,
   createQuotaAdjustment: { ...operate, confirm: 'always' },
   // What events are about is the data of customers.
-  listEvents: { ...read, roles: MANAGERS },
-  getEvent: { ...read, roles: MANAGERS },
+  listEvents: hooks,
+  getEvent: hooks,
   listEventTypes: everyone,
 
-  listWebhookEndpoints: read,
-  getWebhookEndpoint: read,
-  createWebhookEndpoint: secret,
-  rotateWebhookSecret: secret,
-  updateWebhookEndpoint: widen,
-  deleteWebhookEndpoint: manage,
-  testWebhookEndpoint: manage,
-  replayWebhookDeliveries: widen,
-  retryWebhookDelivery: widen,
-  listWebhookDeliveries: { ...read, roles: MANAGERS },
-  getWebhookDelivery: { ...read, roles: MANAGERS },
+  listWebhookEndpoints: { ...hooks, roles: ROLES },
+  getWebhookEndpoint: { ...hooks, roles: ROLES },
+  createWebhookEndpoint: { ...hooks, confirm: 'always' },
+  rotateWebhookSecret: { ...hooks, confirm: 'always' },
+  updateWebhookEndpoint: { ...hooks, confirm: 'when_widening' },
+  deleteWebhookEndpoint: hooks,
+  testWebhookEndpoint: hooks,
+  replayWebhookDeliveries: { ...hooks, confirm: 'when_widening' },
+  retryWebhookDelivery: { ...hooks, confirm: 'when_widening' },
+  listWebhookDeliveries: hooks,
+  getWebhookDelivery: hooks,
 
-  explain: read,
+  explain: readKeys,
   listMcpTools: read,
   // Where people were is not for everybody.
-  listRequests: { ...read, roles: MANAGERS },
-  getRequest: { ...read, roles: MANAGERS },
-  listAuditLog: { ...read, roles: MANAGERS, portal: false },
+  listRequests: { ...readKeys, roles: MANAGERS },
+  getRequest: { ...readKeys, roles: MANAGERS },
+  listAuditLog: { ...read, roles: MANAGERS, portal: false, limitedPortal: 'no' },
 
-  listAccountMembers: { ...read, tokens: 'operator', portal: false },
+  listAccountMembers: { ...people, roles: ROLES, confirm: 'never' },
   updateAccountMember: { ...people, confirm: 'when_widening' },
   removeAccountMember: { ...people, confirm: 'never' },
   getAccountMemberImpact: { ...people, confirm: 'never' },

@@ -36,7 +36,7 @@ export interface SeenFrom {
 export interface PortalGrant {
   readonly accountId: string;
   readonly role: Role;
-  /** The only scopes that keys may be given in it; null: any. */
+  /** The session sees and manages only keys with no other scopes; null: all keys. */
   readonly scopes: readonly string[] | null;
   readonly label: string;
   /** Where the panel leads back to. */

@@ -4,6 +4,8 @@
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { decodeJsonCursor, encodeCursor, invalidCursor } from '../database/cursor.js';
+import { kindOf } from '../database/database-kind.js';
+import { textList } from '../database/json-rows.js';
 import type { RequestLogTable, Tables } from '../database/schema.js';
 import { dayOf } from './days.js';
 import type { RequestLogQuery } from './request-log-query.js';
@@ -44,8 +46,13 @@ export class RequestLogReader {
   }
 
   /** The latest request with this id; undefined where there is none. */
-  async find(accountId: string, requestId: string, sinceMs: number): Promise<LoggedRequest | undefined> {
-    const query = { from: sinceMs, to: Number.MAX_SAFE_INTEGER, requestId, limit: 1, order: 'desc' } as const;
+  async find(
+    accountId: string,
+    requestId: string,
+    sinceMs: number,
+    keyIds?: readonly string[],
+  ): Promise<LoggedRequest | undefined> {
+    const query = { from: sinceMs, to: Number.MAX_SAFE_INTEGER, requestId, keyIds, limit: 1, order: 'desc' } as const;
     return (await this.page(accountId, query)).data[0];
   }
 
@@ -92,14 +99,15 @@ export class RequestLogReader {
     order: RawBuilder<unknown>,
     isLimited = true,
   ): RawBuilder<unknown> {
-    const { from, to, keyId, requestId } = query;
+    const { from, to, keyId, keyIds, requestId } = query;
     const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
+    const ofKeys = keyIds === undefined ? sql`` : sql`and api_key_id in ${textList(kindOf(this.db), keyIds)}`;
     const ofRequest = requestId === undefined ? sql`` : sql`and request_id = ${requestId}`;
     // The days let PostgreSQL leave out partitions.
     return sql`(
       select * from request_log
       where account_id = ${accountId} and day between ${dayOf(from)} and ${lastDay(to)}
-        and at between ${from} and ${to} ${ofKey} ${ofRequest} ${beyond}
+        and at between ${from} and ${to} ${ofKey} ${ofKeys} ${ofRequest} ${beyond}
       order by day ${order}, at ${order}, node ${order}, seq ${order}
       ${isLimited ? sql`limit ${mostLookedAt(query)}` : sql``}
     )`;

@@ -48,22 +48,38 @@ const CALLERS = {
   'an admin token': 'admin',
   'a viewer token': 'viewer',
   'a portal session': 'admin',
+  'a limited portal session': 'admin',
   nobody: null,
 } as const;
 
 /** What the row says of a caller, without a look at the guards. */
-function expectedOf(permission: Permission, caller: Caller, whose: Whose): 'allowed' | 401 | 403 | 404 {
-  const { about, roles, tokens, portal } = permission;
+function expectedOf(
+  permission: Permission,
+  caller: Caller,
+  whose: Whose,
+  beyond: 403 | 404 | null,
+): 'allowed' | 401 | 403 | 404 {
+  const { about, roles, tokens, portal, limitedPortal } = permission;
   const role = CALLERS[caller];
   if (about === 'anybody') return 'allowed';
   if (role === null) return 401;
   const isBarred = caller === 'the operator token' ? tokens === 'none' : caller.endsWith('token') && tokens !== 'any';
-  const hasKind = !isBarred && (caller !== 'a portal session' || portal);
+  const hasKind = !isBarred && (!caller.endsWith('portal session') || portal);
   if (about === 'oneself') return hasKind ? 'allowed' : 403;
   if (role === 'operator') return hasKind ? 'allowed' : 403;
   if (about === 'installation') return 403;
   if (whose !== 'own') return 404;
+  if (caller === 'a limited portal session') {
+    if (limitedPortal === 'no') return 403;
+    if (limitedPortal === 'keys' && beyond !== null) return beyond;
+  }
   return hasKind && (roles as readonly string[]).includes(role) ? 'allowed' : 403;
+}
+
+/** What a limited session hears of the key that a request is about: it has every scope, and the session has one. */
+function beyondGrant({ path, operationId }: Operation): 403 | 404 | null {
+  if (operationId === 'getRequest') return 404;
+  return path.includes('/api-keys/{id}') || operationId === 'explain' ? 403 : null;
 }
 
 /** Codes that only the guards answer with. */
@@ -118,6 +134,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       ['an admin token', fixed(await accountToken(running, own, 'admin'))],
       ['a viewer token', fixed(await accountToken(running, own, 'viewer'))],
       ['a portal session', () => portalSession(running, own, 'admin')],
+      ['a limited portal session', () => portalSession(running, own, 'admin', ['tours:read'])],
       ['nobody', fixed({})],
     ]);
     const { paths } = await admin.call<{ paths: Record<string, Record<string, Described>> }>('GET', '/openapi.json');
@@ -170,13 +187,17 @@ describeOnDatabases('every operation of the admin API', (kind) => {
           ? (['of nobody', 'of another', 'own'] as const)
           : (['own'] as const)) {
           // Keys are revoked and sessions ended on the way: what has no body is asked last, and about nothing real.
-          if (operation.method === 'DELETE' && whose === 'own' && expectedOf(permission, caller, whose) === 'allowed')
+          if (
+            operation.method === 'DELETE' &&
+            whose === 'own' &&
+            expectedOf(permission, caller, whose, beyondGrant(operation)) === 'allowed'
+          )
             continue;
           // The limits are per minute.
           running.stores.clock.advance(100);
           const answer = await ask(operation, caller, whose);
           const code = answer.status < 400 ? '' : String(answer.json<{ code: string }>().code);
-          const expected = expectedOf(permission, caller, whose);
+          const expected = expectedOf(permission, caller, whose, beyondGrant(operation));
           // What is about no account is not found by its handler: whoever hears that has passed the guards.
           const isRefused = GUARDS_CODES.has(code) || (permission.about === 'account' && code === 'resource_not_found');
           const got =
@@ -199,7 +220,9 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       // What a body decides is walked in step-up.spec.ts.
       if (about === 'anybody' || confirm === 'when_widening') continue;
       for (const caller of ['an operator member', 'an owner', 'an admin token', 'a portal session'] as const) {
-        const isLetIn = expectedOf(PERMISSIONS[operation.operationId] as Permission, caller, 'own') === 'allowed';
+        const isLetIn =
+          expectedOf(PERMISSIONS[operation.operationId] as Permission, caller, 'own', beyondGrant(operation)) ===
+          'allowed';
         if (!isLetIn || (operation.method === 'DELETE' && confirm !== 'always')) continue;
         running.stores.clock.advance(100);
         const headers = await credentials.get(caller)!();

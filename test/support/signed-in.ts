@@ -69,9 +69,14 @@ export async function signIn({ members }: RunningAdmin, memberId: string): Promi
   return fromPanel(token);
 }
 
-/** A session that a portal link began. */
-export async function portalSession({ members }: RunningAdmin, accountId: string, role: Role): Promise<Credentials> {
-  const portal = { accountId, role, scopes: null, label: 'Ana of Isar', returnUrl: 'https://app.example.com/' };
+/** A session that a portal link began. @param scopes that it is limited to; null: it is not. */
+export async function portalSession(
+  { members }: RunningAdmin,
+  accountId: string,
+  role: Role,
+  scopes: readonly string[] | null = null,
+): Promise<Credentials> {
+  const portal = { accountId, role, scopes, label: 'Ana of Isar', returnUrl: 'https://app.example.com/' };
   const { token } = await members.sessions.begin(
     { portal, absoluteMs: 3_600_000, createdBy: 'operator' },
     'portal',

@@ -4,8 +4,8 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { widensAccess, type AuthorizeChange, type KeyAccess } from '../../accounts/access-changes.js';
-import { missingScopes } from '../../keys/scopes.js';
-import { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../problems/errors.js';
+import { checkWithinGrant } from './portal-scopes.js';
 import type { Principal } from './principal.js';
 
 const authorizers = new WeakMap<FastifyRequest, AuthorizeChange>();
@@ -14,7 +14,8 @@ const authorizers = new WeakMap<FastifyRequest, AuthorizeChange>();
 export function setAuthorizer(request: FastifyRequest, principal: Principal, unconfirmed: Problem | null): void {
   authorizers.set(request, (kind, before, after) => {
     if (kind === 'api_key') {
-      for (const access of [before, after]) if (access !== null) checkScopes(principal, (access as KeyAccess).scopes);
+      for (const access of [before, after])
+        if (access !== null) checkWithinGrant(principal, (access as KeyAccess).scopes);
     }
     if (unconfirmed !== null && widensAccess(kind, before, after)) throw unconfirmed;
   });
@@ -23,16 +24,4 @@ export function setAuthorizer(request: FastifyRequest, principal: Principal, unc
 /** Returns the decision for the changes of a request; undefined where the guard has made none. */
 export function authorizerOf(request: FastifyRequest): AuthorizeChange | undefined {
   return authorizers.get(request);
-}
-
-/** Throws `forbidden` where a key has, or would have, a scope that the caller's portal session lacks. */
-function checkScopes(principal: Principal, scopes: readonly string[]): void {
-  const granted = principal.kind === 'portal' ? principal.portal.scopes : null;
-  if (granted === null) return;
-  const missing = missingScopes(granted, scopes);
-  if (missing.length === 0) return;
-  throw new Problem('forbidden', {
-    detail: `From here, keys have no other scopes than ${granted.join(', ')}.`,
-    missingScopes: missing,
-  });
 }

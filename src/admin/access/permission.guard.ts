@@ -11,6 +11,7 @@ import { setAuthorizer } from './change-authorizer.js';
 import { Confirmed } from './confirmed.js';
 import { namedBy } from './of-account.js';
 import { permissionOf } from './operation-of.js';
+import { PortalScopes } from './portal-scopes.js';
 import { isOperator, principalOf, type Principal } from './principal.js';
 import { isPublic } from './public.js';
 
@@ -22,6 +23,7 @@ export class PermissionGuard implements CanActivate {
   constructor(
     private readonly access: AccountAccess,
     private readonly confirmed: Confirmed,
+    private readonly portalScopes: PortalScopes,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -54,13 +56,14 @@ export class PermissionGuard implements CanActivate {
     const memberId = principal.kind === 'member' ? principal.member.id : null;
     const account = named && (await this.access.find(named, memberId));
     const role = account && roleIn(account, principal);
-    if (account === undefined || role === undefined) {
+    if (named === undefined || account === undefined || role === undefined) {
       throw new Problem('resource_not_found', { detail: 'There is nothing with this id, or it is not yours.' });
     }
     checkKind(principal, permission);
     if (!permission.roles.includes(role)) {
       throw forbidden(`As ${role} of this account you may not do this.`, permission.roles);
     }
+    await this.portalScopes.check(context.switchToHttp().getRequest(), principal, permission, named);
     if (account.isSuspended && !isRead) {
       throw new Problem('account_suspended', { detail: 'The account is suspended: only operators may change it.' });
     }

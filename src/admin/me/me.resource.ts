@@ -39,7 +39,16 @@ export const meSchema = z
   .object({
     member: ownMemberSchema.nullable().meta({ description: 'Null for tokens and portal sessions.' }),
     portal: z
-      .object({ account_id: idField('acc'), label: z.string().max(200), return_url: z.string().max(2_048) })
+      .object({
+        account_id: idField('acc'),
+        label: z.string().max(200),
+        return_url: z.string().max(2_048),
+        scopes: z
+          .array(z.string().max(200))
+          .max(100)
+          .nullable()
+          .meta({ description: 'The only scopes of keys that the session may manage; null: any.' }),
+      })
       .nullable()
       .meta({ description: 'What a portal session is for.' }),
     accounts: z.array(ownAccountSchema).max(MOST_ACCOUNTS),
@@ -87,8 +96,8 @@ export function ownMember(member: Member, { passkeys }: MemberWays): NonNullable
   };
 }
 
-export function ownPortal({ accountId, label, returnUrl }: PortalGrant): NonNullable<MeResource['portal']> {
-  return { account_id: accountId, label, return_url: returnUrl };
+export function ownPortal({ accountId, label, returnUrl, scopes }: PortalGrant): NonNullable<MeResource['portal']> {
+  return { account_id: accountId, label, return_url: returnUrl, scopes: scopes === null ? null : [...scopes] };
 }
 
 export function ownAccounts(accounts: readonly OwnAccount[]): Pick<MeResource, 'accounts' | 'has_more_accounts'> {

@@ -2,7 +2,10 @@
 import { Controller, Get } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type GrantableScope } from '../../accounts/catalogue.js';
+import { missingScopes } from '../../keys/scopes.js';
 import { listSchema, type ListBody } from '../request/list.js';
+import { grantedScopes } from '../access/portal-scopes.js';
+import { Caller, type Principal } from '../access/principal.js';
 import { Documented } from '../openapi/documented.js';
 
 const scopeSchema = z
@@ -45,9 +48,17 @@ export class ScopesController {
   constructor(private readonly catalogue: Catalogue) {}
 
   @Get()
-  @Documented({ id: 'listScopes', summary: 'List the scopes that a key may be given', response: scopeListSchema })
-  list(): ListBody<ScopeResource> {
-    const data = this.catalogue.scopes().map(({ isReadOnly, ...scope }) => ({ ...scope, read_only: isReadOnly }));
+  @Documented({
+    id: 'listScopes',
+    summary: 'List the scopes that the caller may give a key',
+    response: scopeListSchema,
+  })
+  list(@Caller() caller: Principal): ListBody<ScopeResource> {
+    const granted = grantedScopes(caller);
+    const grantable = this.catalogue
+      .scopes()
+      .filter(({ scope }) => granted === null || missingScopes(granted, [scope]).length === 0);
+    const data = grantable.map(({ isReadOnly, ...scope }) => ({ ...scope, read_only: isReadOnly }));
     return { data, has_more: false, next_cursor: null };
   }
 }

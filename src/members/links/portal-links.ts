@@ -22,7 +22,10 @@ export const createPortalSessionSchema = z
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: 'The only scopes that keys may be given; without it: any.' }),
+      .meta({
+        description:
+          'The only scopes of keys that the session may see and manage, without events and webhooks; left out: any.',
+      }),
     return_url: z
       .url({ protocol: /^https?$/ })
       .max(2_048)

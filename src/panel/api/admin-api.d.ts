@@ -234,7 +234,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the scopes that a key may be given */
+        /** List the scopes that the caller may give a key */
         get: operations["listScopes"];
         put?: never;
         post?: never;
@@ -2363,6 +2363,8 @@ export interface components {
                 account_id: string;
                 label: string;
                 return_url: string;
+                /** @description The only scopes of keys that the session may manage; null: any. */
+                scopes: string[] | null;
             } | null;
             accounts: components["schemas"]["OwnAccount"][];
             has_more_accounts: boolean;
@@ -3500,7 +3502,7 @@ export interface components {
              * @enum {string}
              */
             role: "owner" | "admin" | "viewer";
-            /** @description The only scopes that keys may be given; without it: any. */
+            /** @description The only scopes of keys that the session may see and manage, without events and webhooks; left out: any. */
             scopes?: string[];
             /**
              * Format: uri
@@ -6603,7 +6605,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the scopes that a key may be given */
+            /** @description List the scopes that the caller may give a key */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

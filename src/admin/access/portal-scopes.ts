@@ -1,0 +1,53 @@
+/**
+ * Keeps a portal session that is limited to scopes within them. The permission table says which operations it may call
+ * at all, and which only for keys whose scopes it has; everything here is derived from the session's grant.
+ */
+import { createParamDecorator, Injectable, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { ApiKeyStore } from '../../accounts/api-key-store.js';
+import { missingScopes } from '../../keys/scopes.js';
+import type { Named } from '../../members/account-access.js';
+import type { Permission } from '../../members/permissions.js';
+import { Problem } from '../../problems/errors.js';
+import type { Principal } from './principal.js';
+
+const visible = new WeakMap<FastifyRequest, readonly string[]>();
+
+/** Returns the scopes that a caller is limited to; null: none, for everyone but such portal sessions. */
+export function grantedScopes(principal: Principal): readonly string[] | null {
+  return principal.kind === 'portal' ? principal.portal.scopes : null;
+}
+
+/** Throws `forbidden` where a key has, or would have, a scope that the caller is not granted. */
+export function checkWithinGrant(principal: Principal, scopes: readonly string[]): void {
+  const granted = grantedScopes(principal);
+  const missing = granted === null ? [] : missingScopes(granted, scopes);
+  if (missing.length === 0) return;
+  throw new Problem('forbidden', {
+    detail: `This portal session is limited to keys with no other scopes than ${granted?.join(', ')}.`,
+    missingScopes: missing,
+  });
+}
+
+/** PortalScopes applies the column `limitedPortal` of the permission table. */
+@Injectable()
+export class PortalScopes {
+  constructor(private readonly keys: ApiKeyStore) {}
+
+  /** Rejects with `forbidden`. @param named what the request is about, in an account that is the caller's. */
+  async check(request: FastifyRequest, principal: Principal, permission: Permission, named: Named): Promise<void> {
+    const granted = grantedScopes(principal);
+    if (granted === null || permission.limitedPortal === 'yes') return;
+    if (permission.limitedPortal === 'no') {
+      throw new Problem('forbidden', { detail: 'A portal session that is limited to scopes may not do this.' });
+    }
+    if (named.kind === 'api_key') checkWithinGrant(principal, (await this.keys.get(named.id)).scopes);
+    else if (request.method === 'GET') visible.set(request, await this.keys.idsWithin(named.id, granted));
+  }
+}
+
+/** The parameter of a handler that lists what is about keys: the ids that the caller may see; undefined: all. */
+export const VisibleKeys = createParamDecorator(
+  (_: unknown, context: ExecutionContext): readonly string[] | undefined =>
+    visible.get(context.switchToHttp().getRequest<FastifyRequest>()),
+);

@@ -1,0 +1,127 @@
+/** A portal session that is limited to scopes sees and changes nothing that its scopes do not cover. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send, type Answer } from '../support/http.js';
+import { requestLogRow } from '../support/request-logs.js';
+import { portalSession, type Credentials } from '../support/signed-in.js';
+import { newWebhook } from '../support/webhook-endpoints.js';
+
+type Asked = readonly [method: string, path: string, body?: object];
+
+describeOnDatabases('a portal session that is limited to scopes', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let headers: Credentials;
+  let account: string;
+  /** A key with its scopes, and one with one more. */
+  let within: string;
+  let beyond: string;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database, { events: ['customer.created'] });
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+  beforeEach(async () => {
+    const { admin } = running;
+    running.stores.clock.advance(60_000);
+    account = (await admin.createAccount({ plan: 'starter' })).id;
+    within = (await admin.createKey(account, { scopes: ['customers:read'] })).id;
+    const guarded = { scopes: ['customers:read', 'tours:read'], allowed_ips: ['192.0.2.1'] };
+    beyond = (await admin.createKey(account, guarded)).id;
+    headers = await portalSession(running, account, 'admin', ['customers:*']);
+  });
+
+  const ask = (...[method, path, body]: Asked): Promise<Answer> =>
+    send(`${running.url}/admin/v1${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+  const read = async <T>(path: string): Promise<T> => (await ask('GET', path)).json() as T;
+
+  it('lists the keys, requests and scopes that its scopes cover, and no others', async () => {
+    const at = running.stores.clock.now();
+    const row = { accountId: account, at };
+    await new RequestLogWriter(database.db, kind).write([
+      requestLogRow({ ...row, keyId: within, requestId: 'req_within', seq: 1 }),
+      requestLogRow({ ...row, keyId: beyond, requestId: 'req_beyond', seq: 2 }),
+    ]);
+    const keys = await read<{ data: { id: string }[] }>(`/accounts/${account}/api-keys`);
+    expect(keys.data.map(({ id }) => id)).toEqual([within]);
+    const requests = await read<{ data: { request_id: string }[] }>(`/accounts/${account}/requests`);
+    expect(requests.data.map(({ request_id: id }) => id)).toEqual(['req_within']);
+    const ofBeyond = await read<{ data: object[] }>(`/accounts/${account}/requests?api_key_id=${beyond}&order=asc`);
+    expect(ofBeyond.data).toEqual([]);
+    expect((await ask('GET', `/accounts/${account}/requests/req_within`)).status).toBe(200);
+    expect((await ask('GET', `/accounts/${account}/requests/req_beyond`)).status).toBe(404);
+    const scopes = await read<{ data: { scope: string }[] }>('/scopes');
+    expect(scopes.data.map(({ scope }) => scope)).toEqual(['customers:*', 'customers:read', 'customers:write']);
+    expect(await read('/me')).toMatchObject({ portal: { scopes: ['customers:*'] } });
+  });
+
+  it('neither reads nor changes a key that has one scope more', async () => {
+    const asked: readonly Asked[] = [
+      ['GET', `/api-keys/${beyond}`],
+      ['GET', `/api-keys/${beyond}/impact`],
+      ['POST', '/explain', { api_key_id: beyond, operation: 'listTours' }],
+      ['PATCH', `/api-keys/${beyond}`, { allowed_ips: [], limits: null, expires_at: null }],
+      ['PATCH', `/api-keys/${beyond}`, { scopes: ['customers:read'] }],
+      ['PATCH', `/api-keys/${beyond}`, { name: 'Renamed' }],
+      ['POST', `/api-keys/${beyond}/pause`],
+      ['POST', `/api-keys/${beyond}/resume`],
+      ['POST', `/api-keys/${beyond}/rotate`, { overlap_seconds: 0 }],
+      ['DELETE', `/api-keys/${beyond}`],
+    ];
+    for (const one of asked) {
+      const answer = await ask(...one);
+      expect([...one.slice(0, 2), answer.status, answer.json()]).toEqual([
+        ...one.slice(0, 2),
+        403,
+        expect.objectContaining({ code: 'forbidden', missing_scopes: ['tours:read'] }),
+      ]);
+    }
+    expect(await running.stores.keys.get(beyond)).toMatchObject({ version: 1, allowedIps: ['192.0.2.1'] });
+  });
+
+  it('manages keys within its scopes, and gives none of them a scope beyond', async () => {
+    const asked: readonly (readonly [number, ...Asked])[] = [
+      [403, 'POST', `/accounts/${account}/api-keys`, { name: 'x', scopes: ['*'] }],
+      [201, 'POST', `/accounts/${account}/api-keys`, { name: 'x', scopes: ['customers:write'] }],
+      [403, 'PATCH', `/api-keys/${within}`, { scopes: ['customers:read', 'tours:read'] }],
+      [200, 'PATCH', `/api-keys/${within}`, { scopes: ['customers:*'], limits: { minute: 10 } }],
+      [200, 'POST', '/explain', { api_key_id: within, operation: 'listCustomers' }],
+      [201, 'POST', `/api-keys/${within}/rotate`, { overlap_seconds: 0 }],
+      [200, 'POST', `/api-keys/${within}/pause`],
+      [200, 'DELETE', `/api-keys/${within}`],
+    ];
+    for (const [status, ...one] of asked) {
+      expect([...one.slice(0, 2), (await ask(...one)).status]).toEqual([...one.slice(0, 2), status]);
+    }
+  });
+
+  it('has no way to events: neither by reading them nor by a webhook endpoint', async () => {
+    const { endpoint, delivery, event } = await newWebhook(running, account);
+    const asked: readonly Asked[] = [
+      ['GET', `/accounts/${account}/events`],
+      ['GET', `/events/${event}`],
+      [
+        'POST',
+        `/accounts/${account}/webhook-endpoints`,
+        { url: 'https://a.trailgate.dev/', event_types: ['customer.*'] },
+      ],
+      ['GET', `/accounts/${account}/webhook-endpoints`],
+      ['PATCH', `/webhook-endpoints/${endpoint}`, { url: 'https://a.trailgate.dev/' }],
+      ['POST', `/webhook-endpoints/${endpoint}/rotate-secret`, {}],
+      ['POST', `/webhook-endpoints/${endpoint}/replay`, { status: 'all' }],
+      ['GET', `/webhook-deliveries/${delivery}`],
+    ];
+    for (const one of asked) {
+      const answer = await ask(...one);
+      expect([...one.slice(0, 2), answer.status, answer.json().code]).toEqual([...one.slice(0, 2), 403, 'forbidden']);
+    }
+  });
+});
