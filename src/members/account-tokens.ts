@@ -105,6 +105,15 @@ export class AccountTokens {
     return pageOf(list, limit, rows, (row) => tokenOf(row, now));
   }
 
+  /** Reads the names of the members who created these tokens, by their ids. Forgotten members have none. */
+  async creatorNames(tokens: readonly AccountToken[]): Promise<ReadonlyMap<string, string>> {
+    const ids = [...new Set(tokens.map(({ createdBy }) => createdBy))];
+    if (ids.length === 0) return new Map();
+    const members = this.database.db.selectFrom('member').select(['id', 'name', 'email']).where('id', 'in', ids);
+    const rows = await members.where('removed_at', 'is', null).execute();
+    return new Map(rows.map(({ id, name, email }) => [id, name || email]));
+  }
+
   /** Ends a token for good; repeating it changes nothing. Rejects with `resource_not_found`. */
   async revoke(accountId: string, id: string, context: ChangeContext): Promise<AccountToken> {
     const now = this.clock.now();

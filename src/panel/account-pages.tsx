@@ -16,6 +16,7 @@ const RequestPage = lazyPage(() => import('./logs/request-page.js'), 'RequestPag
 const WebhooksPage = lazyPage(() => import('./webhooks/webhooks-page.js'), 'WebhooksPage');
 const EndpointPage = lazyPage(() => import('./webhooks/endpoint-page.js'), 'EndpointPage');
 const DeliveryPage = lazyPage(() => import('./webhooks/delivery-page.js'), 'DeliveryPage');
+const AccessTokensPage = lazyPage(() => import('./access-tokens/access-tokens-page.js'), 'AccessTokensPage');
 const AssistantsPage = lazyPage(() => import('./assistants/assistants-page.js'), 'AssistantsPage');
 const ExplainPage = lazyPage(() => import('./explain/explain-page.js'), 'ExplainPage');
 const AuditLogPage = lazyPage(() => import('./audit-log/audit-log-page.js'), 'AuditLogPage');
@@ -37,6 +38,8 @@ const PAGES: readonly (readonly [path: string, needs: OperationId, page: typeof 
   ['assistants/new', 'listMcpTools', AssistantsPage],
   ['assistants', 'listMcpTools', AssistantsPage],
   ['explain', 'explain', ExplainPage],
+  ['access-tokens/new', 'listAccountTokens', AccessTokensPage],
+  ['access-tokens', 'listAccountTokens', AccessTokensPage],
   ['members', 'listAccountMembers', MembersPage],
   ['audit-log', 'listAuditLog', AuditLogPage],
   ['account', 'getAccount', AccountPage],

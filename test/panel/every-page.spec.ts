@@ -19,6 +19,8 @@ const PAGES = [
   'assistants',
   'assistants/new',
   'explain',
+  'access-tokens',
+  'access-tokens/new',
   'audit-log',
   'members',
   'account',

@@ -35,6 +35,8 @@ const PAGES = [
   'assistants',
   'assistants/new',
   'explain',
+  'access-tokens',
+  'access-tokens/new',
   'audit-log',
   'members',
   'account',
@@ -59,6 +61,7 @@ const DOCS_PICTURES = {
   'webhooks-new': 'webhooks-new-light-desk',
   assistants: 'assistants-light-desk',
   explain: 'explain-light-desk',
+  'access-tokens': 'access-tokens-light-desk',
   members: 'members-light-desk',
   'audit-log': 'audit-log-light-desk',
   account: 'account-light-desk',
@@ -80,6 +83,10 @@ const MEMBERS = [
   { name: 'Chiara Rossi', email: 'chiara.rossi@example.com', role: 'viewer' },
 ];
 const INVITED = { email: 'bookkeeping@example.com', role: 'viewer' };
+const TOKENS = [
+  { name: 'Usage report', role: 'viewer' },
+  { name: 'Terraform', role: 'admin' },
+];
 /** Nobody is there: what is sent fails, and the page says why. */
 const ENDPOINTS = [
   { url: 'https://shop.example.com/webhooks', description: 'The shop', event_types: ['api_key.*'] },
@@ -92,6 +99,7 @@ const DIALOGS = [
   [['api-keys', 'Booking widget'], 'Revoke'],
   [['api-keys', 'Trip planner'], 'Revoke'],
   [['assistants'], 'Revoke Trip planner'],
+  [['access-tokens'], 'Revoke Terraform'],
   [['members'], 'Invite somebody'],
   [['members'], 'Remove Benedikt Moser'],
   [['webhooks', ENDPOINTS[0].url], 'Change'],
@@ -147,6 +155,8 @@ async function fill(demo) {
     }
     if (key.name === 'Newsletter') await post(`/api-keys/${id}/pause`);
   }
+  const tokensEnd = new Date(Date.now() + 90 * 86_400_000).toISOString();
+  for (const token of TOKENS) await send(`/accounts/${data[0].id}/tokens`, { ...token, expires_at: tokensEnd }, owner);
   for (const assistant of ASSISTANTS) {
     const asked = await fetch(await authorizeUrl(assistant), { redirect: 'manual' });
     const id = asked.headers.get('location').split('/').at(-1);

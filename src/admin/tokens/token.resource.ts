@@ -20,6 +20,11 @@ export const accountTokenSchema = z
     expires_at: time,
     last_used_at: time.nullable().meta({ description: 'To the minute.' }),
     created_by: z.string().max(100).meta({ description: 'As the actor of the audit log.' }),
+    created_by_name: z
+      .string()
+      .max(254)
+      .nullable()
+      .meta({ description: 'The name of the member who created it; null for the operator token and erased members.' }),
     created_at: time,
     revoked_at: time.nullable(),
   })
@@ -40,8 +45,15 @@ export const accountTokenListSchema = listSchema('AccountTokenList', accountToke
 export type AccountTokenResource = z.output<typeof accountTokenSchema>;
 export type AccountTokenWithSecretResource = z.output<typeof accountTokenWithSecretSchema>;
 
-/** Times have the offset of the account's zone. */
-export function accountTokenResource(token: AccountToken, timeZone: string): AccountTokenResource {
+/**
+ * Times have the offset of the account's zone.
+ * @param names of the members who created tokens, by id.
+ */
+export function accountTokenResource(
+  token: AccountToken,
+  timeZone: string,
+  names: ReadonlyMap<string, string>,
+): AccountTokenResource {
   const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, timeZone));
   return {
     id: token.id,
@@ -54,6 +66,7 @@ export function accountTokenResource(token: AccountToken, timeZone: string): Acc
     expires_at: formatWithOffset(token.expiresAt, timeZone),
     last_used_at: at(token.lastUsedAt),
     created_by: token.createdBy,
+    created_by_name: names.get(token.createdBy) ?? null,
     created_at: formatWithOffset(token.createdAt, timeZone),
     revoked_at: at(token.revokedAt),
   };

@@ -38,7 +38,8 @@ export class TokensController {
   ): Promise<ListBody<AccountTokenResource>> {
     const { timeZone } = await this.accounts.get(accountId);
     const page = await this.tokens.list(accountId, query);
-    return listBody(page, (token) => accountTokenResource(token, timeZone), query, reply);
+    const names = await this.tokens.creatorNames(page.data);
+    return listBody(page, (token) => accountTokenResource(token, timeZone, names), query, reply);
   }
 
   @Post()
@@ -56,7 +57,7 @@ export class TokensController {
   ): Promise<AccountTokenWithSecretResource> {
     const { timeZone } = await this.accounts.get(accountId);
     const { token, secret } = await this.tokens.create(accountId, body, context);
-    return { ...accountTokenResource(token, timeZone), secret };
+    return { ...accountTokenResource(token, timeZone, await this.tokens.creatorNames([token])), secret };
   }
 
   @Delete(':token_id')
@@ -72,6 +73,7 @@ export class TokensController {
     @ChangedBy() context: ChangeContext,
   ): Promise<AccountTokenResource> {
     const { timeZone } = await this.accounts.get(accountId);
-    return accountTokenResource(await this.tokens.revoke(accountId, tokenId, context), timeZone);
+    const token = await this.tokens.revoke(accountId, tokenId, context);
+    return accountTokenResource(token, timeZone, await this.tokens.creatorNames([token]));
   }
 }

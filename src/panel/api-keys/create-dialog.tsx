@@ -1,13 +1,13 @@
 /** Makes a key: the form, then its secret, once. What is typed stays when the dialog is closed and opened again. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { useAccount } from '../session/accounts.js';
 import { Dialog } from '../layout/dialog.js';
 import { CreateForm } from './create-form.js';
 import { EMPTY, valuesOf, type KeyValues } from './key-values.js';
 import type { MadeKey } from './keys.js';
-import { useLeaveGuard } from '../layout/leave-guard.js';
+import { useShownSecret } from '../layout/shown-secret.js';
 import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
@@ -23,7 +23,7 @@ type Made = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
-  const [made, setMade] = useState<Made | null>(null);
+  const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
   const [values, setValues] = useState<KeyValues>(() => valuesOf(parameters, timeZone));
   const given = opened ? parameters.toString() : '';
   const [filled, setFilled] = useState(given);
@@ -31,17 +31,10 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
     setFilled(given);
     if (given !== '') setValues(valuesOf(parameters, timeZone));
   }
-  const [isLeaving, setLeaving] = useState(false);
-  const ask = useCallback(() => setLeaving(true), []);
-  const forget = useCallback(() => {
-    setMade(null);
-    setLeaving(false);
-  }, []);
-  useLeaveGuard(made !== null, ask, forget);
   return (
     <Dialog
       opened={opened || made !== null}
-      onClose={made === null ? onClose : ask}
+      onClose={made === null ? onClose : askToLeave}
       closeOnClickOutside={false}
       title={made === null ? t`Create an API key` : t`The key is made`}
       size={640}
@@ -52,20 +45,14 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
           onMade={({ name, secret, scopes }) => {
-            setMade({ name, secret, scopes });
+            show({ name, secret, scopes });
             setValues(EMPTY);
             // So that going back later does not lead to an empty form.
             onClose();
           }}
         />
       ) : (
-        <SecretStep
-          secret={made.secret}
-          scopes={made.scopes}
-          isLeaving={isLeaving}
-          onStay={() => setLeaving(false)}
-          onDone={forget}
-        >
+        <SecretStep secret={made.secret} scopes={made.scopes} isLeaving={isLeaving} onStay={stay} onDone={forget}>
           <Text>
             <Trans>
               This is the secret of <b className="name">{made.name}</b>. Give it to the program that shall use it.

@@ -1,5 +1,5 @@
 /** The fields of a key, for making and for changing one. */
-import { Button, Collapse, Group, Input, NumberInput, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Button, Collapse, Group, Input, NumberInput, Radio, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
@@ -7,8 +7,9 @@ import { useAccount } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { useFormats } from '../words/times.js';
 import type { Key, OAuthGrant } from './keys.js';
-import { beginningOf, dayIn } from '../words/zone.js';
-import { EXPIRIES, lastDay, latestDay, type Expiry, type KeyValues } from './key-values.js';
+import { AddressesField } from './addresses-field.js';
+import { ExpiryField } from './expiry-field.js';
+import { latestDay, type KeyValues } from './key-values.js';
 import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
@@ -41,7 +42,11 @@ function useFieldErrors(error: unknown, isClients: boolean): (field: string) => 
 
 export function KeyFields({ values, current, grant = null, error, onChange }: KeyFieldsProps) {
   const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { date } = useFormats(timeZone);
   const errorOf = useFieldErrors(error, grant !== null);
+  const bound = grant?.latest_expires_at ?? null;
+  const boundDay = bound === null ? '' : date(bound);
   return (
     <Stack gap="lg">
       <TextInput
@@ -62,7 +67,18 @@ export function KeyFields({ values, current, grant = null, error, onChange }: Ke
         error={errorOf('scopes')}
         onChange={(scopes) => onChange({ scopes })}
       />
-      <ExpiryField values={values} current={current} grant={grant} error={errorOf('expires_at')} onChange={onChange} />
+      <ExpiryField
+        values={values}
+        kept={current?.expires_at ?? null}
+        latest={bound === null ? null : latestDay(grant, timeZone)}
+        description={
+          bound === null
+            ? t`A key that ends by itself cannot be forgotten in an old laptop.`
+            : t`At the latest ${boundDay}. For longer, or for more than this, connect the assistant once more.`
+        }
+        error={errorOf('expires_at')}
+        onChange={onChange}
+      />
       {current === undefined && (
         <Radio.Group
           label={t`For what`}
@@ -77,78 +93,6 @@ export function KeyFields({ values, current, grant = null, error, onChange }: Ke
       )}
       <More values={values} errorOf={errorOf} onChange={onChange} />
     </Stack>
-  );
-}
-
-interface ExpiryFieldProps {
-  readonly values: KeyValues;
-  readonly current: Key | undefined;
-  readonly grant: OAuthGrant | null;
-  readonly error: string | undefined;
-  readonly onChange: (change: Partial<KeyValues>) => void;
-}
-
-function ExpiryField({ values, current, grant, error, onChange }: ExpiryFieldProps) {
-  const { t } = useLingui();
-  const { time_zone: timeZone } = useAccount();
-  const { date } = useFormats(timeZone);
-  const kept = current?.expires_at ?? null;
-  const keptDay = kept === null ? '' : date(kept);
-  const last = beginningOf(lastDay(values, timeZone), timeZone);
-  const lastWords = last === undefined ? '' : date(last);
-  const bound = grant?.latest_expires_at ?? null;
-  const boundDay = bound === null ? '' : date(bound);
-  const latest = latestDay(grant, timeZone);
-  const isOffered = (day: string): boolean => day <= latest;
-  const words: Readonly<Record<(typeof EXPIRIES)[number], string>> = {
-    '30': t`30 days from now`,
-    '90': t`90 days from now`,
-    '365': t`A year from now`,
-  };
-  return (
-    <Radio.Group
-      label={t`Works until`}
-      description={
-        bound === null
-          ? t`A key that ends by itself cannot be forgotten in an old laptop.`
-          : t`At the latest ${boundDay}. For longer, or for more than this, connect the assistant once more.`
-      }
-      value={values.expiry}
-      onChange={(expiry) => onChange({ expiry: expiry as Expiry })}
-      error={error}
-    >
-      <Group gap="lg" pt={8}>
-        {kept !== null && <Radio value="kept" label={keptDay} />}
-        {EXPIRIES.filter((days) => isOffered(dayIn(Number(days), timeZone))).map((days) => (
-          <Radio key={days} value={days} label={words[days]} />
-        ))}
-        {isOffered(dayIn(1, timeZone)) && <Radio value="date" label={t`A day that I choose`} />}
-        {bound === null && <Radio value="never" label={t`Somebody revokes it`} />}
-      </Group>
-      {values.expiry === 'date' && (
-        <TextInput
-          mt="sm"
-          w={200}
-          type="date"
-          aria-label={t`Last day`}
-          required
-          min={dayIn(1, timeZone)}
-          max={latest}
-          value={values.day}
-          onChange={(event) => onChange({ day: event.currentTarget.value })}
-        />
-      )}
-      {lastWords !== '' && (
-        <Text size="sm" c="dimmed" pt={8}>
-          <Trans>Its last day is {lastWords}, in the time zone of the account.</Trans>
-        </Text>
-      )}
-      {values.expiry === 'never' && (
-        <Text size="sm" c="dimmed" pt={8}>
-          <Trans>It works until somebody revokes it. Look at it again now and then.</Trans>
-        </Text>
-      )}
-    </Radio.Group>
   );
 }
 
@@ -177,14 +121,9 @@ function More({ values, errorOf, onChange }: MoreProps) {
       </Button>
       <Collapse expanded={isOpen}>
         <Stack gap="md" pt="sm">
-          <TagsInput
-            label={t`Only from these addresses`}
-            description={t`Empty: from anywhere. Press Enter after each one.`}
-            placeholder={values.addresses.length === 0 ? '203.0.113.7' : ''}
-            value={[...values.addresses]}
+          <AddressesField
+            value={values.addresses}
             error={errorOf('allowed_ips')}
-            splitChars={[',', ' ']}
-            acceptValueOnBlur
             onChange={(addresses) => onChange({ addresses })}
           />
           <Input.Wrapper

@@ -2741,6 +2741,8 @@ export interface components {
             last_used_at: string | null;
             /** @description As the actor of the audit log. */
             created_by: string;
+            /** @description The name of the member who created it; null for the operator token and erased members. */
+            created_by_name: string | null;
             /** Format: date-time */
             created_at: string;
             revoked_at: string | null;
@@ -2768,6 +2770,8 @@ export interface components {
             last_used_at: string | null;
             /** @description As the actor of the audit log. */
             created_by: string;
+            /** @description The name of the member who created it; null for the operator token and erased members. */
+            created_by_name: string | null;
             /** Format: date-time */
             created_at: string;
             revoked_at: string | null;

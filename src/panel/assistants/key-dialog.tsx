@@ -1,11 +1,11 @@
 /** Makes a key for an assistant: one that only reads and ends soon, unless said. Then its secret, where it belongs. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { CreateForm } from '../api-keys/create-form.js';
 import { EMPTY, type KeyValues } from '../api-keys/key-values.js';
 import { useScopes, type MadeKey } from '../api-keys/keys.js';
-import { useLeaveGuard } from '../layout/leave-guard.js';
+import { useShownSecret } from '../layout/shown-secret.js';
 import { Dialog } from '../layout/dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 import { asksForKey, type Client, type Connection } from './clients.js';
@@ -28,19 +28,12 @@ type Made = Pick<MadeKey, 'name' | 'secret'>;
 export function KeyDialog(props: KeyDialogProps) {
   const { opened, connection, client, onChoose, onClose } = props;
   const { t } = useLingui();
-  const [made, setMade] = useState<Made | null>(null);
-  const [isLeaving, setLeaving] = useState(false);
-  const ask = useCallback(() => setLeaving(true), []);
-  const forget = useCallback(() => {
-    setMade(null);
-    setLeaving(false);
-  }, []);
-  useLeaveGuard(made !== null, ask, forget);
+  const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
   const lost = t`When this is closed, the secret is gone. You would have to give the key a new one.`;
   return (
     <Dialog
       opened={opened || made !== null}
-      onClose={made === null ? onClose : ask}
+      onClose={made === null ? onClose : askToLeave}
       closeOnClickOutside={false}
       title={made === null ? t`Create a key for an assistant` : t`The key is made`}
       size={640}
@@ -50,14 +43,14 @@ export function KeyDialog(props: KeyDialogProps) {
           readingScopes={props.readingScopes}
           onCancel={onClose}
           onMade={({ id, name, secret }) => {
-            setMade({ name, secret });
+            show({ name, secret });
             // So that going back later does not lead to an empty form.
             onClose();
             props.onMade(id);
           }}
         />
       ) : (
-        <SecretFrame lost={lost} isLeaving={isLeaving} onStay={() => setLeaving(false)} onDone={forget}>
+        <SecretFrame lost={lost} isLeaving={isLeaving} onStay={stay} onDone={forget}>
           <Text>
             <Trans>
               This is the secret of <b className="name">{made.name}</b>. Give it to the assistant that shall use it.

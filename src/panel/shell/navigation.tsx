@@ -35,6 +35,7 @@ function useSettings(): readonly Section[] {
         { path: 'assistants', icon: 'assistant', label: t`AI assistants`, needs: 'listMcpTools' },
         { path: 'logs', icon: 'logs', label: t`Logs`, needs: 'listRequests' },
         { path: 'explain', icon: 'explain', label: t`Explain`, needs: 'explain' },
+        { path: 'access-tokens', icon: 'lock', label: t`Access tokens`, needs: 'listAccountTokens' },
       ],
     },
     {

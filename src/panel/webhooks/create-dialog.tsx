@@ -1,7 +1,7 @@
 /** Makes an endpoint: the form, then its secret, once. What is typed stays when the dialog is opened again. */
 import { useLingui } from '@lingui/react/macro';
-import { useCallback, useState } from 'react';
-import { useLeaveGuard } from '../layout/leave-guard.js';
+import { useState } from 'react';
+import { useShownSecret } from '../layout/shown-secret.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
@@ -24,19 +24,12 @@ interface Made {
 
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useLingui();
-  const [made, setMade] = useState<Made | null>(null);
+  const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
   const [values, setValues] = useState<EndpointValues>(EMPTY);
-  const [isLeaving, setLeaving] = useState(false);
-  const ask = useCallback(() => setLeaving(true), []);
-  const forget = useCallback(() => {
-    setMade(null);
-    setLeaving(false);
-  }, []);
-  useLeaveGuard(made !== null, ask, forget);
   return (
     <Dialog
       opened={opened || made !== null}
-      onClose={made === null ? onClose : ask}
+      onClose={made === null ? onClose : askToLeave}
       closeOnClickOutside={false}
       title={made === null ? t`Add an endpoint` : t`The endpoint is there`}
       size={640}
@@ -47,14 +40,14 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
           onMade={(endpoint) => {
-            setMade(endpoint);
+            show(endpoint);
             setValues(EMPTY);
             // So that going back later does not lead to an empty form.
             onClose();
           }}
         />
       ) : (
-        <EndpointSecret {...made} isLeaving={isLeaving} onStay={() => setLeaving(false)} onDone={forget} />
+        <EndpointSecret {...made} isLeaving={isLeaving} onStay={stay} onDone={forget} />
       )}
     </Dialog>
   );

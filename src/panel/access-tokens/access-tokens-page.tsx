@@ -1,0 +1,154 @@
+/** The access tokens of an account, and at `/access-tokens/new` the dialog that creates one. */
+import { Badge, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { Status } from '../api-keys/status.js';
+import { Empty } from '../layout/empty.js';
+import { Icon } from '../layout/icons.js';
+import { Page } from '../layout/page.js';
+import { ShowMore } from '../layout/show-more.js';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { useRoleWords } from '../members/roles.js';
+import { useAccount, useMay } from '../session/accounts.js';
+import { Failure } from '../words/failure.js';
+import { useActorWords } from '../words/fields.js';
+import { isolated } from '../words/isolated.js';
+import { Ago, useFormats } from '../words/times.js';
+import { CreateDialog } from './create-dialog.js';
+import { readAgain, revokeToken, useTokens, type Token } from './tokens.js';
+
+export function AccessTokensPage() {
+  const { t } = useLingui();
+  const account = useAccount();
+  const may = useMay();
+  const [location, go] = useLocation();
+  const home = `/${account.id}/access-tokens`;
+  const mayCreate = may('createAccountToken');
+  const create = (
+    <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
+      <Trans>Create access token</Trans>
+    </Button>
+  );
+  return (
+    <Page
+      title={t`Access tokens`}
+      about={
+        <Trans>
+          Access tokens let scripts and deployment pipelines manage this account. A token stops working when the person
+          who created it loses access.
+        </Trans>
+      }
+      actions={mayCreate && create}
+    >
+      <Tokens create={mayCreate ? create : null} />
+      {mayCreate && <CreateDialog opened={location === `${home}/new`} onClose={() => go(home, { replace: true })} />}
+    </Page>
+  );
+}
+
+/** Those that work come first, then the newest. */
+function inOrder(tokens: readonly Token[]): readonly Token[] {
+  const rank = ({ status }: Token): number => (status === 'active' ? 0 : 1);
+  return tokens.toReversed().toSorted((one, other) => rank(one) - rank(other));
+}
+
+function Tokens({ create }: { readonly create: React.ReactNode }) {
+  const { t } = useLingui();
+  const { id } = useAccount();
+  const tokens = useTokens(id);
+  if (tokens.data === undefined)
+    return tokens.error === null ? (
+      <Skeleton h={160} radius="lg" />
+    ) : (
+      <Failure error={tokens.error} again={() => void tokens.refetch()} />
+    );
+  const rows = tokens.data.pages.flatMap(({ data }) => data);
+  if (rows.length === 0)
+    return (
+      <Empty
+        icon="lock"
+        title={t`No access tokens yet`}
+        text={t`Create one for the first program that manages this account.`}
+        action={create}
+      />
+    );
+  return (
+    <Stack gap="md">
+      {tokens.error !== null && <Failure error={tokens.error} again={() => void tokens.refetch()} />}
+      <Card p={0}>
+        <Stack gap={0} component="ul" className="plain-list">
+          {inOrder(rows).map((token) => (
+            <Row key={token.id} of={token} />
+          ))}
+        </Stack>
+      </Card>
+      <ShowMore list={tokens} />
+    </Stack>
+  );
+}
+
+function Row({ of: token }: { readonly of: Token }) {
+  const { t } = useLingui();
+  const { id: accountId, time_zone: timeZone } = useAccount();
+  const { date } = useFormats(timeZone);
+  const may = useMay();
+  const roles = useRoleWords();
+  const actorWords = useActorWords();
+  const [isAsking, setAsking] = useState(false);
+  const { name, status } = token;
+  const creator = token.created_by_name ?? actorWords(token.created_by);
+  const [created, expires] = [date(token.created_at), date(token.expires_at)];
+  const alone = isolated(name);
+  return (
+    <li className="line">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <Stack gap={4} flex="1 1 220px" miw={0}>
+          <Group gap="xs">
+            <Text fw={600} className="name">
+              {name}
+            </Text>
+            <Status status={status} />
+            <Badge variant="light">{roles[token.role]}</Badge>
+          </Group>
+          <Text size="sm" c="dimmed" translate="no">
+            {token.hint}
+          </Text>
+          <Text size="sm" c="dimmed">
+            <Trans>
+              Created by <bdi className="name">{creator}</bdi> on {created}
+            </Trans>
+            {' · '}
+            {status === 'expired' ? <Trans>Expired {expires}</Trans> : <Trans>Expires {expires}</Trans>}
+          </Text>
+          <Text size="sm" c="dimmed">
+            {token.last_used_at === null ? (
+              <Trans>Never used</Trans>
+            ) : (
+              <Trans>
+                Last used <Ago at={token.last_used_at} timeZone={timeZone} />
+              </Trans>
+            )}
+          </Text>
+        </Stack>
+        {status === 'active' && may('revokeAccountToken') && (
+          <Button size="xs" variant="light" color="red" aria-label={t`Revoke ${name}`} onClick={() => setAsking(true)}>
+            <Trans>Revoke</Trans>
+          </Button>
+        )}
+      </Group>
+      <SureDialog
+        opened={isAsking}
+        title={t`Revoke ${alone}?`}
+        does={t`Revoke token`}
+        onClose={() => setAsking(false)}
+        act={async () => {
+          await revokeToken(token);
+          await readAgain(accountId);
+        }}
+      >
+        <Trans>Requests using this token fail immediately. You can't undo this.</Trans>
+      </SureDialog>
+    </li>
+  );
+}

@@ -1,0 +1,25 @@
+/** The field for the addresses that a key or an access token can be used from. */
+import { TagsInput } from '@mantine/core';
+import { useLingui } from '@lingui/react/macro';
+
+interface AddressesFieldProps {
+  readonly value: readonly string[];
+  readonly error: string | undefined;
+  readonly onChange: (addresses: readonly string[]) => void;
+}
+
+export function AddressesField({ value, error, onChange }: AddressesFieldProps) {
+  const { t } = useLingui();
+  return (
+    <TagsInput
+      label={t`Only from these addresses`}
+      description={t`Empty: from anywhere. Press Enter after each one.`}
+      placeholder={value.length === 0 ? '203.0.113.7' : ''}
+      value={[...value]}
+      error={error}
+      splitChars={[',', ' ']}
+      acceptValueOnBlur
+      onChange={onChange}
+    />
+  );
+}

@@ -1,0 +1,74 @@
+/** The field that says until when a key or an access token works. */
+import { Group, Radio, Text, TextInput } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useAccount } from '../session/accounts.js';
+import { beginningOf, dayIn } from '../words/zone.js';
+import { useFormats } from '../words/times.js';
+import { EXPIRIES, lastDay, type Expiry, type KeyValues } from './key-values.js';
+
+interface ExpiryFieldProps {
+  readonly values: Pick<KeyValues, 'expiry' | 'day'>;
+  /** The expiration that it has now, which can be kept; null: none. */
+  readonly kept?: string | null;
+  /** The last day that can be chosen; null: any, and no expiration at all. */
+  readonly latest: string | null;
+  readonly description: string;
+  readonly error: string | undefined;
+  readonly onChange: (change: Partial<Pick<KeyValues, 'expiry' | 'day'>>) => void;
+}
+
+export function ExpiryField({ values, kept = null, latest, description, error, onChange }: ExpiryFieldProps) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  const { date } = useFormats(timeZone);
+  const keptDay = kept === null ? '' : date(kept);
+  const last = beginningOf(lastDay(values, timeZone), timeZone);
+  const lastWords = last === undefined ? '' : date(last);
+  const isOffered = (day: string): boolean => latest === null || day <= latest;
+  const words: Readonly<Record<(typeof EXPIRIES)[number], string>> = {
+    '30': t`30 days from now`,
+    '90': t`90 days from now`,
+    '365': t`A year from now`,
+  };
+  return (
+    <Radio.Group
+      label={t`Works until`}
+      description={description}
+      value={values.expiry}
+      onChange={(expiry) => onChange({ expiry: expiry as Expiry })}
+      error={error}
+    >
+      <Group gap="lg" pt={8}>
+        {kept !== null && <Radio value="kept" label={keptDay} />}
+        {EXPIRIES.filter((days) => isOffered(dayIn(Number(days), timeZone))).map((days) => (
+          <Radio key={days} value={days} label={words[days]} />
+        ))}
+        {isOffered(dayIn(1, timeZone)) && <Radio value="date" label={t`A day that I choose`} />}
+        {latest === null && <Radio value="never" label={t`Somebody revokes it`} />}
+      </Group>
+      {values.expiry === 'date' && (
+        <TextInput
+          mt="sm"
+          w={200}
+          type="date"
+          aria-label={t`Last day`}
+          required
+          min={dayIn(1, timeZone)}
+          max={latest ?? undefined}
+          value={values.day}
+          onChange={(event) => onChange({ day: event.currentTarget.value })}
+        />
+      )}
+      {lastWords !== '' && (
+        <Text size="sm" c="dimmed" pt={8}>
+          <Trans>Its last day is {lastWords}, in the time zone of the account.</Trans>
+        </Text>
+      )}
+      {values.expiry === 'never' && (
+        <Text size="sm" c="dimmed" pt={8}>
+          <Trans>It works until somebody revokes it. Look at it again now and then.</Trans>
+        </Text>
+      )}
+    </Radio.Group>
+  );
+}

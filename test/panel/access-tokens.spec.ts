@@ -1,0 +1,150 @@
+/** The page of access tokens: created with its secret shown once, listed with who, until when and last use, and revoked. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { axeFindings, hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { testDatabase } from '../support/database.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
+
+describeWithChromium('the page of access tokens', () => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+  let browser: Browser;
+  let page: Page;
+  let accountId: string;
+
+  beforeAll(async () => {
+    const panel = readPanelFiles('dist/panel');
+    if (panel === null) throw new Error('dist/panel was not built');
+    database = await testDatabase('sqlite');
+    running = await startAdmin(database, { panel });
+    browser = await startBrowser(STILL);
+  });
+  beforeEach(async () => {
+    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+    page = await browser.newPage();
+  });
+  afterEach(async () => {
+    await browser.context.clearCookies();
+    await page.close();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await running?.close();
+    await database?.close();
+  });
+
+  const enter = async (path: string, role: 'owner' | 'admin' | 'viewer'): Promise<string> => {
+    const { id, email } = await memberWithPassword(database, running, { roles: { [accountId]: role } });
+    await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await hasRead(page);
+    return id;
+  };
+  const statusOf = async (secret: string, method = 'GET', body?: object) => {
+    const url = `${running.url}/admin/v1/accounts/${accountId}/api-keys`;
+    const headers = { Authorization: `Bearer ${secret}` };
+    return (await send(url, { method, headers, ...(body === undefined ? {} : { body }) })).status;
+  };
+  const row = (name: string) => page.getByRole('main').getByRole('listitem').filter({ hasText: name });
+  const dialog = () => page.getByRole('dialog');
+  const create = async (name: string): Promise<string> => {
+    await page.getByRole('link', { name: 'Create access token' }).first().click();
+    await dialog().getByLabel('Name').fill(name);
+    await dialog().getByLabel('Admin').check();
+    await dialog().getByRole('button', { name: 'Create token' }).click();
+    await dialog().getByText('Copy it now').waitFor();
+    return /tga_[0-9A-Za-z]{36}/.exec((await dialog().textContent()) ?? '')?.[0] ?? '';
+  };
+  const store = async (): Promise<void> => {
+    await dialog().getByLabel('I have stored it in a safe place').check();
+    await dialog().getByRole('button', { name: 'Done' }).click();
+    await dialog().waitFor({ state: 'hidden' });
+  };
+
+  it('creates a token in the role that was chosen, shows its secret once, and lists who, until when and its last use', async () => {
+    await enter('access-tokens', 'owner');
+    await page.getByRole('heading', { name: 'No access tokens yet' }).waitFor();
+    const secret = await create('Deployment');
+    // Going back, or Escape, does not lose the secret.
+    await page.keyboard.press('Escape');
+    await dialog().getByText('Leave without the secret?').waitFor();
+    await dialog().getByRole('button', { name: 'Stay' }).click();
+    await page.goBack();
+    await dialog().getByText('Leave without the secret?').waitFor();
+    await dialog().getByRole('button', { name: 'Stay' }).click();
+    expect(await axeFindings(page)).toEqual([]);
+    await store();
+    expect(await page.content()).not.toContain(secret);
+    await row('Deployment')
+      .getByText(/^Created by Ana on .* · Expires /)
+      .waitFor();
+    await row('Deployment').getByText('Never used').waitFor();
+    await row('Deployment').getByText('Active', { exact: true }).waitFor();
+    await row('Deployment').getByText('Admin', { exact: true }).waitFor();
+    expect(await statusOf(secret)).toBe(200);
+    expect(await statusOf(secret, 'POST', { name: 'x', scopes: ['customers:read'] })).toBe(201);
+    await page.reload();
+    await row('Deployment')
+      .getByText(/^Last used /)
+      .waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('ends a token for good, after it was asked', async () => {
+    await enter('access-tokens', 'admin');
+    const secret = await create('Pipeline');
+    await store();
+    await page.getByRole('button', { name: 'Revoke Pipeline' }).click();
+    await dialog().getByText('Requests using this token fail immediately.').waitFor();
+    await dialog().getByRole('button', { name: 'Cancel' }).click();
+    expect(await statusOf(secret)).toBe(200);
+    await page.getByRole('button', { name: 'Revoke Pipeline' }).click();
+    await dialog().getByRole('button', { name: 'Revoke token' }).click();
+    await row('Pipeline').getByText('Revoked', { exact: true }).waitFor();
+    expect(await statusOf(secret)).toBe(401);
+    expect(await page.getByRole('button', { name: 'Revoke Pipeline' }).count()).toBe(0);
+  });
+
+  it('says at the field what was not taken, and offers no day later than a year from now', async () => {
+    await enter('access-tokens/new', 'owner');
+    await dialog().getByLabel('Name').fill('CI');
+    await dialog().getByLabel('Only from these addresses').fill('nowhere');
+    await dialog().getByRole('button', { name: 'Create token' }).click();
+    await dialog().getByText('Write addresses like 203.0.113.7').waitFor();
+    await dialog().getByLabel('A day that I choose').check();
+    const last = (await dialog().getByLabel('Last day').getAttribute('max')) ?? '';
+    const days = (Date.parse(last) - running.stores.clock.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(363);
+  });
+
+  it('is not there for viewers, and lists by name tokens of people who left', async () => {
+    const creator = await newMember(database, { roles: { [accountId]: 'admin' } });
+    const input = { name: 'Old', role: 'admin' as const, expires_at: '2026-12-31T00:00:00Z', allowed_ips: [] };
+    const context = { actor: creator, ip: '127.0.0.1', requestId: 'req_test' };
+    await running.members.tokens.create(accountId, input, context);
+    await running.admin.call('DELETE', `/accounts/${accountId}/members/${creator}`);
+    await enter('access-tokens', 'owner');
+    await row('Old').getByText('Revoked', { exact: true }).waitFor();
+    await row('Old')
+      .getByText(/^Created by Ana on /)
+      .waitFor();
+    await browser.context.clearCookies();
+    await enter('api-keys', 'viewer');
+    expect(await page.getByRole('link', { name: 'Access tokens' }).count()).toBe(0);
+    await page.goto(`http://localhost:${running.port}/${accountId}/access-tokens`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Access tokens' }).count()).toBe(0);
+  });
+
+  it('meets no breach of the policy and no error', () => {
+    expect(browser.faults).toEqual([]);
+  });
+});
