@@ -20,6 +20,7 @@ import { requestLogs } from './migrations/request-logs-migration.js';
 import { requestSources } from './migrations/request-sources-migration.js';
 import { secretUses } from './migrations/secret-uses-migration.js';
 import { urlTimes } from './migrations/url-times-migration.js';
+import { verifiedAddresses } from './migrations/verified-addresses-migration.js';
 import { webhooks } from './migrations/webhooks-migration.js';
 import { versions } from './migrations/versions-migration.js';
 
@@ -284,4 +285,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0023_credential_creators': credentialCreators,
   '0024_url_times': urlTimes,
   '0026_oauth_origins': oauthOrigins,
+  '0027_verified_addresses': verifiedAddresses,
 };

@@ -153,6 +153,7 @@ function forgotten(row: MemberRow, nowMs: number): MemberRow {
     email: '',
     // Unique, and nobody's address.
     email_key: row.id,
+    email_verified_at: null,
     name: '',
     is_operator: 0,
     status: 'disabled',

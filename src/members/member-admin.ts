@@ -10,11 +10,12 @@ import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 import { createLink } from './links.js';
 import type { CreateMember, UpdateMember } from './member-fields.js';
-import { auditedMember, lockMember, memberByEmail, memberOf, type Member, type MemberRow } from './member-rows.js';
+import { auditedMember, lockMember, memberOf, type Member, type MemberRow } from './member-rows.js';
 import { addMember } from './new-members.js';
 import { endSessionsOf } from './sessions.js';
 import type { AccessChange, AccessChanges } from './credential-ends.js';
 import { checkCreator } from './credentials.js';
+import { MAILED, verifiedMemberByEmail } from './verified-addresses.js';
 
 /** A link by which a member chooses a password. */
 export interface PasswordLink {
@@ -103,10 +104,11 @@ export class MemberAdmin {
     });
   }
 
-  /** The same for who says that they have forgotten it: by mail alone, and nothing for a name that nobody has. */
+  /** Mails a reset link to the member whose verified address this is. Does nothing for any other address. */
   async requestReset(email: string, context: ChangeContext): Promise<void> {
     if (!this.hasMail()) return;
-    const row = await memberByEmail(this.database.db, email);
+    // A mailbox that was never proven to be the member's must not take them over.
+    const row = await verifiedMemberByEmail(this.database.db, email);
     if (row === undefined || row.status !== 'active') return;
     await this.database.db.transaction().execute(async (trx) => {
       // Behind the lock: of two at once one finds the other's link.
@@ -135,7 +137,8 @@ export class MemberAdmin {
     const now = this.clock.now();
     const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', 'password_reset');
     await open.where('member_id', '=', id).where('used_at', 'is', null).where('revoked_at', 'is', null).execute();
-    const link = { kind: 'password_reset', memberId: id, createdBy: context.actor, lastsMs } as const;
+    const data = this.hasMail() ? MAILED : {};
+    const link = { kind: 'password_reset', memberId: id, data, createdBy: context.actor, lastsMs } as const;
     const { token, row } = await createLink(trx, link, now);
     const change = { action: 'member.password_link_made', before: null, after: null } as const;
     await recordChange(trx, context, { ...targetOf(id), ...change }, now);

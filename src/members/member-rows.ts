@@ -14,6 +14,7 @@ export type MemberRow = Selectable<MemberTable>;
 export interface Member {
   readonly id: string;
   readonly email: string;
+  readonly isEmailVerified: boolean;
   readonly name: string;
   readonly isOperator: boolean;
   readonly status: 'active' | 'disabled';
@@ -40,6 +41,7 @@ export function memberOf(row: MemberRow): Member {
   return {
     id: row.id,
     email: row.email,
+    isEmailVerified: row.email_verified_at !== null,
     name: row.name,
     isOperator: row.is_operator === 1,
     status: row.status,
@@ -59,6 +61,7 @@ export async function insertMember(trx: Transaction<Tables>, member: NewMember, 
     id: newId('mem', nowMs),
     email: member.email,
     email_key: emailKeyOf(member.email),
+    email_verified_at: null,
     name: member.name,
     is_operator: member.isOperator ? 1 : 0,
     status: 'active',

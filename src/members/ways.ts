@@ -95,6 +95,11 @@ export class OwnWays {
     });
   }
 
+  /** Reports whether a member with these ways can sign in without a link. */
+  canSignIn(ways: MemberWays): boolean {
+    return this.toSignIn(ways).length > 0;
+  }
+
   /** Throws `forbidden` where the configuration does not take it. */
   checkOffered(way: 'passwords' | 'passkeys'): void {
     if (this.offered()[way]) return;

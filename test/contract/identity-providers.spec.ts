@@ -104,7 +104,7 @@ describeUnless(missingIdentityProvider())('an identity provider', () => {
   it.each([
     ['says nothing of it', { email_verified: null }, false],
     ['says no', { email_verified: false }, false],
-    ['says yes in text', { email_verified: 'true' }, true],
+    ['says yes in text', { email_verified: 'true' }, false],
     ['has no address', { email: null }, false],
     ['has none that is one', { email: 'ana' }, false],
   ])('has verified an address or not: where it %s', async (_what, claims, isEmailVerified) => {

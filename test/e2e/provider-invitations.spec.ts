@@ -23,7 +23,9 @@ describeUnless(missingIdentityProvider())('at an identity provider', () => {
       const email = `${sub}@example.com`;
       const token = await world.invitationFor(email.toUpperCase().replace('EXAMPLE.COM', 'example.com'), 'admin');
       const own = world.browser();
-      expect(await own.call('POST', '/links/read', { token })).toMatchObject({ ways: ['password', 'provider'] });
+      expect(await own.call('POST', '/links/read', { token })).toMatchObject({
+        ways: ['password', 'provider', 'sign_in'],
+      });
       await idp.tell(sub, { name: 'Bea Ruiz' });
       expect(await world.visit(own, sub, { purpose: 'invitation', token, return_to: '/usage' })).toBe('/usage');
       const me = await own.call<{ member: { id: string }; accounts: object[] }>('GET', '/me');

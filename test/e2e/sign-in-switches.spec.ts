@@ -67,7 +67,7 @@ it('without passwords nobody signs in, confirms or is asked for one, and none is
 
   const token = await invitation('bea@example.com');
   const bea = stranger();
-  expect(await bea.call('POST', '/links/read', { token })).toMatchObject({ ways: [] });
+  expect(await bea.call('POST', '/links/read', { token })).toMatchObject({ ways: ['name', 'sign_in'] });
   expect(await asked('POST', '/links/take', { token, name: 'Bea', password }, bea)).toEqual(FORBIDDEN);
   expect(await asked('POST', '/links/take', { token, name: 'Bea' }, bea)).toEqual([200, undefined]);
   expect(await bea.call('GET', '/me')).toMatchObject({ member: { has_password: false } });
@@ -85,7 +85,7 @@ it('without passwords and with a provider, invitations are taken there alone, an
   const mail = { url: 'smtp://localhost', from: 'no-reply@example.com' };
   const first = await startWith({ signIn: { passwords: false, providers: { company } } });
   const token = await first.invitation('bea@example.com');
-  expect(await first.own.call('POST', '/links/read', { token })).toMatchObject({ ways: ['provider'] });
+  expect(await first.own.call('POST', '/links/read', { token })).toMatchObject({ ways: ['provider', 'sign_in'] });
   expect(await first.asked('POST', '/links/take', { token, name: 'Bea' }, first.stranger())).toEqual(FORBIDDEN);
   await first.running.close();
   const { asked, member, stranger } = await startWith({ signIn: { passwords: false, providers: { company } }, mail });

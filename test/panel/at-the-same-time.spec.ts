@@ -96,9 +96,10 @@ describeWithChromium('while others use the panel', () => {
     });
     const second = await context.newPage();
     await second.goto(link);
+    await second.getByRole('button', { name: 'Join as someone new' }).click();
     await second.getByLabel('Your name').fill('Cleo');
     await second.getByLabel('Password', { exact: true }).fill(ana.password);
-    await second.getByRole('button', { name: 'Join' }).click();
+    await second.getByRole('button', { name: 'Join', exact: true }).click();
     await second.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     await first.getByText('There is nothing here').waitFor();
     expect(await first.content()).not.toMatch(/Shop|Isar Rafting/);
@@ -271,10 +272,10 @@ describeWithChromium('while others use the panel', () => {
     await guest.goto(link);
     await guest.getByLabel('Your name').fill('Dora');
     await guest.getByLabel('Password', { exact: true }).fill('short');
-    await guest.getByRole('button', { name: 'Join' }).click();
+    await guest.getByRole('button', { name: 'Join', exact: true }).click();
     expect(await guest.getByRole('heading', { name: /^Join .*Isar Rafting/ }).count()).toBe(1);
     await guest.getByLabel('Password', { exact: true }).fill(ana.password);
-    await guest.getByRole('button', { name: 'Join' }).click();
+    await guest.getByRole('button', { name: 'Join', exact: true }).click();
     await guest.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     await guest.getByRole('link', { name: 'Shop' }).first().waitFor();
     expect(await guest.getByRole('link', { name: 'Create an API key' }).count()).toBe(0);
@@ -284,6 +285,9 @@ describeWithChromium('while others use the panel', () => {
     const again = await context.newPage();
     await again.goto(link);
     await again.getByText('This link does not work any more').waitFor();
+    expect(await again.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    await again.getByRole('link', { name: 'Open the panel' }).click();
+    await again.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 
   it('none of this broke a policy or threw', () => {

@@ -68,10 +68,19 @@ describeWithChromium('the first key', () => {
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     expect(page.url()).not.toContain(new URL(demo.link).hash);
     expect(taken).toEqual(['POST']);
+    const banner = page.getByRole('alert').filter({ hasText: 'to be able to sign in again' });
+    await banner.getByRole('link', { name: 'Open your profile' }).click();
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor();
+    await banner.waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     const other = await startBrowser();
     const stranger = await other.newPage();
     await stranger.goto(demo.link);
     await stranger.getByText('This link does not work any more').waitFor();
+    expect(await stranger.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    await stranger.getByRole('link', { name: 'Go to sign-in' }).click();
+    await stranger.getByText('If you run this program, start it again').waitFor();
     await other.close();
   });
 

@@ -260,7 +260,7 @@ describeWithChromium('the ways in of a member', () => {
     await database.db.updateTable('member').set({ locale: 'en' }).where('email', '=', email).execute();
     await page.reload();
     await press(/You and this page/);
-    await page.getByText('Español', { exact: true }).click();
+    await page.getByRole('radiogroup', { name: 'Language' }).getByText('Español').click();
     await page.locator('html[lang=es]').waitFor();
     await hasRead(page);
     await page.reload();
@@ -329,6 +329,48 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByLabel('Code from your authenticator app').fill(codeAt(fromBase32(secret), now()));
     await press('Go on');
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+  });
+
+  it('are asked for on every page while there are none, until a password is set', async () => {
+    const own = database.db.updateTable('member').where('email', '=', email);
+    await own.set({ password: null }).execute();
+    const banner = page.getByRole('alert').filter({ hasText: 'Set a password or passkey' });
+    await page.goto(`http://localhost:${running.port}/${accountId}/usage`);
+    await banner.getByRole('link', { name: 'Open your profile' }).click();
+    await part('Password').getByText('You have none.').waitFor();
+    await banner.waitFor();
+    await press('Set a password');
+    const dialog = page.getByRole('dialog', { name: 'Set a password' });
+    await dialog.getByLabel('New password').fill(NEW_PASSWORD);
+    await dialog.getByLabel('Once more').fill(NEW_PASSWORD);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await banner.waitFor({ state: 'detached' });
+  });
+
+  it('join another account by its link: signed in, or after signing in on the page of the link', async () => {
+    const invite = async (address: string): Promise<string> => {
+      const other = await running.admin.createAccount({ plan: 'starter', name: 'Mur Canoes' });
+      const invitation = { email: address, role: 'viewer' };
+      const path = `/accounts/${other.id}/invitations`;
+      return (await running.admin.call<{ link: string }>('POST', path, invitation)).link;
+    };
+    const join = async (): Promise<void> => {
+      await page.getByText(`You are signed in as ${email} and join with that sign-in.`).waitFor();
+      await page.getByRole('button', { name: 'Join', exact: true }).click();
+      await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
+    };
+    await page.goto(await invite('another-address@example.com'));
+    await join();
+    await signOut();
+    await page.goto(await invite(email));
+    await page.getByLabel('Your name').fill('Ana');
+    await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
+    await page.getByRole('button', { name: 'Join', exact: true }).click();
+    await page.getByText('This address already has a sign-in').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await press('Sign in');
+    await join();
+    expect((await database.db.selectFrom('member').select('id').where('email', '=', email).execute()).length).toBe(1);
   });
 
   it('break no policy and throw nothing', () => {

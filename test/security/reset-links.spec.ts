@@ -158,6 +158,7 @@ describeOnDatabases('a reset link', (kind) => {
 
     const second = browser();
     await second.call('POST', '/sign-in/password', { email, password: NEW_PASSWORD });
+    await second.call('POST', '/confirmations', { password: NEW_PASSWORD });
     const take = steps.take.bind(steps);
     steps.take = async (...given) => {
       steps.take = take;

@@ -8,6 +8,7 @@ export async function writeMember(database: DatabaseHandle, fields: Partial<Memb
     id: 'mem_1',
     email: 'Ana@example.com',
     email_key: 'ana@example.com',
+    email_verified_at: null,
     name: 'Ana López',
     is_operator: 0,
     status: 'active',

@@ -27,7 +27,7 @@ export class MeReader {
         ]);
         return {
           // Where operators are not let in from, the member is none.
-          member: ownMember({ ...stored, isOperator: member.isOperator }, ways),
+          member: ownMember({ ...stored, isOperator: member.isOperator }, ways, this.ways.canSignIn(ways)),
           portal: null,
           ...ownAccounts(accounts),
           csrf_token: csrfTokenOf(cookie),

@@ -32,6 +32,9 @@ const ownMemberSchema = z
     has_password: z.boolean(),
     has_totp: z.boolean(),
     passkeys: countField.max(1_000),
+    can_sign_in: z
+      .boolean()
+      .meta({ description: 'Whether a password, a passkey or a linked identity signs them in again.' }),
   })
   .meta({ id: 'OwnMember' });
 
@@ -83,7 +86,11 @@ export function ownSession(session: Session, isPortal: boolean): MeResource['ses
   };
 }
 
-export function ownMember(member: Member, { passkeys }: MemberWays): NonNullable<MeResource['member']> {
+export function ownMember(
+  member: Member,
+  { passkeys }: MemberWays,
+  canSignIn: boolean,
+): NonNullable<MeResource['member']> {
   return {
     id: member.id,
     email: member.email,
@@ -93,6 +100,7 @@ export function ownMember(member: Member, { passkeys }: MemberWays): NonNullable
     has_password: member.hasPassword,
     has_totp: member.hasTotp,
     passkeys,
+    can_sign_in: canSignIn,
   };
 }
 

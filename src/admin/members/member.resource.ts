@@ -12,6 +12,9 @@ export const memberSchema = z
   .object({
     id: idField('mem'),
     email: z.string().max(254),
+    email_verified: z
+      .boolean()
+      .meta({ description: 'Whether a mailed link or an identity provider proved the address.' }),
     name: z.string().max(200),
     is_operator: z.boolean(),
     status: z.enum(['active', 'disabled']),
@@ -52,6 +55,7 @@ export function memberResource(member: Member): MemberResource {
   return {
     id: member.id,
     email: member.email,
+    email_verified: member.isEmailVerified,
     name: member.name,
     is_operator: member.isOperator,
     status: member.status,

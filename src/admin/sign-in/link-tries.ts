@@ -2,7 +2,13 @@
 import type { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Problem } from '../../problems/errors.js';
 
-/** Does what a link is tried for; counts it where there is no such link. Rejects with `too_many_failed_attempts`. */
+/**
+ * Refusals that count as a try: there is no such link, or its address has a member. Without the second one, whoever
+ * invites could ask for the members of the installation as fast as they can type addresses.
+ */
+const COUNTED: ReadonlySet<unknown> = new Set(['link_ended', 'missing_credentials']);
+
+/** Does what a link is tried for, and counts refusals. @throws Problem `too_many_failed_attempts` */
 export async function countingTries<Result>(
   attempts: SignInAttempts,
   ip: string,
@@ -14,7 +20,7 @@ export async function countingTries<Result>(
     await attempt.refunded();
     return result;
   } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'link_ended') await attempt.refunded();
+    if (!(error instanceof Problem) || !COUNTED.has(error.code)) await attempt.refunded();
     throw error;
   }
 }

@@ -47,7 +47,9 @@ export const takeLinkSchema = z
   .strictObject({
     token: linkToken,
     email: emailField.optional().meta({ description: 'For the first of an installation.' }),
-    name: nameField.optional().meta({ description: 'For who is new.' }),
+    name: nameField
+      .optional()
+      .meta({ description: 'For a new member. Without it the signed-in member takes an invitation.' }),
     password: passwordField.optional().meta({ description: 'The new one, where `ways` has it.' }),
     locale: localeField.optional(),
   })
@@ -74,12 +76,13 @@ export const linkSchema = z
     role: z.enum(ROLES).nullable(),
     expires_at: timeField,
     ways: z
-      .array(z.enum(['password', 'provider', 'sign_in']))
+      .array(z.enum(['password', 'name', 'provider', 'sign_in']))
       .max(10)
       .meta({
         description:
-          'What has to be given: a new password, or a sign-in at a provider that knows the address, whichever of ' +
-          'both; a sign-in as who it is for; empty: nothing.',
+          'The ways to take the link, of which one is enough. `password`: a new one, with a name for a new member. ' +
+          '`name`: a name alone. `provider`: a sign-in at a provider that knows the address. `sign_in`: the session ' +
+          'of a member. Empty: nothing is needed.',
       }),
     factors: z.array(factorSchema).max(1_100).meta({
       description: 'For a password reset: what signs the member in beside the password. Empty for other links.',

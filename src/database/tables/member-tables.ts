@@ -11,6 +11,8 @@ export interface MemberTable {
   email: string;
   /** The same in lower case, unique; the id where the person asked to be forgotten. */
   email_key: string;
+  /** When the address was proven; null: it is unverified. */
+  email_verified_at: number | null;
   name: string;
   /** 1: may do everything in every account. */
   is_operator: number;

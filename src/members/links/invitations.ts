@@ -14,9 +14,9 @@ import { checkPace } from './invitation-pace.js';
 import { checkCreator } from '../credentials.js';
 import { createLink, dataOf, type LinkRow } from '../links.js';
 import { emailKeyOf, LOCALES, type Locale } from '../member-fields.js';
-import { memberByEmail } from '../member-rows.js';
 import type { Giver, Role } from '../permissions.js';
 import { checkMayGive } from '../role-rules.js';
+import { MAILED, verifiedMemberByEmail } from '../verified-addresses.js';
 
 /** An invitation as it is shown: everything but its link. */
 export interface Invitation {
@@ -158,7 +158,7 @@ export class Invitations {
       accountId,
       emailKey: emailKeyOf(email),
       role,
-      data: { email, ...(locale === undefined ? {} : { locale }) },
+      data: { email, ...(locale === undefined ? {} : { locale }), ...(this.hasMail() ? MAILED : {}) },
       lastsMs,
     };
     const { token, row } = await createLink(trx, { kind: 'invitation', createdBy: context.actor, ...link }, now);
@@ -169,7 +169,7 @@ export class Invitations {
     if (!this.hasMail()) return { invitation, token };
     const { accountName, host } = await this.namesOf(trx, accountId, context.actor);
     const content = { kind: 'invitation', role, accountName, invitedBy: host?.name ?? accountName } as const;
-    const language = locale ?? (await memberByEmail(trx, email))?.locale ?? host?.locale ?? 'en';
+    const language = locale ?? (await verifiedMemberByEmail(trx, email))?.locale ?? host?.locale ?? 'en';
     await addLinkMail(trx, { linkId: row.id, to: { name: '', address: email }, locale: language, content }, now);
     const made: MadeInvitation = { invitation: { ...invitation, mail: 'waiting' }, token: null };
     await context.made?.(trx, made);

@@ -8,6 +8,7 @@ import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import { identityId } from '../identity-id.js';
+import { markVerified } from '../verified-addresses.js';
 import type { OwnWays } from '../ways.js';
 import type { ProviderIdentity } from './provider-identity.js';
 
@@ -32,7 +33,9 @@ export class Identities {
   /** The member of an identity, which is noted as used; null where nobody has linked it. */
   async use(identity: ProviderIdentity, trx: Transaction<Tables>): Promise<string | null> {
     const row = await this.using(identity, trx).returning('member_id').executeTakeFirst();
-    return row?.member_id ?? null;
+    if (row === undefined) return null;
+    await this.noteAddress(trx, row.member_id, identity);
+    return row.member_id;
   }
 
   /** Whether an identity is this member's, which is then noted as used. */
@@ -48,9 +51,10 @@ export class Identities {
   async link(
     trx: Transaction<Tables>,
     memberId: string,
-    { issuer, subject, email }: Pick<ProviderIdentity, 'issuer' | 'subject' | 'email'>,
+    identity: Pick<ProviderIdentity, 'issuer' | 'subject' | 'email' | 'isEmailVerified'>,
     context: ChangeContext,
   ): Promise<void> {
+    const { issuer, subject, email } = identity;
     const now = this.clock.now();
     const row = { issuer, subject, member_id: memberId, email, created_at: now, last_used_at: now };
     const { numInsertedOrUpdatedRows } = await trx
@@ -61,6 +65,7 @@ export class Identities {
     if (numInsertedOrUpdatedRows === 1n) {
       const after = { id: identityId({ issuer, subject }), issuer };
       await recordChange(trx, context, { ...targetOf(memberId, 'member.identity_linked'), before: null, after }, now);
+      await this.noteAddress(trx, memberId, identity);
       return;
     }
     const owner = await trx
@@ -94,6 +99,14 @@ export class Identities {
       const change = { ...targetOf(memberId, 'member.identity_unlinked'), before: { id, issuer }, after: null };
       await recordChange(trx, context, change, this.clock.now());
     });
+  }
+
+  private async noteAddress(
+    trx: Transaction<Tables>,
+    memberId: string,
+    { email, isEmailVerified }: Pick<ProviderIdentity, 'email' | 'isEmailVerified'>,
+  ): Promise<void> {
+    if (email !== null && isEmailVerified) await markVerified(trx, memberId, email, this.clock.now());
   }
 
   private using({ issuer, subject, email }: ProviderIdentity, db: Kysely<Tables>) {

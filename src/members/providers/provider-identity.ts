@@ -38,7 +38,8 @@ export function identityOf(id: string, provider: ProviderConfig, token: Claims, 
   // Whether an address is verified is said beside it: of another address it would be no word of this one.
   const { email: told, email_verified: verified } = token.email === undefined ? userInfo : token;
   const email = typeof told === 'string' && emailAddress.safeParse(told).success ? told : null;
-  const isVerified = verified === true || verified === 'true';
+  // A boolean (OpenID Connect Core 1.0 section 5.1). Text is no proof, whatever it says.
+  const isVerified = verified === true;
   const { name, auth_time: authTime } = claims;
   return {
     provider: id,

@@ -8,9 +8,10 @@ import { Problem } from '../../problems/errors.js';
 import { joinAccount } from '../account-members.js';
 import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js';
 import { emailKeyOf, type Locale } from '../member-fields.js';
-import { memberByEmail, type MemberRow } from '../member-rows.js';
+import type { MemberRow } from '../member-rows.js';
 import { addMember } from '../new-members.js';
 import type { LiveSession, PortalGrant, Session, Sessions } from '../sessions.js';
+import { isMailed, markVerified, verifiedMemberByEmail } from '../verified-addresses.js';
 import type { OfferedWays } from '../ways.js';
 import { listFactors, resetSignIn, type Factor } from './link-reset.js';
 import type { NewPasswords } from './new-passwords.js';
@@ -25,10 +26,11 @@ export interface LinkShown {
   readonly role: LinkRow['role'];
   readonly expiresAt: number;
   /**
-   * What has to be given: one of a new `password` and a sign-in at a `provider` that knows the address; to `sign_in` as
-   * who it is for; or nothing.
+   * The ways to take it, of which one is enough: a new `password`, with a name where a member is made; a `name` alone;
+   * a sign-in at a `provider` that knows the address; the session of a member who can `sign_in`. Empty: nothing is
+   * needed. An invitation that was handed over has the same ways whether its address is a member's or not.
    */
-  readonly ways: readonly ('password' | 'provider' | 'sign_in')[];
+  readonly ways: readonly ('password' | 'name' | 'provider' | 'sign_in')[];
   /** For a reset: what signs the member in now beside the password. Taking the link removes all but the app. */
   readonly factors: readonly Factor[];
 }
@@ -76,7 +78,7 @@ export class LinkTaking {
     return {
       kind: link.kind,
       accountName: account?.name ?? null,
-      email: member?.email ?? emailOf(link),
+      email: link.kind === 'invitation' ? emailOf(link) : (member?.email ?? null),
       role: link.role,
       expiresAt: link.expires_at,
       ways: waysOf(link, member, this.offered()),
@@ -117,8 +119,10 @@ export class LinkTaking {
   }
 
   /**
-   * Whoever holds an invitation may be who wrote it: to a member who is there already it opens nothing but the account,
-   * and only for the member, signed in as they always are. It is no sign-in, so it confirms nothing.
+   * Whoever holds an invitation may have written it, so it never signs in a member who is there already: a member joins
+   * with the session that they have. Without a name in the request it is the session's member who joins. With a name it
+   * is a new member of the invited address. Only a verified address counts: an invitation mailed to one is for its
+   * member alone.
    */
   private async takeInvitation(
     link: LinkRow,
@@ -129,13 +133,15 @@ export class LinkTaking {
     const { account_id: accountId, role } = link;
     const email = emailOf(link);
     if (accountId === null || role === null || email === null) throw linkEnded();
-    const member = await this.memberOfLink(link);
-    if (member !== undefined) {
-      if (member.status !== 'active') throw linkEnded();
-      if (member.id !== live?.member?.id) throw signInFirst(member.email);
+    const owner = await this.memberOfLink(link);
+    if (owner !== undefined && owner.status !== 'active') throw linkEnded();
+    if (owner !== undefined || given.name === undefined) {
+      const member = live?.member ?? null;
+      if (owner !== undefined && owner.id !== member?.id) throw signInFirst(email);
+      if (live === undefined || member === null) throw signInFirst();
       const join = async (trx: Transaction<Tables>): Promise<string> => {
         await joinAccount(trx, accountId, member.id, role, contextOf(member.id, browser), this.clock.now());
-        return member.id;
+        return this.proven(trx, link, member.id, email);
       };
       return this.signedIn(link, browser, join, live.session);
     }
@@ -143,14 +149,19 @@ export class LinkTaking {
     if (!passwords && issuers.length > 0) {
       throw new Problem('forbidden', { detail: 'Take this invitation by signing in at an identity provider.' });
     }
-    if (given.name === undefined) throw missing({ name: given.name });
-    const name = given.name;
+    const { name } = given;
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
     return this.signedIn(link, browser, async (trx) => {
       const made = await this.newMember(trx, { email, name, password, isOperator: false }, given, browser);
       await joinAccount(trx, accountId, made.id, role, contextOf(made.id, browser), this.clock.now());
-      return made.id;
+      return this.proven(trx, link, made.id, email);
     });
+  }
+
+  /** Marks the address as verified where the link went to it by mail. Returns the id of the member. */
+  private async proven(trx: Transaction<Tables>, link: LinkRow, memberId: string, email: string): Promise<string> {
+    if (isMailed(link)) await markVerified(trx, memberId, email, this.clock.now());
+    return memberId;
   }
 
   private async takeReset(link: LinkRow, given: TakenWith, browser: Browser): Promise<LinkResult> {
@@ -161,7 +172,7 @@ export class LinkTaking {
     const change = async (trx: Transaction<Tables>): Promise<string> => {
       const context = contextOf(member.id, browser);
       await resetSignIn(trx, this.database.kind, member.id, password, context, this.clock.now(), this.notices);
-      return member.id;
+      return this.proven(trx, link, member.id, member.email);
     };
     if (!hasSecondFactor) return this.signedIn(link, browser, change);
     await this.database.db.transaction().execute(async (trx) => {
@@ -222,9 +233,10 @@ export class LinkTaking {
     return { state: 'signed_in', ...done };
   }
 
+  /** Returns the member who alone may take the link; undefined where nobody is named by more than an address. */
   private async memberOfLink(link: LinkRow): Promise<MemberRow | undefined> {
     const { db } = this.database;
-    if (link.email_key !== null) return memberByEmail(db, link.email_key);
+    if (link.email_key !== null) return isMailed(link) ? verifiedMemberByEmail(db, link.email_key) : undefined;
     if (link.member_id === null) return undefined;
     return db.selectFrom('member').selectAll().where('id', '=', link.member_id).executeTakeFirst();
   }
@@ -264,9 +276,12 @@ export interface PortalData {
 
 function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedWays): LinkShown['ways'] {
   if (link.kind === 'start' || link.kind === 'portal') return [];
-  if (link.kind === 'invitation' && member !== undefined) return ['sign_in'];
-  const isByProvider = link.kind === 'invitation' && offered.issuers.length > 0;
-  return [...(offered.passwords ? (['password'] as const) : []), ...(isByProvider ? (['provider'] as const) : [])];
+  const password = offered.passwords ? (['password'] as const) : [];
+  if (link.kind !== 'invitation') return password;
+  if (member !== undefined) return ['sign_in'];
+  const provider = offered.issuers.length > 0 ? (['provider'] as const) : [];
+  const asNew = [...password, ...provider];
+  return [...(asNew.length > 0 ? asNew : (['name'] as const)), 'sign_in'];
 }
 
 /** As it was typed by whoever invited. */
@@ -275,9 +290,15 @@ function emailOf(link: LinkRow): string | null {
   return typeof email === 'string' ? email : link.email_key;
 }
 
-function signInFirst(email: string): Problem {
+/** @param email of the member who has to sign in; undefined: any member. */
+function signInFirst(email?: string): Problem {
+  const detail =
+    email === undefined
+      ? 'Sign in first, then take the link again. Or send a name to join as a new member.'
+      : `There is a member with this address. Sign in as ${emailKeyOf(email)} first, then take the link again. If you ` +
+        'cannot, ask an operator for a link to reset it.';
   return new Problem('missing_credentials', {
-    detail: `There is a member with this address. Sign in as ${emailKeyOf(email)} first, then open the link again.`,
+    detail,
     headers: ['WWW-Authenticate', 'Bearer realm="trailgate-admin"'],
   });
 }

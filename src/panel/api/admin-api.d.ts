@@ -2395,6 +2395,8 @@ export interface components {
             has_totp: boolean;
             /** Format: int32 */
             passkeys: number;
+            /** @description Whether a password, a passkey or a linked identity signs them in again. */
+            can_sign_in: boolean;
         };
         OwnAccount: {
             /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -2494,8 +2496,8 @@ export interface components {
             role: ("owner" | "admin" | "viewer") | null;
             /** Format: date-time */
             expires_at: string;
-            /** @description What has to be given: a new password, or a sign-in at a provider that knows the address, whichever of both; a sign-in as who it is for; empty: nothing. */
-            ways: ("password" | "provider" | "sign_in")[];
+            /** @description The ways to take the link, of which one is enough. `password`: a new one, with a name for a new member. `name`: a name alone. `provider`: a sign-in at a provider that knows the address. `sign_in`: the session of a member. Empty: nothing is needed. */
+            ways: ("password" | "name" | "provider" | "sign_in")[];
             /** @description For a password reset: what signs the member in beside the password. Empty for other links. */
             factors: components["schemas"]["LinkFactor"][];
         };
@@ -2554,6 +2556,8 @@ export interface components {
             /** @example mem_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             email: string;
+            /** @description Whether a mailed link or an identity provider proved the address. */
+            email_verified: boolean;
             name: string;
             is_operator: boolean;
             /** @enum {string} */
@@ -2576,6 +2580,8 @@ export interface components {
             /** @example mem_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             email: string;
+            /** @description Whether a mailed link or an identity provider proved the address. */
+            email_verified: boolean;
             name: string;
             is_operator: boolean;
             /** @enum {string} */
@@ -3442,7 +3448,7 @@ export interface components {
              */
             email?: string;
             /**
-             * @description For who is new.
+             * @description For a new member. Without it the signed-in member takes an invitation.
              * @example Salzach Rafting
              */
             name?: string;

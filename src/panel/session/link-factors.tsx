@@ -61,7 +61,7 @@ function Line({ factor }: { readonly factor: Factor }) {
       <Text size="sm" fw={600} className="name">
         {type === 'passkey' ? t`Passkey ${shown}` : t`Linked sign-in ${shown}`}
       </Text>
-      <Text size="sm" c="dimmed" className="name">
+      <Text size="sm" className="name">
         {type === 'identity' && name !== '' && `${host} · `}
         <Trans>Added on {added}</Trans>
         {' · '}

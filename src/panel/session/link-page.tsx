@@ -2,12 +2,13 @@
  * Where a link for one use leads: `/link#<token>`. The token stands behind the `#`, which no server, log or Referer
  * sees, and leaves the address as soon as it was read. Nothing is used up before a button is pressed.
  */
-import { Button, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { useLocation } from 'wouter';
+import { Link as HomeLink, useLocation } from 'wouter';
 import { api, ask } from '../api/client.js';
+import { hasCode } from '../api/problem.js';
 import type { Link, SignIn } from '../api/schemas.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
@@ -47,8 +48,12 @@ export function LinkPage() {
             <Trans>A part of it is missing. Copy it whole, or ask for a new one.</Trans>
           </Text>
         ) : (
-          <Failure error={link.error} again={() => void link.refetch()} />
+          <Failure
+            error={link.error}
+            again={hasCode(link.error, 'link_ended') ? undefined : () => void link.refetch()}
+          />
         )}
+        <ToTheSignIn />
       </Frame>
     );
   if (link.data === undefined)
@@ -58,6 +63,16 @@ export function LinkPage() {
       </Frame>
     );
   return <TakeLink token={token} link={link.data} />;
+}
+
+/** The way on from a link that does not work: trying it again never helps. */
+function ToTheSignIn() {
+  const isSignedIn = useSession().data?.member != null;
+  return (
+    <Button component={HomeLink} href="/" variant="default">
+      {isSignedIn ? <Trans>Open the panel</Trans> : <Trans>Go to sign-in</Trans>}
+    </Button>
+  );
 }
 
 function useWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
@@ -97,6 +112,9 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
   }
 }
 
+/** Who takes an invitation: the signed-in member, a new one, or a member who has to sign in first. */
+type Taker = 'member' | 'new' | 'sign_in';
+
 /** The least that is taken without a second factor (NIST SP 800-63B-4). */
 const SHORTEST_PASSWORD = 15;
 
@@ -108,12 +126,22 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const [name, setName] = useState('');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const needsPassword = link.ways.includes('password');
-  const byProvider = link.ways.includes('provider');
+  const member = session.data?.member ?? null;
+  const isInvitation = link.kind === 'invitation';
+  const canBeNew = link.ways.some((way) => way !== 'sign_in');
+  // An invitation for one member alone: whoever else is signed in has to become them first.
+  const isTheirs = member !== null && (canBeNew || member.email === link.email);
+  const [chosen, choose] = useState<Taker | null>(null);
+  // Who was signed in, or nobody, when the API wanted a member of that address.
+  const [refused, setRefused] = useState<{ readonly memberId: string | null } | null>(null);
+  const isRefused = refused !== null && refused.memberId === (member?.id ?? null);
+  const hasSignedIn = chosen === 'sign_in' && isTheirs && !isRefused;
+  const taker = (hasSignedIn ? null : chosen) ?? (isTheirs ? 'member' : canBeNew ? 'new' : 'sign_in');
+  const isNew = link.kind === 'first_owner' || (isInvitation && taker === 'new');
+  const needsPassword = link.ways.includes('password') && (!isInvitation || isNew);
+  const byProvider = link.ways.includes('provider') && isNew;
   // Where passwords are turned off, the name alone.
-  const isNew = link.kind === 'first_owner' || (link.kind === 'invitation' && !link.ways.includes('sign_in'));
   const needsName = isNew && (needsPassword || !byProvider);
-  const mustSignIn = link.ways.includes('sign_in') && (session.data?.member?.email ?? null) !== link.email;
   const [isHalf, setHalf] = useState(false);
   const enter = (signIn: SignIn): void => {
     kept = '';
@@ -138,8 +166,11 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         }),
       ),
     onSuccess: enter,
-    onError: () => {
+    onError: (error) => {
       isSent.current = false;
+      if (!hasCode(error, 'missing_credentials')) return;
+      setRefused({ memberId: member?.id ?? null });
+      choose('sign_in');
     },
   });
   if (isHalf)
@@ -148,19 +179,55 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         <SecondFactorForm onSignIn={enter} onBack={() => go('/sign-in', { replace: true })} />
       </Frame>
     );
-  if (mustSignIn)
+  const startAsNew = (): void => {
+    take.reset();
+    setRefused(null);
+    choose('new');
+  };
+  if (isInvitation && taker === 'sign_in')
     return (
       <Frame title={title} about={about}>
-        <Text>
-          <Trans>You have a sign-in already. Sign in with it first.</Trans>
-        </Text>
-        <SignInForm email={link.email ?? undefined} />
+        {!isRefused ? (
+          <Text>
+            <Trans>Sign in first, then join.</Trans>
+          </Text>
+        ) : (
+          <Alert color="orange" variant="light" role="alert" title={t`This address already has a sign-in`}>
+            <Text size="sm">
+              <Trans>Sign in with it to join. If you cannot, ask an operator for a link to reset it.</Trans>
+            </Text>
+          </Alert>
+        )}
+        {/* A provider opens in a window of its own: this page holds the link. */}
+        <SignInForm email={link.email ?? undefined} onDone={() => take.reset()} />
+        {canBeNew && (
+          <Button variant="subtle" size="sm" onClick={startAsNew}>
+            <Trans>I am new here</Trans>
+          </Button>
+        )}
       </Frame>
     );
+  const other = isInvitation && canBeNew && (
+    <Button
+      variant="subtle"
+      size="sm"
+      onClick={() => {
+        take.reset();
+        choose(taker === 'member' ? 'new' : member === null ? 'sign_in' : 'member');
+      }}
+    >
+      {taker === 'member'
+        ? t`Join as someone new`
+        : member === null
+          ? t`I already have a sign-in`
+          : t`Join as ${member.email}`}
+    </Button>
+  );
   if (byProvider && !needsPassword)
     return (
       <Frame title={title} about={about}>
         <ProviderJoin token={token} />
+        {other}
       </Frame>
     );
   return (
@@ -185,6 +252,13 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
               value={email}
               onChange={(event) => setEmail(event.currentTarget.value)}
             />
+          )}
+          {isInvitation && taker === 'member' && member !== null && (
+            <Text className="name">
+              <Trans>
+                You are signed in as <b>{member.email}</b> and join with that sign-in.
+              </Trans>
+            </Text>
           )}
           <LinkFactors factors={link.factors} />
           {link.email !== null && needsPassword && (
@@ -219,6 +293,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
             {button}
           </Button>
           {byProvider && <ProviderJoin token={token} />}
+          {other}
         </Stack>
       </form>
     </Frame>

@@ -104,9 +104,24 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
         <Button type="submit" size="md" loading={enter.isPending}>
           <Trans>Sign in</Trans>
         </Button>
-        {canReset && <Forgotten email={email} />}
+        {canReset ? <Forgotten email={email} /> : <WithoutMail />}
       </Stack>
     </form>
+  );
+}
+
+/** Where no mail is sent, a person makes the link for a new password. */
+function WithoutMail() {
+  const { data } = useWays();
+  if (data === undefined) return null;
+  return (
+    <Text size="sm" c="dimmed">
+      {data.first_owner ? (
+        <Trans>No password? If you run this program, start it again: it prints a new link to sign in with.</Trans>
+      ) : (
+        <Trans>Forgot your password? Ask an operator of this installation for a link to reset it.</Trans>
+      )}
+    </Text>
   );
 }
 

@@ -8,6 +8,7 @@ import type { Account } from '../session/accounts.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { Brand } from '../layout/brand.js';
 import { PageBoundary } from './page-boundary.js';
+import { SignInNotice } from './sign-in-notice.js';
 import { Navigation } from './navigation.js';
 import { UserMenu } from './user-menu.js';
 
@@ -54,6 +55,7 @@ export function Shell({ account, children }: ShellProps) {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Container size={1120} px={0}>
+          <SignInNotice />
           <PageBoundary at={location}>{children}</PageBoundary>
         </Container>
       </AppShell.Main>
