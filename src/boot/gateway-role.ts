@@ -13,6 +13,7 @@ import { startOAuthServer, type Beside } from '../authorization/oauth-listener.j
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
 import { Connections } from '../gateway/listener/connections.js';
 import { Cors } from '../gateway/request/cors.js';
+import { EntranceRules } from '../gateway/request/entrance-rules.js';
 import type { Draining } from '../gateway/listener/draining.js';
 import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
 import { LiveStreams } from '../gateway/listener/live-streams.js';
@@ -108,6 +109,7 @@ async function startGateway(
   const { routes } = admission;
   const descriptors = await openDescriptors(config.current, log);
   const cors = new Cors(file.gateway.cors, routes);
+  const entranceRules = new EntranceRules(file);
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
@@ -119,6 +121,7 @@ async function startGateway(
     errorPages: publicUrl.errorPages,
     ...admission,
     cors,
+    entranceRules,
     requestLogs,
     usage,
     forwarder,
@@ -130,6 +133,7 @@ async function startGateway(
   config.onChange(({ config: changed, description: described }) => {
     return () => {
       cors.use(changed.file.gateway.cors);
+      entranceRules.use(changed.file);
       proxyStatus.use(changed.file.gateway.proxyStatus);
       if (described !== undefined) documents.use(changed, described);
       planSeries.use(changed.file.plans);

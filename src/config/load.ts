@@ -18,6 +18,7 @@ import { mergeOperations } from './openapi/operations.js';
 import { scopeWords } from './openapi/scope-words.js';
 import { readTools } from './tools/making/read-tools.js';
 import { parse } from './parse.js';
+import { operationWarnings } from './checks/life-cycle-checks.js';
 import { planWarnings } from './checks/plan-warnings.js';
 import { webhookWarnings } from './checks/webhook-warnings.js';
 import type { ConfigProblem } from './model/problem.js';
@@ -89,6 +90,7 @@ export async function loadConfig(
   const warnings = [
     ...adminWarnings(source, parsed.data.admin),
     ...secretsWarnings(source, environment),
+    ...operationWarnings(source, parsed.data, systemClock.now()),
     ...planWarnings(source, parsed.data.plans, whole.operations),
     ...webhookWarnings(source, parsed.data, environment),
     ...whole.warnings,

@@ -26,6 +26,7 @@ export const ERRORS = {
   },
   headers_too_large: { status: 431, title: 'The request headers are too large', fault: 'client' },
   misdirected_request: { status: 421, title: 'This host name is not served here', fault: 'client' },
+  tls_required: { status: 403, title: 'This API is served over HTTPS only', fault: 'client' },
   not_implemented: { status: 501, title: 'This server does not know what was asked for', fault: 'client' },
 
   // Route.

@@ -32,8 +32,12 @@ export const ERROR_GUIDANCE: Readonly<Record<ErrorCode, ErrorGuidance>> = {
     action: 'Set `Content-Type` to what the reference names, mostly `application/json`.',
   },
   misdirected_request: {
-    meaning: 'The admin listener was asked under a host name that is not its own; only the admin API says so.',
-    action: 'Use the address in `admin.url`, or let the operator add the name to `admin.hosts`.',
+    meaning: 'The request names a host that is not served here.',
+    action: 'Use the documented address. Operators add names to `gateway.hosts` or `admin.hosts`.',
+  },
+  tls_required: {
+    meaning: 'The request came over http, where anyone on the way can read the key. The key was not looked at.',
+    action: 'Use `https://`, and replace a key that was sent in clear text.',
   },
   headers_too_large: {
     meaning: 'The headers are too large together.',

@@ -151,7 +151,7 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
     name: 'Forbidden',
     description:
       'The API key is paused, lacks a scope, is used from an address that it does not allow, or its account is ' +
-      'suspended.',
+      'suspended; or the request came in clear text.',
     code: 'insufficient_scope',
     headers: [...LIMIT_HEADERS, 'WWW-Authenticate', 'X-Should-Retry'],
   },

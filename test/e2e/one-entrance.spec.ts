@@ -123,7 +123,7 @@ const PREFLIGHTS: Readonly<Record<string, Case>> = {
   'a preflight with a host that is none': { status: 400, hasKey: false, ...options(preflight, { host: 'a,b' }) },
 };
 
-const OF_THE_CONNECTION = /^(date|connection|keep-alive|content-length|transfer-encoding)$/;
+const OF_THE_CONNECTION = /^(date|connection|keep-alive|content-length|transfer-encoding|strict-transport-security)$/;
 
 /** Without what differs from one connection, listener, key or instant to the next. */
 function same(text: string): string {

@@ -151,7 +151,9 @@ function withoutChance({ status, fields, body }: Told): object {
       .replaceAll(/https?:\/\/[^/"]+\/docs/g, 'https://api.example.com/docs')
       .replaceAll(/198\.51\.100\.\d+/g, '198.51.100.…')
       .replaceAll(/(in |t=|"retry_after":)\d+/g, '$1…');
-  const kept = Object.entries(fields).filter(([name]) => !/^(date|connection|keep-alive|content-length)$/.test(name));
+  const kept = Object.entries(fields).filter(
+    ([name]) => !/^(date|connection|keep-alive|content-length|strict-transport-security)$/.test(name),
+  );
   const told = kept.map(([name, value]) => [name, /^(retry-after|x-ratelimit-reset)$/.test(name) ? '…' : same(value)]);
   return { status, fields: Object.fromEntries(told.toSorted()) as object, body: same(body) };
 }

@@ -110,12 +110,15 @@ describe.each(WAYS)('%s', (way) => {
     ['an address behind a name', 'a[::1]'],
     ['a port of letters', 'a:b'],
     ['a port alone', ':80'],
+    ['a port that there is not', 'a:99999'],
+    ['an encoded end of a line', 'a%0d%0ab'],
+    ['an encoded letter', 'a%2d'],
   ])('a host that is none is refused: %s', async (_what, host) => {
     expectProblem(await edge.ask(way, { host }), 'bad_request');
     expect(edge.received(way)).toHaveLength(0);
   });
 
-  it.each(['e:', 'a%2d', '[::1]:', '[2001:db8::1]:8443', '[::ffff:1.2.3.4]'])(
+  it.each(['e:', 'a:65535', '[::1]:', '[2001:db8::1]:8443', '[::ffff:1.2.3.4]'])(
     'a host that is one is served: %s',
     async (host) => {
       expect((await edge.ask(way, { host })).status).toBe(200);

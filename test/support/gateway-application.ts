@@ -11,6 +11,7 @@ import { Connections } from '../../src/gateway/listener/connections.js';
 import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
 import { ErrorPages } from '../../src/problems/error-pages.js';
 import { Cors } from '../../src/gateway/request/cors.js';
+import { EntranceRules } from '../../src/gateway/request/entrance-rules.js';
 import { UsageReader } from '../../src/limits/usage.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { openLog } from '../../src/platform/log.js';
@@ -48,6 +49,7 @@ export async function startGateway(
       clock,
       errorPages: new ErrorPages('http://localhost:8080'),
       cors: new Cors(file.gateway.cors, parts.routes),
+      entranceRules: new EntranceRules(file),
       usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
       forwarder: { forward } as unknown as Forwarder,
       requestLogs: new RequestLogRecorder(file.api.basePath),

@@ -11,6 +11,7 @@ import { RunningConfig, withoutDocuments } from '../../src/config/running-config
 import { Connections } from '../../src/gateway/listener/connections.js';
 import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
 import { Cors } from '../../src/gateway/request/cors.js';
+import { EntranceRules } from '../../src/gateway/request/entrance-rules.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { openLog, type Log } from '../../src/platform/log.js';
 import type { ErrorPages } from '../../src/problems/error-pages.js';
@@ -105,6 +106,7 @@ export async function startWorld(
       errorPages: publicUrl.errorPages,
       ...rest,
       cors: new Cors(file.gateway.cors, admission.routes),
+      entranceRules: new EntranceRules(file),
       requestLogs: domain.requestLogs,
       usage: domain.usage,
       forwarder: domain.forwarder!,

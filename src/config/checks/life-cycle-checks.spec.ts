@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
+import { MINIMAL, OPENAPI, problemsOf, warningsOf } from '../../../test/support/config-files.js';
 
 const messagesOf = async (yaml: string): Promise<string[]> =>
   (await problemsOf({ 'gateway.yaml': `${MINIMAL}\n${yaml}\n`, 'customers.yaml': OPENAPI })).map(
@@ -26,5 +26,45 @@ describe('the dates of a life cycle', () => {
     const problems = await messagesOf(yaml);
     expect(problems).toHaveLength(expected.length);
     for (const [index, pattern] of expected.entries()) expect(problems[index]).toMatch(pattern);
+  });
+});
+
+describe('a warning', () => {
+  it.each([
+    ['api: { sunset: "2020-01-01" }', 'api.sunset', 'is in the past: every request gets 410'],
+    [
+      'operations: [{ match: GET /customers, sunset: "2020-01-01" }]',
+      'operations[0].sunset',
+      'is in the past: every request for it gets 410',
+    ],
+    [
+      'operations: [{ match: GET /customers, scopes: [a:read, b:read, a:read] }]',
+      'operations[0].scopes[2]',
+      '`a:read` stands twice',
+    ],
+    ['api: { title: "Boats\u202e" }', 'api.title', 'has the invisible character U+202E'],
+    ['api: { title: "Bo\u200bats" }', 'api.title', 'has the invisible character U+200B'],
+  ])('is given for %s, at its place', async (yaml, path, message) => {
+    const found = await warningsOf({ 'gateway.yaml': `${MINIMAL}\n${yaml}\n`, 'customers.yaml': OPENAPI });
+    expect(found).toEqual([
+      expect.objectContaining({ path, message: expect.stringContaining(message), line: expect.any(Number) }),
+    ]);
+    expect(found[0]?.hint).not.toBe('');
+  });
+
+  it('is not given for a sunset to come, scopes that stand once, and joiners of emoji', async () => {
+    const api = 'api: { sunset: "2999-01-01", title: "Boats 👨\u200d👩" }';
+    const yaml = `${api}\noperations: [{ match: GET /customers, scopes: [a:read] }]`;
+    expect(await warningsOf({ 'gateway.yaml': `${MINIMAL}\n${yaml}\n`, 'customers.yaml': OPENAPI })).toEqual([]);
+  });
+
+  it('names the character where a key looks like a known one', async () => {
+    for (const [character, name] of [
+      ['\u200b', 'U+200B'],
+      ['\u00a0', 'U+00A0'],
+    ] as const) {
+      const yaml = `api: { ti${character}tle: Boats }`;
+      expect((await messagesOf(yaml)).join()).toContain(`which has the invisible character ${name}`);
+    }
   });
 });

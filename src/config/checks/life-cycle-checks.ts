@@ -1,6 +1,7 @@
 /** Whether the dates of a version and its operations hold together, and keep what the policy page promises. */
 import { isObject } from '../openapi/openapi-traversal.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
+import type { GatewayFile } from '../model/schema.js';
 import { valueAt } from './schema-problems.js';
 import type { SourceDocument } from '../source/source-document.js';
 
@@ -15,6 +16,30 @@ export function lifeCycleProblems(source: SourceDocument, value: unknown): Confi
   return [
     ...problemsAt(source, ['api'], valueAt(value, ['api']), supportMonths),
     ...entries.flatMap((entry, index) => problemsAt(source, ['operations', index], entry, supportMonths)),
+  ];
+}
+
+/** Warns of sunsets that are over, and of scopes that stand twice. @param nowMs milliseconds since the epoch. */
+export function operationWarnings(
+  source: SourceDocument,
+  { api, operations }: Pick<GatewayFile, 'api' | 'operations'>,
+  nowMs: number,
+): ConfigProblem[] {
+  const over = (path: DocumentPath, sunset: string | null | undefined, what: string): ConfigProblem[] => {
+    if (typeof sunset !== 'string' || Date.parse(sunset) > nowMs) return [];
+    const message = `sunset (${sunset}) is in the past: ${what} gets 410 \`operation_sunset\``;
+    return [source.problem([...path, 'sunset'], message, 'choose a later date, or remove what has ended')];
+  };
+  return [
+    ...over(['api'], api.sunset, 'every request'),
+    ...operations.flatMap(({ sunset, scopes = [] }, index) => [
+      ...over(['operations', index], sunset, 'every request for it'),
+      ...scopes.flatMap((scope, at) =>
+        scopes.indexOf(scope) === at
+          ? []
+          : source.problem(['operations', index, 'scopes', at], `\`${scope}\` stands twice`, 'keep one of them'),
+      ),
+    ]),
   ];
 }
 

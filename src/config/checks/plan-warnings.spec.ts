@@ -49,8 +49,23 @@ describe('a warning', () => {
     },
   );
 
-  it('is not given where it just fits, nor where the limit is 0', async () => {
-    expect(await warningsOf(withPlan('{ key: { minute: 5 }, account: { month: 0 } }'))).toEqual([]);
+  it('is not given where it just fits', async () => {
+    expect(await warningsOf(withPlan('{ key: { minute: 5 }, account: { month: 5 } }'))).toEqual([]);
+  });
+
+  it.each([
+    ['{ account: { month: 0 } }', 'plans.starter.account.month', 'admits no request'],
+    ['{ key: { minute: 0 } }', 'plans.starter.key.minute', 'admits no request'],
+    [
+      '{ key: { minute: 60 }, account: { minute: 10 } }',
+      'plans.starter.key.minute',
+      "is above the account's limit for the same window (10), so it never refuses anything",
+    ],
+    ['{ key: { month: 60 }, account: { month: 10 } }', 'plans.starter.key.month', "is above the account's limit"],
+  ])('is given for limits that contradict themselves: %s', async (plan, path, message) => {
+    const warnings = await warningsOf(withPlan(plan));
+    expect(warnings).toEqual([expect.objectContaining({ line: 7, path, message: expect.stringContaining(message) })]);
+    expect(warnings[0]?.hint).toContain('leave it out');
   });
 
   it.each([

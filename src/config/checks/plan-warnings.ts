@@ -20,13 +20,15 @@ export function planWarnings(
 ): ConfigProblem[] {
   return Object.entries(plans).flatMap(([name, plan]) => [
     ...costWarnings(source, ['plans', name], plan, operations),
+    ...zeroWarnings(source, ['plans', name], plan),
+    ...keyAboveAccountWarnings(source, ['plans', name], plan),
     ...shadowWarnings(source, ['plans', name], plan),
   ]);
 }
 
 /**
  * An operation that costs more than a limit is refused for ever: no waiting makes room
- * for it. A limit of 0 says so by itself.
+ * for it. A limit of 0 has a warning of its own.
  */
 function costWarnings(
   source: SourceDocument,
@@ -46,6 +48,30 @@ function costWarnings(
       `${named.join(', ')}${others} cost${tooDear.length === 1 ? 's' : ''} more than this limit of ${limit}, and ` +
         'can never be called',
       'raise the limit or lower the cost, unless the plan is meant to be without it',
+    );
+  });
+}
+
+function zeroWarnings(source: SourceDocument, path: DocumentPath, plan: PlanConfig): ConfigProblem[] {
+  return WINDOWS.flatMap(([of, window]) => {
+    if (plan[of][window] !== 0) return [];
+    const message = 'admits no request: a limit of 0 refuses every one';
+    return [source.problem([...path, of, window], message, 'leave it out for no limit')];
+  });
+}
+
+function keyAboveAccountWarnings(
+  source: SourceDocument,
+  path: DocumentPath,
+  { key, account }: PlanConfig,
+): ConfigProblem[] {
+  return (['minute', 'month'] as const).flatMap((window) => {
+    const [ofKey, ofAccount] = [key[window], account[window]];
+    if (ofKey === undefined || ofAccount === undefined || ofKey <= ofAccount) return [];
+    return source.problem(
+      [...path, 'key', window],
+      `is above the account's limit for the same window (${ofAccount}), so it never refuses anything`,
+      'leave it out, or lower it',
     );
   });
 }

@@ -15,6 +15,25 @@ const SHELL_REFERENCE = /(?<!\$)\$([A-Za-z_][A-Za-z0-9_]*)/;
 /** A comment to which no space belongs looks like a part of the text: `pass #word`. */
 const CUT_BY_COMMENT = /^[ \t]+#[^\s#!]/;
 
+/**
+ * Characters that nobody sees and that change what is seen: bidirectional controls (CVE-2021-42574), zero-width spaces.
+ * Joiners are not among them: Persian and emoji need them.
+ */
+const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+/** The same, and spaces that look like any other. */
+const MISLEADING_IN_NAME = /[\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\u00ad\u061c\u180e\ufeff]/;
+
+/** Returns the first character of a name that looks like nothing or like a space, as `U+200B`; undefined: none. */
+export function misleadingCharacter(name: string): string | undefined {
+  return named(MISLEADING_IN_NAME.exec(name)?.[0]);
+}
+
+function named(character: string | undefined): string | undefined {
+  return character === undefined
+    ? undefined
+    : `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
 /** Problems of values as they stand in the file; to be asked before variables are put in. */
 export function scalarProblems(source: SourceDocument): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
@@ -42,6 +61,11 @@ export function scalarWarnings(source: SourceDocument): ConfigProblem[] {
   const warnings: ConfigProblem[] = [];
   source.visitScalars((scalar, path) => {
     if (typeof scalar.value !== 'string') return;
+    const invisible = named(INVISIBLE.exec(scalar.value)?.[0]);
+    if (invisible !== undefined) {
+      const hint = 'remove it, or write the text anew: it can change how the text looks';
+      warnings.push(source.problem(path, `has the invisible character ${invisible}`, hint));
+    }
     const [, name] = SHELL_REFERENCE.exec(scalar.source ?? '') ?? [];
     if (name !== undefined) {
       const hint = `write \${${name}} if the environment variable is meant`;

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { descriptionAt, knownKeysAt } from '../model/json-schema.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean, formatPath } from '../model/problem.js';
+import { misleadingCharacter } from './scalar-checks.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { rewritten } from '../source/rewritten.js';
 
@@ -76,7 +77,9 @@ function unknownKeys(
   return keys.map((key) => {
     const hint = guess(key, known) ?? `known here: ${known.join(', ')}`;
     const shown = key.length > 60 ? `${key.slice(0, 60)}…` : key;
-    return source.problem([...path, key], `unknown key \`${shown}\``, hint, 'key');
+    const character = misleadingCharacter(key);
+    const which = character === undefined ? '' : `, which has the invisible character ${character}`;
+    return source.problem([...path, key], `unknown key \`${shown}\`${which}`, hint, 'key');
   });
 }
 

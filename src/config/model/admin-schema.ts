@@ -1,7 +1,7 @@
 /** The schema of `admin` in `gateway.yaml`: the listener for operators and members, and how people sign in there. */
 import { z } from 'zod';
 import { address, host, isLoopbackHost, origin, proxyAddress } from './address-values.js';
-import { hsts, port, tlsPair } from './listener-schema.js';
+import { adminHsts, port, tlsPair } from './listener-schema.js';
 import { mailAddress, mailUrl } from './mail-values.js';
 import { untilRestart } from './until-restart.js';
 import { duration } from './values.js';
@@ -174,7 +174,7 @@ export const admin = z
         'Certificate and key files (PEM), read again when they change; HTTP/1.1. Without it: plain HTTP.',
       ),
     ),
-    hsts: untilRestart(hsts),
+    hsts: untilRestart(adminHsts),
     trustedProxies: untilRestart(
       z
         .array(proxyAddress)

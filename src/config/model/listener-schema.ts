@@ -106,20 +106,28 @@ export type CorsConfig = z.output<typeof cors>;
 
 const HSTS_MESSAGE = 'must be a number of days such as 365d';
 
-export const hsts = z
-  .strictObject({
-    maxAge: z
-      .string(HSTS_MESSAGE)
-      .regex(/^\d{1,4}d$/, HSTS_MESSAGE)
-      .transform((text) => Number(text.slice(0, -1)))
-      .describe('For how many days a browser takes no other way than HTTPS; `0d` takes it back.'),
-    includeSubDomains: z.boolean().default(false).describe('Whether that holds for the names below this one, too.'),
-    preload: z.boolean().default(false).describe('Whether the name may go into the lists that browsers ship with.'),
-  })
+const hstsFields = z.strictObject({
+  maxAge: z
+    .string(HSTS_MESSAGE)
+    .regex(/^\d{1,4}d$/, HSTS_MESSAGE)
+    .transform((text) => Number(text.slice(0, -1)))
+    .prefault('365d')
+    .describe('For how many days a browser takes no other way than HTTPS; `0d` takes it back.'),
+  includeSubDomains: z.boolean().default(false).describe('Whether that holds for the names below this one, too.'),
+  preload: z.boolean().default(false).describe('Whether the name may go into the lists that browsers ship with.'),
+});
+
+/** Of the public listener. One year is what ASVS 5.0 (3.4.1) asks for. */
+export const hsts = hstsFields
+  .prefault({})
+  .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797).');
+
+/** Of the admin listener. */
+export const adminHsts = hstsFields
   .optional()
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797). Without it: none.');
 
-export type HstsConfig = z.output<typeof hsts>;
+export type HstsConfig = z.output<typeof adminHsts>;
 
 export const connectionLimits = z
   .strictObject({

@@ -40,6 +40,18 @@ export const configSchema = z.strictObject({
           .default([])
           .describe('Load balancers that begin each connection with the PROXY protocol (1 or 2); no other may.'),
       ),
+      requireTls: z
+        .boolean()
+        .optional()
+        .describe(
+          'Whether requests in clear text get 403. Unless said: yes with `tls`, and where a trusted proxy says ' +
+            '`X-Forwarded-Proto: http`.',
+        ),
+      hosts: z
+        .array(host)
+        .max(100)
+        .default([])
+        .describe('Host names of the API beside that of `api.publicUrl`; others get 421. With neither: any name.'),
       hsts: untilRestart(hsts),
       failedAuthentication,
       proxyStatus: z

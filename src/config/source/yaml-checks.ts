@@ -1,5 +1,5 @@
 /**
- * What the YAML parser lets through: keys that stand twice or are no texts, and aliases that lead
+ * What the YAML parser lets through: keys that stand twice or are no texts, tags, and aliases that lead
  * nowhere, into themselves, or to too much.
  */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
@@ -17,10 +17,13 @@ export interface DocumentFaults {
 
 /** Faults of a parsed document, in the order in which they stand. */
 export function documentFaults(
-  { contents, directives }: Document.Parsed<ParsedNode>,
+  { contents, directives, warnings }: Document.Parsed<ParsedNode>,
   bounds: TextBounds,
 ): DocumentFaults {
-  const walk = new Walk(bounds.tokens);
+  const walk = new Walk(
+    bounds.tokens,
+    warnings.map(({ message }) => message),
+  );
   if (directives.yaml.explicit === true && directives.yaml.version !== '1.2') {
     const message = `is read as YAML 1.2, not ${directives.yaml.version}`;
     walk.faults.push({ offset: 0, message, hint: 'remove the line that begins with %YAML' });
@@ -45,18 +48,30 @@ class Walk {
   /** Values that aliases have repeated so far. */
   private repeated = 0;
 
-  constructor(private readonly mostValues: number) {}
+  constructor(
+    private readonly mostValues: number,
+    private readonly reportedTags: readonly string[],
+  ) {}
 
   /** Walks through a value. @returns how many values it comes to. */
   node(node: unknown): number {
     if (isAlias(node)) return this.alias(node);
     if (!isMap(node) && !isSeq(node) && !isScalar(node)) return 1;
     const anchored: Anchored = { size: 1, open: true, isMap: isMap(node) };
+    if (node.tag !== undefined) {
+      this.tag(node, node.tag);
+    }
     if (node.anchor !== undefined) this.anchors.set(node.anchor, anchored);
     if (isMap(node)) anchored.size += this.map(node as YAMLMap);
     else if (isSeq(node)) for (const item of node.items) anchored.size += this.node(item);
     anchored.open = false;
     return anchored.size;
+  }
+
+  /** Tags that the parser does not know have been reported by it already. */
+  private tag(node: unknown, tag: string): void {
+    if (this.reportedTags.some((message) => message.includes(tag))) return;
+    this.report(node, `the tag \`${shortTag(tag)}\` is not read: a value is what it looks like`, 'remove it');
   }
 
   private alias(alias: Alias): number {
@@ -125,6 +140,11 @@ class Walk {
     const offset = (node as { range?: readonly number[] | null } | null)?.range?.[0] ?? 0;
     this.faults.push({ offset, message, hint });
   }
+}
+
+/** Returns a tag as it is written: `tag:yaml.org,2002:int` → `!!int`. */
+function shortTag(tag: string): string {
+  return tag.replace('tag:yaml.org,2002:', '!!');
 }
 
 function isMergeKey(key: unknown): boolean {

@@ -1,7 +1,7 @@
 /**
  * The one entrance: what is done with every request before the first step, once, whether it was read by hand or by
- * Node, over HTTP/2, or asks for an upgrade. Refuses with 400, 414, 431 and 501; responds itself to OPTIONS that go no
- * further.
+ * Node, over HTTP/2, or asks for an upgrade. Refuses with 400, 403, 414, 421, 431 and 501; responds itself to OPTIONS
+ * that go no further.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../admission/doors/door.js';
@@ -13,6 +13,7 @@ import { forgetLastAllowed, isLastAllowed } from '../../platform/node-internals.
 import type { Problem } from '../../problems/errors.js';
 import type { Arrivals } from '../request/arrivals.js';
 import type { Cors } from '../request/cors.js';
+import type { EntranceRules } from '../request/entrance-rules.js';
 import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange } from '../request/exchange.js';
 import { framingProblem, isHttp2 } from '../request/framing.js';
@@ -27,6 +28,7 @@ export interface EntranceParts {
   readonly filter: ErrorFilter;
   readonly routes: Routes;
   readonly cors: Cors;
+  readonly entranceRules: EntranceRules;
   readonly draining: Draining;
   /** Answers preflights of its paths itself; undefined: there is none. */
   readonly door: Door | undefined;
@@ -38,14 +40,16 @@ export class Entrance {
   private readonly filter: ErrorFilter;
   private readonly routes: Routes;
   private readonly cors: Cors;
+  private readonly rules: EntranceRules;
   private readonly draining: Draining;
   private readonly door: Door | undefined;
 
-  constructor({ arrivals, filter, routes, cors, draining, door }: EntranceParts) {
+  constructor({ arrivals, filter, routes, cors, entranceRules, draining, door }: EntranceParts) {
     this.arrivals = arrivals;
     this.filter = filter;
     this.routes = routes;
     this.cors = cors;
+    this.rules = entranceRules;
     this.draining = draining;
     this.door = door;
   }
@@ -91,6 +95,11 @@ export class Entrance {
     if (problem !== undefined) {
       if (broken !== undefined || !exchange.url.startsWith('/')) endWithResponse(exchange);
       this.filter.respond(problem, exchange);
+      return undefined;
+    }
+    const refusal = this.rules.refusalOf(exchange);
+    if (refusal !== undefined) {
+      this.filter.respond(refusal, exchange);
       return undefined;
     }
     return exchange.method === 'OPTIONS' && this.respondsTo(exchange) ? undefined : exchange;

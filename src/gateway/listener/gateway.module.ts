@@ -14,6 +14,7 @@ import type { UsageRecorder } from '../../usage/usage-recorder.js';
 import { UsageReader } from '../../limits/usage.js';
 import { Backend } from '../steps/backend.js';
 import type { Connections } from './connections.js';
+import type { EntranceRules } from '../request/entrance-rules.js';
 import type { Cors } from '../request/cors.js';
 import { STEPS_TOKEN } from '../steps/ask-step.js';
 import type { OpenDoor } from '../../admission/doors/door.js';
@@ -32,6 +33,7 @@ export interface GatewayDependencies {
   readonly routes: Routes;
   readonly steps: Steps;
   readonly cors: Cors;
+  readonly entranceRules: EntranceRules;
   /** Where `type` of a problem leads. */
   readonly errorPages: ErrorPages;
   readonly authenticator: Authenticator;

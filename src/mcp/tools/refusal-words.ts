@@ -21,6 +21,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   expired_api_key: NEW_KEY,
   revoked_api_key: NEW_KEY,
   key_paused: 'Whoever manages the API keys of this account can let the key go on.',
+  tls_required: 'The connection has to use https. The person who set it up has to change its URL and replace the key.',
   account_suspended: 'Nothing can be called until the account is active again. Its owner can find out why.',
   rate_limited: 'Wait for retry_after seconds, then go on more slowly. get_usage says what is left, and costs nothing.',
   quota_exceeded: 'Do not call again before resets_at: it would be refused. Tell the person; a larger plan may help.',

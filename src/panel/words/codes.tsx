@@ -28,6 +28,7 @@ export function useCodeWords(): (code: string) => CodeWords | undefined {
       means: t`The key may not be used from this address.`,
       advice: t`Add the address to the key, or remove its list of addresses.`,
     },
+    tls_required: { means: t`The request was not encrypted.`, advice: t`Use https, and rotate the key.` },
     insufficient_scope: {
       means: t`The key may not do this.`,
       advice: t`Change what the key may do, or use another one.`,

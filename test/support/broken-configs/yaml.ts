@@ -187,6 +187,13 @@ export const YAML: readonly BrokenConfig[] = [
   ['a set', plus('events: !!set { a.b, c.d }'), '8:9', 'the tag `!!set`', VALUES_ONLY],
   ['an ordered map', plus('plans2: !!omap [a: 1]'), '8:9', 'the tag `!!omap`', VALUES_ONLY],
   ['a time of YAML 1.1', plus('api: { sunset: !!timestamp 2030-01-01 }'), '8:16', 'the tag `!!timestamp`', VALUES_ONLY],
+  [
+    'a number in quotes with a tag',
+    plus('gateway: { port: !!int "80" }'),
+    '8:24',
+    'the tag `!!int` is not read',
+    VALUES_ONLY,
+  ],
   ['a number that is said to be one', plus('gateway: { port: !!int "x" }'), '8:18', 'the tag `!!int`', VALUES_ONLY],
   [
     'an alias of nothing',

@@ -1,0 +1,66 @@
+/**
+ * Refuses requests for how they arrived, before their key is looked at: in clear text (403 `tls_required`), or under a
+ * host name that is not ours (421 `misdirected_request`). Both answers are the same for valid and invalid keys.
+ */
+import type { GatewayFile } from '../../config/model/schema.js';
+import { isLoopbackHost } from '../../config/model/address-values.js';
+import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
+import { Problem } from '../../problems/errors.js';
+import type { Exchange } from './exchange.js';
+
+const CLEAR_TEXT = new Problem('tls_required', {
+  detail: 'Use https. A key that was sent over http can have been read on the way: replace it.',
+});
+const OTHER_HOST = new Problem('misdirected_request', { detail: 'This API is not served under this host name.' });
+
+/** EntranceRules follows the configuration: a change holds from the next request on. */
+export class EntranceRules {
+  private requireTls: boolean | undefined;
+  private readonly trusts: Trusts | undefined;
+  /** Undefined: any. */
+  private names: ReadonlySet<string> | undefined;
+  /** The host of the request before, which was accepted; nearly all requests have the same. */
+  private lastHost: string | undefined;
+
+  constructor(file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>) {
+    this.trusts = trustsOf(file.gateway.trustedProxies);
+    this.use(file);
+  }
+
+  /** Follows this configuration from now on. */
+  use({ gateway, api, mcp }: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
+    this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
+    const publicHost = api.publicUrl === undefined ? [] : [new URL(api.publicUrl).host];
+    const own = [...publicHost, ...gateway.hosts];
+    this.names = own.length === 0 ? undefined : new Set([...own, ...mcp.allowedHosts].map(nameOf));
+    this.lastHost = undefined;
+  }
+
+  /** Returns why a request is refused; undefined: it is not. */
+  refusalOf(exchange: Exchange): Problem | undefined {
+    if (exchange.scheme === 'http' && this.requireTls !== false && this.isClearText(exchange)) return CLEAR_TEXT;
+    const { host } = exchange.message.headers;
+    // HTTP/1.0 may go without.
+    return this.names === undefined || host === undefined || this.accepts(host) ? undefined : OTHER_HOST;
+  }
+
+  /** Where nothing is configured, a trusted proxy has to say that the client spoke http. */
+  private isClearText({ message: { headers, socket } }: Exchange): boolean {
+    if (this.requireTls === true) return true;
+    return headers['x-forwarded-proto'] !== undefined && this.trusts?.(socket.remoteAddress ?? '') === true;
+  }
+
+  private accepts(host: string): boolean {
+    if (host === this.lastHost) return true;
+    const name = nameOf(host);
+    if (this.names?.has(name) !== true && !isLoopbackHost(name)) return false;
+    this.lastHost = host;
+    return true;
+  }
+}
+
+/** Returns a host without its port, as names are compared: `API.Example.com:8443` → `api.example.com`. */
+function nameOf(host: string): string {
+  const [, inBrackets, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
+  return (inBrackets ?? plain).toLowerCase().replace(/\.$/, '');
+}
