@@ -15,6 +15,7 @@ import { SignInPage } from './session/sign-in-page.js';
 import { Empty } from './layout/empty.js';
 import { Waiting } from './pages.js';
 import { Shell } from './shell/shell.js';
+import { ApiProblem } from './api/problem.js';
 import { Failure } from './words/failure.js';
 
 /** Where the authorization server sends the browser of somebody who is asked. */
@@ -76,10 +77,15 @@ function ToAnAccount() {
 
 function Unavailable({ error, again }: { readonly error: unknown; readonly again: () => unknown }) {
   const { t } = useLingui();
+  const isLimited = error instanceof ApiProblem && error.status === 429;
   return (
-    <Frame title={t`Trailgate cannot be reached`}>
+    <Frame title={isLimited ? t`This page has to wait` : t`Trailgate cannot be reached`}>
       <Text>
-        <Trans>Nothing is lost. The page tries by itself as soon as you press the button.</Trans>
+        {isLimited ? (
+          <Trans>Nothing was lost. The page loads by itself when the time is over.</Trans>
+        ) : (
+          <Trans>Nothing is lost. The page tries by itself as soon as you press the button.</Trans>
+        )}
       </Text>
       <Failure error={error} again={() => void again()} />
     </Frame>

@@ -96,7 +96,7 @@ describeWithChromium('a page of the panel', () => {
     await open('usage');
     const nextRead = async () => {
       const request = page.waitForRequest((each) => each.url().includes('/usage'));
-      await page.clock.fastForward('00:06');
+      await page.clock.fastForward('00:31');
       return (await request).headers()['x-unattended'];
     };
     await page.keyboard.press('Shift');
@@ -105,6 +105,41 @@ describeWithChromium('a page of the panel', () => {
     expect(await nextRead()).toBe('1');
     await page.keyboard.press('Shift');
     expect(await nextRead()).toBeUndefined();
+  });
+
+  it('asks for usage once in 30 seconds, and where the server wants it to wait, says how long and asks no sooner', async () => {
+    await page.clock.install();
+    await open('usage');
+    let asked = 0;
+    page.on('request', (request) => void (asked += request.url().includes('/usage?') ? 1 : 0));
+    await page.clock.runFor(60_000);
+    await hasRead(page);
+    // Three queries, two rounds.
+    expect(asked).toBeLessThanOrEqual(6);
+    expect(asked).toBeGreaterThan(0);
+    const body = JSON.stringify({ status: 429, code: 'too_many_requests', detail: 'Too many requests.' });
+    await page.route('**/usage?**', (route) => route.fulfill({ status: 429, headers: { 'Retry-After': '90' }, body }));
+    await page.clock.runFor(31_000);
+    await page.getByText('Try again in 2 minutes').first().waitFor();
+    asked = 0;
+    await page.clock.runFor(55_000);
+    expect(asked).toBe(0);
+    await page.unroute('**/usage?**');
+    await page.clock.runFor(40_000);
+    await page.getByText('Try again in 2 minutes').first().waitFor({ state: 'hidden' });
+    expect(asked).toBeGreaterThan(0);
+  });
+
+  it('that is opened while its reader has asked too much says how long to wait, and opens by itself then', async () => {
+    await page.clock.install();
+    const body = JSON.stringify({ status: 429, code: 'too_many_requests', detail: 'Too many requests.' });
+    const headers = { 'Retry-After': '47' };
+    await page.route('**/admin/v1/me', (route) => route.fulfill({ status: 429, headers, body }));
+    await page.goto(`${panelUrlOf(trailgate)}/${accountId}/api-keys`);
+    await page.getByText('Try again in 47 seconds').waitFor();
+    await page.unroute('**/admin/v1/me');
+    await page.clock.runFor(48_000);
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 
   it('whose session ended goes on with a change, an invitation, a new secret', async () => {

@@ -1,7 +1,7 @@
 /** What commands write of the panel is as they would write it now: types, words, sizes. */
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { AUDIT_ACTIONS } from '../../src/accounts/audit-actions.js';
 import { OWN_EVENTS } from '../../src/events/model/own-events.js';
@@ -69,4 +69,13 @@ it('every event of the gateway has its words, and nothing that is none', () => {
 it('everything that the audit log tells of has its words, and nothing that it does not', () => {
   const words = readFileSync('src/panel/audit-log/actions.ts', 'utf8').matchAll(/^ {4}'([a-z_]+\.[a-z_]+)': t`/gm);
   expect([...words].map(([, action]) => action).toSorted()).toEqual([...AUDIT_ACTIONS]);
+});
+
+it('every page that polls waits as long as the server asks: it takes its interval from `pollEvery`', () => {
+  const files = globSync('src/panel/**/*.{ts,tsx}').filter((file) => !file.endsWith('.spec.ts'));
+  const intervals = files.flatMap((file) =>
+    Array.from(readFileSync(file, 'utf8').matchAll(/refetchInterval:\s*(\w+)/g), ([, by]) => `${file} ${by}`),
+  );
+  expect(intervals.length).toBeGreaterThan(7);
+  expect(intervals.filter((interval) => !interval.endsWith(' pollEvery'))).toEqual([]);
 });

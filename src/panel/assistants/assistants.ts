@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { pollEvery } from '../api/polling.js';
 
 export type McpTools = components['schemas']['McpTools'];
 export type McpTool = components['schemas']['McpTool'];
@@ -33,6 +34,6 @@ export const useLatestCalls = (accountId: string) =>
           signal,
         }),
       ),
-    refetchInterval: FOLLOW_MS,
+    refetchInterval: pollEvery(FOLLOW_MS),
     staleTime: 0,
   });

@@ -2,6 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { pollEvery } from '../api/polling.js';
 
 export type LoggedRequest = components['schemas']['RequestLogEntry'];
 export type RequestDetail = components['schemas']['RequestDetail'];
@@ -28,7 +29,7 @@ export const useRequests = (accountId: string, filter: LogFilter, isLive: boolea
       ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ has_more: hasMore, next_cursor: next }) => (hasMore ? next : null),
-    refetchInterval: isLive ? FOLLOW_MS : false,
+    refetchInterval: pollEvery(isLive ? FOLLOW_MS : false),
     staleTime: 0,
     placeholderData: keepPreviousData,
   });

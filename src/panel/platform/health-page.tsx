@@ -4,6 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { pollEvery } from '../api/polling.js';
 import { Page } from '../layout/page.js';
 import { Section } from '../layout/section.js';
 import { Failure } from '../words/failure.js';
@@ -25,7 +26,7 @@ export function HealthPage() {
   const health = useQuery({
     queryKey: ['health'],
     queryFn: () => ask(api.GET('/admin/v1/health')),
-    refetchInterval: EVERY_MS,
+    refetchInterval: pollEvery(EVERY_MS),
   });
   return (
     <Page

@@ -4,6 +4,7 @@ import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { pollEvery } from '../api/polling.js';
 import { Section } from '../layout/section.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
@@ -18,7 +19,7 @@ export function Targets() {
   const targets = useQuery({
     queryKey: ['targets'],
     queryFn: () => ask(api.GET('/admin/v1/targets')),
-    refetchInterval: EVERY_MS,
+    refetchInterval: pollEvery(EVERY_MS),
   });
   return (
     <Section

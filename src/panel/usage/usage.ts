@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { pollEvery } from '../api/polling.js';
 
 export type Usage = components['schemas']['Usage'];
 export type UsageRow = components['schemas']['UsageRow'];
@@ -11,7 +12,7 @@ export type Forecast = NonNullable<Usage['forecasts']>[number];
 const PAGE_SIZE = 1_000;
 /** What is behind these pages is in the spreadsheet alone. */
 const MOST_PAGES = 5;
-const AGAIN_MS = 5_000;
+const AGAIN_MS = 30_000;
 /** Of what takes several requests. */
 const LONG_AGAIN_MS = 60_000;
 
@@ -43,7 +44,9 @@ export const useUsage = (accountId: string, groups: readonly UsageGroup[]) =>
   useQuery({
     queryKey: ['account', accountId, 'usage', groups],
     queryFn: () => readUsage(accountId, groups),
-    refetchInterval: ({ state }) => ((state.data?.data?.length ?? 0) > PAGE_SIZE ? LONG_AGAIN_MS : AGAIN_MS),
+    refetchInterval: pollEvery((usage: Usage | undefined) =>
+      (usage?.data?.length ?? 0) > PAGE_SIZE ? LONG_AGAIN_MS : AGAIN_MS,
+    ),
   });
 
 /** The file with all rows of it, for a spreadsheet. */

@@ -2,6 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask, askVersioned } from '../api/client.js';
+import { pollEvery } from '../api/polling.js';
 import { queries } from '../api/queries.js';
 
 export type Endpoint = components['schemas']['WebhookEndpoint'];
@@ -46,7 +47,7 @@ export const useEndpoint = (id: string) =>
   useQuery({
     queryKey: endpointOf(id),
     queryFn: () => askVersioned(api.GET('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } })),
-    refetchInterval: NOW_AND_THEN_MS,
+    refetchInterval: pollEvery(NOW_AND_THEN_MS),
   });
 
 /** The types of events that an endpoint can be told of. */
@@ -84,8 +85,9 @@ export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, i
     queryKey: [...endpointOf(id), 'newest-deliveries', status],
     queryFn: ({ signal }) => askDeliveries(id, status, null, signal),
     enabled: isOn,
-    refetchInterval: ({ state }) =>
-      state.data?.data.some(({ status: is }) => is === 'pending') === true ? SOON_MS : NOW_AND_THEN_MS,
+    refetchInterval: pollEvery((newest: Awaited<ReturnType<typeof askDeliveries>> | undefined) =>
+      newest?.data.some(({ status: is }) => is === 'pending') === true ? SOON_MS : NOW_AND_THEN_MS,
+    ),
   });
 
 /**
@@ -108,7 +110,9 @@ export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['webhook-delivery', id],
     queryFn: () => ask(api.GET('/admin/v1/webhook-deliveries/{id}', { params: { path: { id } } })),
-    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? SOON_MS : false),
+    refetchInterval: pollEvery((delivery: DeliveryDetail | undefined) =>
+      delivery?.status === 'pending' ? SOON_MS : false,
+    ),
   });
 
 /** Has lists and pages read an endpoint and its deliveries anew: after every change. */

@@ -85,8 +85,9 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
           advice: t`Try another one, or wait a moment.`,
         };
       case 'too_many_failed_attempts':
+        return { title: t`Too many attempts`, advice: waitWords(error) };
       case 'too_many_requests':
-        return { title: t`Too many tries`, advice: waitWords(error) };
+        return { title: t`Too many requests`, advice: waitWords(error) };
       case 'sign_in_busy':
       case 'database_unavailable':
         return { title: t`The server is busy`, advice: t`Nothing has changed. Try again in a moment.` };
@@ -105,6 +106,8 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
 }
 
 function waitWords({ retryAfterSeconds = SECONDS_OF_MINUTE }: ApiProblem): string {
+  if (retryAfterSeconds < SECONDS_OF_MINUTE)
+    return plural(retryAfterSeconds, { one: 'Try again in # second.', other: 'Try again in # seconds.' });
   const minutes = Math.ceil(retryAfterSeconds / SECONDS_OF_MINUTE);
-  return plural(minutes, { one: 'Wait a minute, then try again.', other: 'Wait # minutes, then try again.' });
+  return plural(minutes, { one: 'Try again in # minute.', other: 'Try again in # minutes.' });
 }
