@@ -8,7 +8,7 @@ import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
+import { GOOD_PASSWORD, memberWithPassword, newMember, PanelBrowser } from '../support/signed-in.js';
 
 describeWithChromium('the members page', () => {
   let database: DatabaseHandle;
@@ -99,6 +99,30 @@ describeWithChromium('the members page', () => {
     await page.getByRole('link', { name: 'Members' }).click();
     await takeBack('owner').click();
     await takeBack('owner').waitFor({ state: 'detached' });
+  });
+
+  it('offers to resend where an address is invited twice: the first link ends only after a press of that button', async () => {
+    await enter('members', { roles: { [accountId]: 'owner' } });
+    const { link } = await running.admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, {
+      email: 'twice@example.com',
+      role: 'admin',
+    });
+    const read = (url: string) =>
+      new PanelBrowser(running.url).ask('POST', '/links/read', { token: url.split('#')[1] });
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByLabel('Email').fill('Twice@example.com');
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    await page.getByText('twice@example.com is already invited (Admin).').waitFor();
+    expect((await read(link)).status).toBe(200);
+    await page.getByRole('dialog').getByRole('button', { name: 'Resend' }).click();
+    const second = (await page.getByRole('dialog').locator('.secret').textContent()) ?? '';
+    expect([(await read(link)).status, (await read(second)).status]).toEqual([410, 200]);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Resend the invitation of twice@example.com' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resend' }).click();
+    const third = (await page.getByRole('dialog').locator('.secret').textContent()) ?? '';
+    expect([(await read(second)).status, (await read(third)).status]).toEqual([410, 200]);
+    await page.getByRole('button', { name: 'Done' }).click();
   });
 
   it('lists more than a hundred members and invitations to the last', async () => {

@@ -1,13 +1,18 @@
 /** Asks somebody to join. Where no mail is sent, the link is shown once, to be handed over. */
-import { Button, Code, CopyButton, Group, Select, Stack, Text, TextInput } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Select, TextInput } from '@mantine/core';
+import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
 import type { Role } from '../../members/permissions.js';
+import { MadeInvitation, type Made } from './made-invitation.js';
+import { ResendForm, type Invitation } from './resend-dialog.js';
 import { useRoleChoice } from './roles.js';
+
+/** So many invitations are looked through for one to the same address. */
+const NEWEST = 100;
 
 interface InviteDialogProps {
   readonly opened: boolean;
@@ -15,10 +20,11 @@ interface InviteDialogProps {
   readonly onMade: () => void;
 }
 
-/** Of whom, and the link where there is one to hand over. */
-interface Made {
-  readonly email: string;
-  readonly link: string | null;
+/** Finds the open invitation of an address among the newest ones of the account. */
+async function findOpen(id: string, email: string): Promise<Invitation | undefined> {
+  const params = { path: { id }, query: { limit: NEWEST } };
+  const { data } = await ask(api.GET('/admin/v1/accounts/{id}/invitations', { params }));
+  return data.find((each) => each.status === 'open' && each.email.toLowerCase() === email.toLowerCase());
 }
 
 export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
@@ -28,22 +34,30 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
   const [made, setMade] = useState<Made | null>(null);
+  const [open, setOpen] = useState<Invitation | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [isPending, setPending] = useState(false);
   const close = (): void => {
     setMade(null);
+    setOpen(null);
     setError(null);
     onClose();
+  };
+  const take = (invitation: Made): void => {
+    setMade(invitation);
+    setOpen(null);
+    setEmail('');
+    onMade();
   };
   const invite = async (): Promise<void> => {
     setPending(true);
     setError(null);
     try {
+      const before = await findOpen(id, email.trim());
+      if (before !== undefined) return setOpen(before);
       const body = { email: email.trim(), role };
       const invitation = await ask(api.POST('/admin/v1/accounts/{id}/invitations', { params: { path: { id } }, body }));
-      setMade({ email: invitation.email, link: invitation.link ?? null });
-      setEmail('');
-      onMade();
+      take({ email: invitation.email, link: invitation.link ?? null });
     } catch (caught) {
       setError(caught);
     } finally {
@@ -52,7 +66,11 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
   };
   return (
     <Dialog opened={opened} title={t`Invite somebody`} closeOnClickOutside={false} onClose={close}>
-      {made === null ? (
+      {made !== null ? (
+        <MadeInvitation made={made} onDone={close} />
+      ) : open !== null ? (
+        <ResendForm invitation={open} onMade={take} onCancel={close} />
+      ) : (
         <DialogForm
           does={t`Invite`}
           error={error}
@@ -78,37 +96,6 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
             onChange={(value) => value !== null && setRole(value)}
           />
         </DialogForm>
-      ) : (
-        <Stack gap="md">
-          <Text className="name">
-            {made.link === null ? (
-              <Trans>A mail is on its way to {made.email}.</Trans>
-            ) : (
-              <Trans>
-                Hand this link to {made.email} and nobody else. It works once, for seven days, and is shown only now.
-              </Trans>
-            )}
-          </Text>
-          {made.link !== null && (
-            <>
-              <Code block className="secret" translate="no">
-                {made.link}
-              </Code>
-              <CopyButton value={made.link}>
-                {({ copied, copy }) => (
-                  <Button variant="default" onClick={copy} data-autofocus>
-                    {copied ? t`Copied` : t`Copy`}
-                  </Button>
-                )}
-              </CopyButton>
-            </>
-          )}
-          <Group justify="flex-end">
-            <Button onClick={close}>
-              <Trans>Done</Trans>
-            </Button>
-          </Group>
-        </Stack>
       )}
     </Dialog>
   );

@@ -15,6 +15,7 @@ import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { InviteDialog } from './invite-dialog.js';
 import { RemoveDialog } from './remove-dialog.js';
+import { ResendDialog, type Invitation } from './resend-dialog.js';
 import { useRoleChoice, useRoleWords } from './roles.js';
 
 type Member = components['schemas']['AccountMember'];
@@ -148,6 +149,7 @@ function Invitations() {
       ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query: pageOf(pageParam) } })),
     ...PAGES,
   });
+  const [resending, setResending] = useState<Invitation | null>(null);
   const revoke = useMutation({
     mutationFn: (invitation: string) =>
       ask(api.DELETE('/admin/v1/invitations/{id}', { params: { path: { id: invitation } } })),
@@ -170,14 +172,24 @@ function Invitations() {
             <Trans>until {date(invitation.expires_at)}</Trans>
           </Text>
           {may('revokeInvitation') && mayGive(invitation.role) && (
-            <Button
-              size="xs"
-              variant="default"
-              aria-label={t`Take back the invitation of ${invitation.email}`}
-              onClick={() => revoke.mutate(invitation.id)}
-            >
-              <Trans>Take back</Trans>
-            </Button>
+            <Group gap="xs">
+              <Button
+                size="xs"
+                variant="default"
+                aria-label={t`Resend the invitation of ${invitation.email}`}
+                onClick={() => setResending(invitation)}
+              >
+                <Trans>Resend</Trans>
+              </Button>
+              <Button
+                size="xs"
+                variant="default"
+                aria-label={t`Take back the invitation of ${invitation.email}`}
+                onClick={() => revoke.mutate(invitation.id)}
+              >
+                <Trans>Take back</Trans>
+              </Button>
+            </Group>
           )}
         </Group>
       ))}
@@ -187,6 +199,7 @@ function Invitations() {
         </Text>
       )}
       <ShowMore list={invitations} />
+      <ResendDialog invitation={resending} onClose={() => setResending(null)} onMade={() => void readAgain(id)} />
     </Card>
   );
 }

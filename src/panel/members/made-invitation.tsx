@@ -1,0 +1,46 @@
+/** What becomes of an invitation: a mail is on its way, or its link is shown once, to be handed over. */
+import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+
+/** An invitation that was made or sent again. */
+export interface Made {
+  readonly email: string;
+  /** Null where it goes out by mail. */
+  readonly link: string | null;
+}
+
+export function MadeInvitation({ made, onDone }: { readonly made: Made; readonly onDone: () => void }) {
+  const { t } = useLingui();
+  return (
+    <Stack gap="md">
+      <Text className="name">
+        {made.link === null ? (
+          <Trans>A mail is on its way to {made.email}.</Trans>
+        ) : (
+          <Trans>
+            Hand this link to {made.email} and nobody else. It works once, for seven days, and is shown only now.
+          </Trans>
+        )}
+      </Text>
+      {made.link !== null && (
+        <>
+          <Code block className="secret" translate="no">
+            {made.link}
+          </Code>
+          <CopyButton value={made.link}>
+            {({ copied, copy }) => (
+              <Button variant="default" onClick={copy} data-autofocus>
+                {copied ? t`Copied` : t`Copy`}
+              </Button>
+            )}
+          </CopyButton>
+        </>
+      )}
+      <Group justify="flex-end">
+        <Button onClick={onDone}>
+          <Trans>Done</Trans>
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

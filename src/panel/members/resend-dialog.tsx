@@ -1,0 +1,77 @@
+/** Sends an open invitation again. The link before it ends, which is said before it happens. */
+import { Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useState } from 'react';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { useSentOnce } from '../api/sent-once.js';
+import { Dialog } from '../layout/dialog.js';
+import { DialogForm } from '../layout/dialog-form.js';
+import { useRoleWords } from './roles.js';
+import { MadeInvitation, type Made } from './made-invitation.js';
+
+export type Invitation = components['schemas']['Invitation'];
+
+interface ResendFormProps {
+  readonly invitation: Invitation;
+  readonly onMade: (made: Made) => void;
+  readonly onCancel: () => void;
+}
+
+/** Asks whether to send it again, and does. */
+export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
+  const { t } = useLingui();
+  const { error, isPending, send } = useSentOnce();
+  const role = useRoleWords()[invitation.role];
+  const resend = () =>
+    send(async () => {
+      const params = { path: { id: invitation.id } };
+      const { email, link } = await ask(api.POST('/admin/v1/invitations/{id}/resend', { params }));
+      onMade({ email, link });
+    });
+  return (
+    <DialogForm does={t`Resend`} error={error} isPending={isPending} onSubmit={() => void resend()} onCancel={onCancel}>
+      <Text className="name">
+        <Trans>
+          {invitation.email} is already invited ({role}). Resending makes a new link. The previous link stops working.
+        </Trans>
+      </Text>
+    </DialogForm>
+  );
+}
+
+interface ResendDialogProps {
+  /** Null: the dialog is closed. */
+  readonly invitation: Invitation | null;
+  readonly onClose: () => void;
+  readonly onMade: () => void;
+}
+
+export function ResendDialog({ invitation, onClose, onMade }: ResendDialogProps) {
+  const { t } = useLingui();
+  const [made, setMade] = useState<Made | null>(null);
+  const close = (): void => {
+    setMade(null);
+    onClose();
+  };
+  return (
+    <Dialog
+      opened={invitation !== null || made !== null}
+      title={t`Resend the invitation`}
+      closeOnClickOutside={made === null}
+      onClose={close}
+    >
+      {made !== null && <MadeInvitation made={made} onDone={close} />}
+      {made === null && invitation !== null && (
+        <ResendForm
+          invitation={invitation}
+          onMade={(sent) => {
+            setMade(sent);
+            onMade();
+          }}
+          onCancel={close}
+        />
+      )}
+    </Dialog>
+  );
+}
