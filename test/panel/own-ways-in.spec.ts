@@ -76,6 +76,11 @@ describeWithChromium('the ways in of a member', () => {
     await press('Sign out');
     await page.getByLabel('Email').waitFor();
   };
+  const confirmWithPassword = async (): Promise<void> => {
+    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
+    await gate.getByRole('button', { name: 'Go on' }).click();
+  };
   const part = (name: string) => page.getByRole('region', { name });
 
   it('take an authenticator app, ask for its code at each sign-in, and one recovery code once in its place; no key or button loses the codes', async () => {
@@ -161,9 +166,7 @@ describeWithChromium('the ways in of a member', () => {
     const passkeys = part('Passkeys');
     await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
     // A password opened this session, and a first passkey is one more way in.
-    const first = page.getByRole('dialog', { name: 'Is it you?' });
-    await first.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await first.getByRole('button', { name: 'Go on' }).click();
+    await confirmWithPassword();
     await passkeys.getByRole('button', { name: 'Rename Chrome on Linux' }).click();
     const renaming = page.getByRole('dialog', { name: /^Rename/ });
     await renaming.getByLabel('Name', { exact: true }).fill('Laptop of the office');
@@ -192,6 +195,46 @@ describeWithChromium('the ways in of a member', () => {
     await signOut();
     await press('Sign in with a passkey');
     await page.getByText('That did not match').waitFor();
+  });
+
+  it('are asked for once more by the forms of keys and webhook endpoints that widen something, and by no others', async () => {
+    const { admin, stores } = running;
+    const key = await admin.createKey(accountId, { scopes: ['customers:read'], allowed_ips: ['192.0.2.1'] });
+    const hook = { url: 'https://shop.trailgate.dev/hooks' };
+    const { id } = await admin.call<{ id: string }>('POST', `/accounts/${accountId}/webhook-endpoints`, hook);
+    stores.clock.advance(11 * MINUTE_MS);
+    const edit = async (path: string, dialog: string) => {
+      await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
+      await press('Change');
+      return page.getByRole('dialog', { name: dialog });
+    };
+    const save = async (form: ReturnType<typeof part>) => {
+      await form.getByRole('button', { name: 'Save' }).click();
+      return form;
+    };
+
+    let form = await edit(`api-keys/${key.id}`, 'Change this key');
+    await form.getByLabel('Name', { exact: true }).fill('Renamed');
+    await (await save(form)).waitFor({ state: 'detached' });
+    form = await edit(`api-keys/${key.id}`, 'Change this key');
+    await form.locator('input[value="customers:write"]').check();
+    await save(form);
+    await confirmWithPassword();
+    await form.waitFor({ state: 'detached' });
+    expect((await stores.keys.get(key.id)).scopes).toEqual(['customers:read', 'customers:write']);
+
+    stores.clock.advance(11 * MINUTE_MS);
+    form = await edit(`webhooks/${id}`, 'Change this endpoint');
+    await form.getByLabel('Description').fill('Shop');
+    await (await save(form)).waitFor({ state: 'detached' });
+    form = await edit(`webhooks/${id}`, 'Change this endpoint');
+    await form.getByLabel('URL', { exact: true }).fill('https://shop.trailgate.dev/more');
+    await save(form);
+    await confirmWithPassword();
+    await form.waitFor({ state: 'detached' });
+    expect(await admin.call('GET', `/webhook-endpoints/${id}`)).toMatchObject({
+      url: 'https://shop.trailgate.dev/more',
+    });
   });
 
   it('change with a new password, which ends the sessions elsewhere and none here', async () => {
@@ -296,6 +339,7 @@ describeWithChromium('the ways in of a member', () => {
       .where('email', '=', email)
       .executeTakeFirstOrThrow();
     await part('Passkeys').getByRole('button', { name: 'Add a passkey' }).click();
+    await confirmWithPassword();
     await part('Passkeys').getByText('Chrome on Linux').waitFor();
     await signOut();
     const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);

@@ -42,7 +42,7 @@ export class PortalScopes {
       throw new Problem('forbidden', { detail: 'A portal session that is limited to scopes may not do this.' });
     }
     if (named.kind === 'api_key') checkWithinGrant(principal, (await this.keys.get(named.id)).scopes);
-    else if (request.method === 'GET') visible.set(request, await this.keys.idsWithin(named.id, granted));
+    else visible.set(request, await this.keys.idsWithin(named.id, granted));
   }
 }
 
