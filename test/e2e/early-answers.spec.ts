@@ -1,18 +1,28 @@
-/** A backend may answer before an upload has ended: the client gets that answer whole, and no connection is left hanging. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+/**
+ * A backend may answer before an upload has ended: the client gets that answer whole, and no connection is left hanging.
+ * Behind a 2xx the rest of the upload is passed on.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { startRawBackend, type RawBackend } from '../support/backend.js';
+import { makeCertificate } from '../support/certificates.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
+import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
 let gateway: Proxied;
 let backend: RawBackend;
-let answer: (socket: Socket) => unknown;
+let answer: (socket: Socket, piece: Buffer) => unknown;
 
 beforeAll(async () => {
-  backend = await startRawBackend((socket) => socket.on('data', () => answer(socket)));
-  gateway = await startProxied({ targets: backend.url });
+  backend = await startRawBackend((socket) => socket.on('data', (piece: Buffer) => answer(socket, piece)));
+  gateway = await startProxied({
+    targets: backend.url,
+    config: { services: { backend: { timeouts: { idle: '1s' } } } },
+  });
 });
 afterAll(async () => {
   await gateway.stop();
@@ -59,6 +69,127 @@ it.each([
   }
 });
 
+const UPLOAD_BYTES = 1_000_000;
+const PIECES = 10;
+
+/** What a backend does with an upload: it answers when it has so many bytes, and reads on or closes. */
+interface EarlyAnswer {
+  readonly afterBytes: number;
+  readonly bytes: string;
+  readonly closes?: boolean;
+}
+
+/** Answers the next upload early; returns how much of its body the backend has received. */
+function answerEarly({ afterBytes, bytes, closes = false }: EarlyAnswer): () => number {
+  let received = -1;
+  let answered = false;
+  answer = (socket, piece) => {
+    const headEnd = received === -1 ? piece.indexOf('\r\n\r\n') + 4 : 0;
+    received += piece.length - headEnd + (received === -1 ? 1 : 0);
+    if (answered || received < afterBytes) return;
+    answered = true;
+    if (closes) socket.end(bytes);
+    else socket.write(bytes);
+  };
+  return () => received;
+}
+
+const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+const EARLY: readonly (readonly [string, EarlyAnswer, number])[] = [
+  ['at once', { afterBytes: 0, bytes: SIZED }, 200],
+  [
+    'at once, in chunks',
+    { afterBytes: 0, bytes: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n' },
+    200,
+  ],
+  [
+    'in the middle',
+    { afterBytes: UPLOAD_BYTES / 2, bytes: 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}' },
+    202,
+  ],
+  [
+    'at once, to close later',
+    { afterBytes: 0, bytes: SIZED.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n') },
+    200,
+  ],
+];
+const uploadLine = (id: string) => () => gateway.trailgate.logs().find(({ request_id }) => request_id === id);
+
+describe('an upload whose backend answers 2xx before it has read it', () => {
+  it.each(EARLY)('arrives whole over HTTP/1.1, answered %s; the connection goes on', async (what, early, status) => {
+    const received = answerEarly(early);
+    const id = `h1-${what.replaceAll(/\W+/g, '-')}`;
+    const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
+    const head = `Host: a\r\nAuthorization: ${gateway.authorization}\r\nX-Request-Id: ${id}\r\n`;
+    let text = '';
+    socket.on('data', (data: string) => (text += data));
+    socket.write(`PUT /api/v1/files/a HTTP/1.1\r\n${head}Content-Length: ${UPLOAD_BYTES}\r\n\r\n`);
+    for (let piece = 0; piece < PIECES; piece++) {
+      socket.write(Buffer.alloc(UPLOAD_BYTES / PIECES));
+      await sleep(20);
+      if (early.afterBytes === 0 && piece === PIECES / 2)
+        await eventually('the answer is here', () => text.includes('{}'));
+    }
+    socket.write(`GET /api/v1/nowhere HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+    await once(socket, 'close');
+    expect(received()).toBe(UPLOAD_BYTES);
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*{}[^]*HTTP/1\\.1 404 `));
+    await eventually('it is logged', () => uploadLine(id)() !== undefined);
+    expect(uploadLine(id)()).toMatchObject({ status });
+    expect(uploadLine(id)()).not.toHaveProperty('upload');
+  });
+
+  it('and closes ends the connection of its client behind the answer, and the log says so', async () => {
+    const received = answerEarly({ afterBytes: 0, bytes: SIZED, closes: true });
+    const socket = connect({ port: gateway.port, host: '127.0.0.1' }).setEncoding('latin1');
+    socket.on('error', () => undefined);
+    let text = '';
+    socket.on('data', (data: string) => (text += data));
+    const head = `Host: a\r\nAuthorization: ${gateway.authorization}\r\nX-Request-Id: cut\r\n`;
+    socket.write(`PUT /api/v1/files/a HTTP/1.1\r\n${head}Content-Length: ${UPLOAD_BYTES}\r\n\r\n`);
+    socket.write(Buffer.alloc(1_000));
+    await once(socket, 'close');
+    expect(text).toMatch(/^HTTP\/1\.1 200 [^]*{}$/);
+    expect(received()).toBeLessThan(UPLOAD_BYTES);
+    await eventually('it is logged', () => uploadLine('cut')() !== undefined);
+    expect(uploadLine('cut')()).toMatchObject({ status: 200, upload: 'cut' });
+  });
+});
+
+describeWithOpenssl('the same over HTTP/2', () => {
+  let tls: Proxied;
+  beforeAll(async () => {
+    const { cert, key } = makeCertificate(temporaryFolder('early-answers'));
+    tls = await startProxied({ targets: backend.url, config: { gateway: { tls: { cert, key } } } });
+  });
+  afterAll(() => tls?.stop());
+
+  it.each(EARLY)('arrives whole, answered %s', async (_what, early, status) => {
+    const received = answerEarly(early);
+    const session = connectHttp2(tls.trailgate.gatewayUrl, { rejectUnauthorized: false });
+    const stream = session.request({
+      ':method': 'PUT',
+      ':path': '/api/v1/files/a',
+      authorization: tls.authorization,
+      'content-length': UPLOAD_BYTES,
+    });
+    let told = 0;
+    let text = '';
+    stream.setEncoding('latin1').on('data', (data: string) => (text += data));
+    stream.on('response', (headers) => (told = Number(headers[':status'])));
+    for (let piece = 0; piece < PIECES; piece++) {
+      stream.write(Buffer.alloc(UPLOAD_BYTES / PIECES));
+      await sleep(20);
+      if (early.afterBytes === 0 && piece === PIECES / 2) await eventually('the answer is here', () => text === '{}');
+    }
+    stream.end();
+    await once(stream, 'close');
+    session.destroy();
+    expect([told, text, stream.rstCode]).toEqual([status, '{}', 0]);
+    expect(received()).toBe(UPLOAD_BYTES);
+  });
+});
+
 it('a 200 reaches it as well; the connection goes on behind an upload that ends soon', async () => {
   early(200);
   const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
@@ -66,8 +197,7 @@ it('a 200 reaches it as well; the connection goes on behind an upload that ends 
   socket.write(`PUT /api/v1/files/a HTTP/1.1\r\n${head}Content-Length: 5000000\r\n\r\nfirst`);
   let text = '';
   socket.on('data', (data: string) => (text += data));
-  await once(socket, 'data');
-  expect(text).toMatch(/^HTTP\/1\.1 200 [^]*Too much for us/);
+  await eventually('the answer is here', () => /^HTTP\/1\.1 200 [^]*Too much for us/.test(text));
   socket.write(Buffer.alloc(5_000_000 - 'first'.length));
   socket.write(`GET /api/v1/nowhere HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
   await once(socket, 'close');

@@ -95,6 +95,7 @@ beforeEach(async () => {
         bytesOut: 0,
         wasSent: false,
         closeListener: undefined,
+        onUploadCut: () => undefined,
         onFailed: ({ status }) => response.writeHead(status).end(),
       },
     });

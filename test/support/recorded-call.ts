@@ -11,7 +11,10 @@ export interface RequestOptions {
   readonly bodyBytes?: number;
 }
 
-export type CallListener = (event: 'connection' | 'head' | 'data' | 'end' | 'error', call: RecordedCall) => void;
+export type CallListener = (
+  event: 'connection' | 'head' | 'data' | 'answered' | 'end' | 'error',
+  call: RecordedCall,
+) => void;
 
 export class RecordedCall implements Call {
   readonly method: string;
@@ -25,6 +28,7 @@ export class RecordedCall implements Call {
   /** Its `code` where it has one. */
   error: string | undefined;
   sentTimes = 0;
+  answered = 0;
   ends = 0;
   /** What should not have been told: anything after the end, a body before a head, a second end. */
   readonly breaches: string[] = [];
@@ -66,7 +70,8 @@ export class RecordedCall implements Call {
   }
 
   onSent(): void {
-    this.check('onSent', false);
+    // An answer may come before all is sent.
+    if (this.ends > 0) this.breaches.push('onSent after the end');
     if (++this.sentTimes > 1) this.breaches.push('sent twice');
   }
 
@@ -97,6 +102,12 @@ export class RecordedCall implements Call {
 
   onPartial(): void {
     if (this.head === undefined || this.isOver) this.breaches.push('partial');
+  }
+
+  onAnswered(): void {
+    this.check('onAnswered', true);
+    this.answered += 1;
+    this.on('answered', this);
   }
 
   onEnd(trailerText: string): void {

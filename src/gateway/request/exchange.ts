@@ -21,6 +21,8 @@ import { withoutLongReset } from '../../limits/model/headers.js';
 import type { QuotaDecision } from '../../limits/model/policies.js';
 import type { QuotaSubject } from '../../limits/model/subject.js';
 import { IN_FLIGHT, type Completion, type UsageCell } from '../../limits/model/usage-cell.js';
+import { isHttp2 } from './framing.js';
+import { endBehindResponse } from './last-response.js';
 import { continuedTrace, randomNames, requestId } from './request-ids.js';
 
 /** A request that has been read by hand has no two headers of a name that matters. */
@@ -85,6 +87,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   bytesOut = 0;
   isStreamed = false;
   isUpgraded = false;
+  isUploadCut = false;
   failedTarget = '';
   failedStatus = 0;
   closeListener: CloseListener | undefined;
@@ -135,6 +138,15 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
 
   get dateLine(): string {
     return this.owner.date.line;
+  }
+
+  onUploadCut(): void {
+    this.isUploadCut = true;
+    const { message, response } = this;
+    // In HTTP/2 the body has a stream of its own.
+    if (message.complete || isHttp2(message)) return;
+    response.endConnection();
+    endBehindResponse(this.incoming, response.nodeResponse);
   }
 
   onFailed(problem: Problem): void {

@@ -1,7 +1,7 @@
 /**
  * The last response of a connection: it reaches a client that is still sending, and nothing that follows it is served.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 
@@ -27,6 +27,14 @@ export function endConnection(socket: Socket, lastBytes?: string): void {
  */
 export function isClosing(socket: Socket): boolean {
   return closing.has(socket);
+}
+
+/**
+ * Ends a connection behind its response, although the head may be out and does not say so (RFC 9112 section 9.6).
+ */
+export function endBehindResponse(message: IncomingMessage, response: ServerResponse): void {
+  makeResponseLast(message);
+  if (response.headersSent) response.once('finish', () => message.socket.destroySoon());
 }
 
 /**

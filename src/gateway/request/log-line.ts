@@ -28,13 +28,14 @@ export function logLine(
   const quota = decision === undefined ? '' : `,"quota":"${decision.admitted ? 'admitted' : 'refused'}"`;
   const code = exchange.problemCode === '' ? '' : `,"code":"${exchange.problemCode}"`;
   const replayed = exchange.keyed?.isReplay === true ? ',"replayed":true' : '';
+  const upload = exchange.isUploadCut ? ',"upload":"cut"' : '';
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
   const source = exchange.source === undefined ? '' : sourceMembers(exchange.source);
   const method = JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD));
   return (
     `{"level":"info","time":"${formatUtc(nowMs)}","event":"request","request_id":"${exchange.requestId}",` +
     `"method":${method},"path":${JSON.stringify(path)},"status":${status},` +
-    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${source}${quota}${replayed}${code},` +
+    `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${source}${quota}${replayed}${upload}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
   );
 }

@@ -39,6 +39,11 @@ export interface Call {
    * @param trailerText lines behind a chunked body, each with its CRLF; as they were sent, and fields to the letter.
    */
   onEnd(trailerText: string): void;
+  /**
+   * The response is whole, and the rest of the request is still being sent (RFC 9112 section 9.3). `onEnd` follows when
+   * that is over: all of it is sent, or the server has closed the connection.
+   */
+  onAnswered(): void;
   /** The only end where there is no `onEnd`; nothing follows. What the handlers above throw comes back here. */
   onError(error: Error): void;
 }
@@ -50,4 +55,6 @@ export interface Sending {
   /** Reads no more of the response; what has been read still arrives. */
   pause(call: Call): void;
   resume(call: Call): void;
+  /** Sends no more of the request, whose response is whole: `onEnd` follows, and the connection closes. */
+  endUpload(call: Call): void;
 }

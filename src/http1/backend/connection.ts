@@ -35,6 +35,8 @@ export class Connection implements Sending {
   /** Of a body whose length is known. */
   private bytesLeft = 0;
   private chunked: ChunkedBody | undefined;
+  /** The response is whole, and the request is not: what came behind the response. */
+  private earlyTrailer: string | undefined;
   private isPaused = false;
   private isOver = false;
   /** It has served a call before the one that it has. */
@@ -47,7 +49,7 @@ export class Connection implements Sending {
     fixedLines: string,
   ) {
     this.writer = new RequestWriter(fixedLines, {
-      onSent: () => this.call?.onSent(),
+      onSent: () => this.onSent(),
       onFailure: (error) => this.fail(error),
     });
   }
@@ -86,6 +88,10 @@ export class Connection implements Sending {
     if (this.call === call) this.readOn();
   }
 
+  endUpload(call: Call): void {
+    if (this.call === call && this.earlyTrailer !== undefined) this.finishEarly(false);
+  }
+
   /** Ends it, whatever it does. */
   destroy(reason: Error): void {
     this.fail(reason);
@@ -94,7 +100,9 @@ export class Connection implements Sending {
   /** Given what has been read. False: no more until `resume`. */
   readonly onRead = (bytes: number, buffer: Buffer): boolean => {
     try {
-      if (this.head === undefined) this.takeHead(buffer, bytes);
+      // Nothing may follow a whole response.
+      if (this.earlyTrailer !== undefined) this.finishEarly(false);
+      else if (this.head === undefined) this.takeHead(buffer, bytes);
       else this.takeBody(buffer, 0, bytes);
     } catch (error) {
       this.fail(error as Error);
@@ -188,6 +196,51 @@ export class Connection implements Sending {
   /** The response is whole. @param isClean whether nothing came behind it. */
   private complete(call: Call, trailerText: string, isClean: boolean): void {
     const { head } = this;
+    if (isClean && this.takesRest(head)) this.awaitRest(call, trailerText);
+    else this.finish(call, trailerText, isClean);
+  }
+
+  /** Whether the server may want the rest of the request. Behind a refusal or a redirect nobody needs it. */
+  private takesRest(head: ResponseHead | undefined): boolean {
+    return !this.writer.isDone && head !== undefined && head.status < 300 && head.framing !== Framing.Close;
+  }
+
+  private awaitRest(call: Call, trailerText: string): void {
+    this.earlyTrailer = trailerText;
+    // The end of the connection must be noticed.
+    this.readOn();
+    if (this.writer.isSending) {
+      try {
+        call.onAnswered();
+      } catch (error) {
+        // The client has no response: the call fails.
+        this.earlyTrailer = undefined;
+        this.fail(error as Error);
+      }
+    } else this.whenFlushed();
+  }
+
+  private onSent(): void {
+    this.call?.onSent();
+    if (this.earlyTrailer !== undefined) this.whenFlushed();
+  }
+
+  private whenFlushed(): void {
+    const { call } = this;
+    this.writer.whenFlushed(() => {
+      if (call !== undefined && this.call === call) this.finishEarly(true);
+    });
+  }
+
+  /** @param isSent whether all of the request has been sent. */
+  private finishEarly(isSent: boolean): void {
+    const { call, earlyTrailer } = this;
+    this.earlyTrailer = undefined;
+    if (call !== undefined && earlyTrailer !== undefined) this.finish(call, earlyTrailer, isSent);
+  }
+
+  private finish(call: Call, trailerText: string, isClean: boolean): void {
+    const { head } = this;
     this.call = undefined;
     this.head = undefined;
     this.chunked = undefined;
@@ -222,6 +275,11 @@ export class Connection implements Sending {
 
   private fail(reason: Error): void {
     const { call } = this;
+    // The response is whole: only the rest of the request is lost.
+    if (this.earlyTrailer !== undefined) {
+      this.finishEarly(false);
+      return;
+    }
     this.call = undefined;
     this.close();
     call?.onError(reason);

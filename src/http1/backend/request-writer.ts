@@ -49,6 +49,17 @@ export class RequestWriter {
     return this.body === undefined && this.socket.writableLength === 0;
   }
 
+  /** A part of a body has yet to come. */
+  get isSending(): boolean {
+    return this.body !== undefined;
+  }
+
+  /** Calls `done` when all that was handed over has left. */
+  whenFlushed(done: () => void): void {
+    if (this.socket.writableLength === 0) done();
+    else this.socket.write('', 'latin1', done);
+  }
+
   write({ method, target, fieldLines, body, bodyBytes }: Call): void {
     const head = `${method} ${target} HTTP/1.1\r\n${this.fixedLines}${fieldLines}`;
     this.isUpload = body !== null;

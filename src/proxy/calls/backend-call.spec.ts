@@ -51,6 +51,7 @@ class FakeConnection implements Sending {
   }
   pause(): void {}
   resume(): void {}
+  endUpload(): void {}
 
   /** Tells of the next thing that happens, or of a failure. */
   advance(): void {
@@ -147,6 +148,7 @@ class Life {
       failedStatus: 0,
       isUpgraded: false,
       closeListener: undefined,
+      onUploadCut: () => undefined,
       onFailed: ({ code }) => void this.told.push(code),
     };
     const message = { method: one('GET', 'GET', 'HEAD', 'POST'), headers: {}, httpVersion: '1.1', socket: {} };

@@ -38,6 +38,8 @@ export class HttpCall extends BackendCall implements Call {
   /** The connection that has it, or had it. */
   private sending: Sending | undefined;
   private interimResponses = 0;
+  /** The response is whole, and the rest of the body is being passed on. */
+  private isUploading = false;
   /** While the state is `Held`. */
   protected held: HeldResponse | undefined;
   /** From `Streaming` on. */
@@ -114,11 +116,21 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   protected cutShort(): CutKind | undefined {
+    if (this.isUploading) {
+      this.sending?.endUpload(this);
+      return 'upload';
+    }
     const isStream = this.isWholeOnly || this.state >= CallState.Streaming;
     const isUpload = !isStream && this.body !== null && !this.request.message.complete;
     if (!isStream && !isUpload) return undefined;
     this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
     return isUpload ? 'upload' : 'answer';
+  }
+
+  /** The client sends nothing, or the backend takes nothing: what is lost is not the response. */
+  override expire(): void {
+    if (this.isUploading && this.state !== CallState.Stalled) this.sending?.endUpload(this);
+    else super.expire();
   }
 
   /** A piece of the request body has arrived. */
@@ -199,8 +211,19 @@ export class HttpCall extends BackendCall implements Call {
     this.streamed?.flush();
   }
 
-  onEnd(trailerText: string): void {
+  /** The client has the response at once. Its end waits: until then the connection is not for another request. */
+  onAnswered(): void {
     if (this.state >= CallState.Aborting) return;
+    this.isUploading = true;
+    this.deadlineIn(this.upstream.config.timeouts.idle);
+    if (this.held !== undefined && !this.isAwaited) this.stream();
+    this.streamed?.flush();
+  }
+
+  onEnd(trailerText: string): void {
+    this.isUploading = false;
+    if (this.state >= CallState.Aborting) return;
+    if (this.isUploadCut) this.request.client.onUploadCut();
     if (this.errorResponse !== undefined) {
       this.respondWith(this.errorResponse);
       return;
@@ -226,6 +249,12 @@ export class HttpCall extends BackendCall implements Call {
   /** The connection has failed it. What we have ended ourselves has failed already. */
   onError(error: Error): void {
     if (this.state < CallState.Aborting) this.failed(error, this.state, false);
+  }
+
+  /** Whether a response that is no refusal and no redirect is whole before the body has been passed on. */
+  private get isUploadCut(): boolean {
+    const { body } = this;
+    return this.status < 300 && body instanceof RequestBody && !body.readableEnded;
   }
 
   /**

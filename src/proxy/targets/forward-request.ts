@@ -57,6 +57,11 @@ export interface ForwardClient {
   isUpgraded: boolean;
   /** Set while a call is under way; to be told when the client's connection is done or gone. */
   closeListener: CloseListener | undefined;
+  /**
+   * The response is whole, and the rest of the request's body has not been passed on. To be called before the response
+   * ends, which is the last one of its connection then.
+   */
+  onUploadCut(): void;
   /** Nothing has been sent to the client, and it is to be answered with this. */
   onFailed(problem: Problem): void;
 }

@@ -111,5 +111,6 @@ class HealthCall implements Call {
   onWhole(): void {}
   onData(): void {}
   onPartial(): void {}
+  onAnswered(): void {}
   onEnd(): void {}
 }
