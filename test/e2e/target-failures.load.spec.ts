@@ -30,6 +30,8 @@ beforeAll(async () => {
   gateway = await startProxied({
     targets: targets.map(({ url }) => url),
     config: {
+      // All clients have one address here.
+      gateway: { limits: { connectionsPerAddress: 0 } },
       services: {
         backend: {
           timeouts: { firstByte: `${FIRST_BYTE_MS}ms` },
