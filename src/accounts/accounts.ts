@@ -166,7 +166,10 @@ export class AccountStore {
   }
 }
 
-/** The account's row, held until the transaction ends. Rejects with `resource_not_found`. */
+/**
+ * Locks the account's row until the transaction ends. Rows that refer to the account can be inserted meanwhile: a
+ * transaction that holds one of those must not wait for this one. Rejects with `resource_not_found`.
+ */
 export async function lockAccount(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
@@ -177,7 +180,7 @@ export async function lockAccount(
     .selectAll()
     .where('id', '=', id)
     // A transaction of SQLite is alone in the database anyway.
-    .$if(kind === 'postgres', (select) => select.forUpdate());
+    .$if(kind === 'postgres', (select) => select.forNoKeyUpdate());
   return (await query.executeTakeFirst()) ?? notFound();
 }
 

@@ -11,7 +11,7 @@ import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
-import { fromPanel, newMember, signIn, type Credentials } from '../support/signed-in.js';
+import { fromPanel, GOOD_PASSWORD, newMember, signIn, type Credentials } from '../support/signed-in.js';
 
 type Type = 'account_token' | 'invitation' | 'oauth_grant' | 'password_link' | 'portal_session';
 
@@ -271,6 +271,26 @@ describeOnDatabases('credentials that a member made', (kind) => {
       await Promise.all([...makes, running.admin.call('DELETE', `/accounts/${accountId}/members/${memberId}`)]);
       const live = database.db.selectFrom('account_token').select('id').where('created_by', '=', memberId);
       expect(await live.where('revoked_at', 'is', null).execute()).toEqual([]);
+    }
+  });
+
+  it('an invitation that is taken while its creator is removed lets in or has ended, and the removal succeeds', async () => {
+    for (let round = 0; round < 10; round++) {
+      const memberId = await newMember(database, { roles: { [accountId]: 'admin' } });
+      const as = await signIn(running, memberId);
+      const body = { email: `taken-${kind}-${round}@example.com`, role: 'viewer' };
+      const { link } = await made<{ link: string }>(as, `/accounts/${accountId}/invitations`, body);
+      running.stores.clock.advance(61_000);
+      const taking = { token: link.split('#')[1], name: 'Bea', password: GOOD_PASSWORD };
+      const [taken, removed] = await Promise.all([
+        ask({ 'Sec-Fetch-Site': 'same-origin' }, 'POST', '/links/take', taking),
+        // As long as the password takes to be hashed, more or less.
+        new Promise((resolve) => setTimeout(resolve, 15 + round * 10)).then(() =>
+          running.admin.request('DELETE', `/accounts/${accountId}/members/${memberId}`),
+        ),
+      ]);
+      expect([200, 410]).toContain(taken.status);
+      expect(removed.status).toBe(200);
     }
   });
 
