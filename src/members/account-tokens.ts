@@ -83,7 +83,7 @@ export class AccountTokens {
     const { name, role, allowed_ips: allowedIps } = input;
     const after = { name, role, allowed_ips: allowedIps, expires_at: new Date(expiresAt).toISOString() };
     await this.database.db.transaction().execute(async (trx) => {
-      await checkCreator(trx, this.database.kind, context, 'account_token', accountId);
+      await checkCreator(trx, this.database.kind, context, { type: 'account_token', role: input.role }, accountId);
       await lockAccount(trx, this.database.kind, accountId);
       await trx.insertInto('account_token').values(row).execute();
       const change = { ...targetOf(row), action: 'account_token.created', before: null, after } as const;

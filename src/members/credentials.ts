@@ -87,13 +87,13 @@ export async function checkCreator(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
   { actor }: Pick<ChangeContext, 'actor'>,
-  type: CredentialType,
+  credential: Pick<Credential, 'type' | 'role'>,
   accountId: string | null,
 ): Promise<void> {
   if (!isMember(actor)) return;
   await lockMemberRow(trx, kind, actor, 'share');
   const access = await readAccess(trx, actor);
-  if (mayMake(access(accountId), { type, role: null })) return;
+  if (mayMake(access(accountId), credential)) return;
   throw new Problem('forbidden', { detail: 'You no longer have the role that this needs.' });
 }
 

@@ -67,7 +67,7 @@ export class MemberAdmin {
       locale: null,
     };
     return await this.database.db.transaction().execute(async (trx) => {
-      await checkCreator(trx, this.database.kind, context, 'password_link', null);
+      await checkCreator(trx, this.database.kind, context, { type: 'password_link', role: null }, null);
       const row = await addMember(trx, wanted, () => context, taken, now);
       const link = await this.linkFor(trx, row, FIRST_PASSWORD_LINK_MS, context);
       const made = { member: memberOf(row), link };
@@ -96,7 +96,7 @@ export class MemberAdmin {
   /** A link by which a member chooses a new password. Rejects with `resource_not_found`. */
   async resetLink(id: string, context: ChangeContext): Promise<PasswordLink> {
     return this.database.db.transaction().execute(async (trx) => {
-      await checkCreator(trx, this.database.kind, context, 'password_link', null);
+      await checkCreator(trx, this.database.kind, context, { type: 'password_link', role: null }, null);
       const row = await lockMember(trx, this.database.kind, id);
       const link = await this.linkFor(trx, row, RESET_LINK_MS, context);
       if (link.token === null) await context.made?.(trx, link);

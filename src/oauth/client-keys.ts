@@ -60,7 +60,7 @@ export class ClientKeys {
    */
   create(accountId: string, input: CreateApiKey, client: LetInClient, context: ChangeContext): Promise<ApiKey> {
     return this.parts.keys.createForClient(accountId, input, client, context, (trx, kind) =>
-      checkCreator(trx, kind, context, 'oauth_grant', accountId),
+      checkCreator(trx, kind, context, { type: 'oauth_grant', role: null }, accountId),
     );
   }
 

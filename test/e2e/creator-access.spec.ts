@@ -274,6 +274,22 @@ describeOnDatabases('credentials that a member made', (kind) => {
     }
   });
 
+  it('an owner who becomes an admin leaves no invitation for owners behind, also one that is made meanwhile', async () => {
+    for (let round = 0; round < 5; round++) {
+      const memberId = await newMember(database, { roles: { [accountId]: 'owner' } });
+      const as = await signIn(running, memberId);
+      const body = { email: `owner-${kind}-${round}@example.com`, role: 'owner' };
+      const path = `/accounts/${accountId}/members/${memberId}`;
+      await Promise.all([
+        ask(as, 'POST', `/accounts/${accountId}/invitations`, body),
+        running.admin.call('PATCH', path, { role: 'admin' }),
+        ask(as, 'POST', `/accounts/${accountId}/invitations`, { ...body, email: `again-${body.email}` }),
+      ]);
+      const open = database.db.selectFrom('link').select('id').where('created_by', '=', memberId);
+      expect(await open.where('revoked_at', 'is', null).execute()).toEqual([]);
+    }
+  });
+
   it('an invitation that is taken while its creator is removed lets in or has ended, and the removal succeeds', async () => {
     for (let round = 0; round < 10; round++) {
       const memberId = await newMember(database, { roles: { [accountId]: 'admin' } });

@@ -70,7 +70,7 @@ export class Invitations {
     checkMayGive(giver, role);
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
-      await checkCreator(trx, this.database.kind, context, 'invitation', accountId);
+      await checkCreator(trx, this.database.kind, context, { type: 'invitation', role }, accountId);
       await lockAccount(trx, this.database.kind, accountId);
       await refuseMember(trx, accountId, email);
       await checkPace(trx, giver, accountId, emailKeyOf(email), now);
@@ -110,12 +110,15 @@ export class Invitations {
   async resend(id: string, giver: Giver, context: ChangeContext): Promise<MadeInvitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
-      const account = trx.selectFrom('link').select('account_id').where('id', '=', id);
-      const accountOf = (await account.executeTakeFirst())?.account_id ?? null;
-      await checkCreator(trx, this.database.kind, context, 'invitation', accountOf);
+      const link = trx.selectFrom('link').select(['account_id', 'role']).where('id', '=', id);
+      const { account_id: accountOf, role: given } = (await link.executeTakeFirst()) ?? {
+        account_id: null,
+        role: null,
+      };
+      if (given !== null) checkMayGive(giver, given);
+      await checkCreator(trx, this.database.kind, context, { type: 'invitation', role: given }, accountOf);
       const row = await this.lock(trx, id);
       const { accountId, email, role, status } = invitationOf(row, now);
-      checkMayGive(giver, role);
       if (status === 'accepted' || status === 'revoked') {
         throw new Problem('conflict', { detail: `The invitation is ${status}. Make a new one.` });
       }

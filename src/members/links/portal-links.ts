@@ -59,7 +59,7 @@ export class PortalLinks {
     const label = input.member_name ?? '';
     const data = { scopes: input.scopes ?? null, label, return_url: returnUrl };
     return this.database.db.transaction().execute(async (trx) => {
-      await checkCreator(trx, this.database.kind, context, 'portal_session', accountId);
+      await checkCreator(trx, this.database.kind, context, { type: 'portal_session', role }, accountId);
       await lockAccount(trx, this.database.kind, accountId);
       const link = { kind: 'portal', accountId, role, data, createdBy: context.actor, lastsMs: LINK_MS } as const;
       const { token, row } = await createLink(trx, link, now);
