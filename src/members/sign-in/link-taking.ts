@@ -295,8 +295,8 @@ function signInFirst(email?: string): Problem {
   const detail =
     email === undefined
       ? 'Sign in first, then take the link again. Or send a name to join as a new member.'
-      : `There is a member with this address. Sign in as ${emailKeyOf(email)} first, then take the link again. If you ` +
-        'cannot, ask an operator for a link to reset it.';
+      : `There is a member with this address. Sign in as ${emailKeyOf(email)} first, then take the link again. ` +
+        'If you cannot, ask an operator for a link to reset it.';
   return new Problem('missing_credentials', {
     detail,
     headers: ['WWW-Authenticate', 'Bearer realm="trailgate-admin"'],
