@@ -33,7 +33,7 @@ const many = <Item>(count: number, item: (number: number) => Item) =>
   Array.from({ length: count }, (_, at) => item(at));
 
 describe('guessing a password', () => {
-  it('locks a name for browsers the member has not used, and neither passkeys and links nor browsers they have used', async () => {
+  it('locks a name for browsers the member has not used, and no passkey, link or browser they have used', async () => {
     expect(await letThrough(many(11, (at) => from(network(at))))).toBe(10);
     expect(await letThrough([from('203.0.113.9')])).toBe(0);
     expect(await letThrough([from('203.0.113.9', ANA, 'her browser')])).toBe(1);

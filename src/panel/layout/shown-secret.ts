@@ -1,4 +1,4 @@
-/** The state of a dialog that shows a secret once: nothing but the dialog holds it, and leaving without it asks first. */
+/** The state of a dialog that shows a secret once. Only the dialog holds it, and leaving without it asks first. */
 import { useCallback, useState } from 'react';
 import { useLeaveGuard } from './leave-guard.js';
 
