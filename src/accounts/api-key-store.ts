@@ -237,6 +237,11 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return this.setStatus(id, 'revoked', 'api_key.revoked', context, expected);
   }
 
+  /** Revokes a key whose secret was sent in clear text. Repeating it changes nothing. */
+  revokeExposed(id: string, context: ChangeContext): Promise<ApiKey> {
+    return this.setStatus(id, 'revoked', 'api_key.revoked', context, undefined, { reason: 'exposed' });
+  }
+
   /**
    * Revokes a key in the transaction of another change. Call `announce` with the row after the commit.
    * @param cause why it is revoked, for the audit log.
@@ -270,10 +275,11 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     action: AuditAction,
     context: ChangeContext,
     expected: ExpectedVersions,
+    cause: AuditedFields = {},
   ): Promise<ApiKey> {
     const row = await this.db
       .transaction()
-      .execute((trx) => this.setStatusWithin(trx, id, status, action, context, { expected }));
+      .execute((trx) => this.setStatusWithin(trx, id, status, action, context, { expected, cause }));
     await this.announce(row);
     return apiKeyOf(row, this.deps.clock.now());
   }
@@ -356,7 +362,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   ): Promise<void> {
     const target = { accountId: row.account_id, targetType: 'api_key', targetId: row.id } as const;
     await recordChange(trx, context, { ...target, action, targetVersion: row.version, ...change }, row.updated_at);
-    await this.events.addKeyChange(trx, row, action, context.actor);
+    const isExposed = change.after['reason'] === 'exposed';
+    await this.events.addKeyChange(trx, row, action, context.actor, isExposed);
   }
 }
 

@@ -28,10 +28,19 @@ export class ChangeEvents {
 
   constructor(private readonly signal: WorkSignal | undefined) {}
 
-  /** Adds the event of a change to a key, where the action is one. */
-  async addKeyChange(trx: Transaction<Tables>, row: ApiKeyTable, action: string, actor: string): Promise<void> {
+  /** Adds the event of a change to a key, where the action is one. @param isExposed whether that is why. */
+  async addKeyChange(
+    trx: Transaction<Tables>,
+    row: ApiKeyTable,
+    action: string,
+    actor: string,
+    isExposed: boolean,
+  ): Promise<void> {
     const type = KEY_EVENTS.find((each) => each === action);
-    if (type !== undefined) await this.add(trx, row, keyEvent(row, type, actor, row.version), row.updated_at);
+    if (type === undefined) return;
+    const event = keyEvent(row, type, actor, row.version);
+    const data = isExposed ? { ...event.data, reason: 'exposed' as const } : event.data;
+    await this.add(trx, row, { ...event, data }, row.updated_at);
   }
 
   /** Adds the event of an account's new status, where it has one. */

@@ -12,6 +12,7 @@ import { FileDescriptors } from '../platform/resources/file-descriptors.js';
 import { startOAuthServer, type Beside } from '../authorization/oauth-listener.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
 import { Connections } from '../gateway/listener/connections.js';
+import { ExposedKeys } from '../accounts/exposed-keys.js';
 import { Cors } from '../gateway/request/cors.js';
 import { EntranceRules } from '../gateway/request/entrance-rules.js';
 import type { Draining } from '../gateway/listener/draining.js';
@@ -109,7 +110,8 @@ async function startGateway(
   const { routes } = admission;
   const descriptors = await openDescriptors(config.current, log);
   const cors = new Cors(file.gateway.cors, routes);
-  const entranceRules = new EntranceRules(file);
+  const exposed = new ExposedKeys(keys.authenticator, domain.keyStore, admission.failedAttempts, log.logger);
+  const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request));
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);

@@ -66,6 +66,14 @@ export class Authenticator {
     return found instanceof Promise ? found.then(verdict) : verdict(found);
   }
 
+  /**
+   * Looks up the key of a secret, also one that may not be used, without recording a use. Undefined: there is none.
+   * Rejects with `authentication_unavailable`.
+   */
+  async find(secret: string): Promise<CachedKey | undefined> {
+    return this.cache.find(digestOf(secret));
+  }
+
   /** The key that a secret belongs to, also one that may not be used, as far as it is in memory. Is no use of it. */
   ownerOf(secret: string): CachedKey | undefined {
     return this.cache.peek(digestOf(secret));

@@ -1,6 +1,7 @@
 /** Attack: whoever reads along gets keys that are sent over http; a forged host gets into the links of a backend. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
+import { eventually } from '../support/processes.js';
 import { json } from '../support/backend.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 import { expectProblem } from '../support/problem.js';
@@ -53,6 +54,34 @@ describe('a request that a trusted proxy took over http', () => {
   it('is answered as a preflight: browsers send no key with it', async () => {
     const preflight = { Origin: ORIGIN, 'Access-Control-Request-Method': 'GET', 'X-Forwarded-Proto': 'http' };
     expect((await ask(preflight, 'OPTIONS')).status).toBe(204);
+  });
+});
+
+describe('a key that was sent in clear text, where such keys are revoked', () => {
+  it('is refused as any other, and does not work again; its account is told why', async () => {
+    const revoking = await startProxied({
+      config: { ...CONFIG, gateway: { ...CONFIG.gateway, revokeExposedKeys: true } },
+    });
+    revoking.answerWith(json({ ok: true }));
+    const { admin } = revoking.trailgate;
+    const { account, key } = await admin.newKey('unlimited');
+    const other = (await admin.newKey('unlimited')).key;
+    const from = (secret: string, scheme: string): Promise<Answer> =>
+      send(`http://127.0.0.1:${revoking.port}/api/v1/open`, {
+        headers: { Host: 'api.example.com', Authorization: `Bearer ${secret}`, 'X-Forwarded-Proto': scheme },
+      });
+    expect((await from(key.secret, 'https')).status).toBe(200);
+    expectProblem(await from(createSecret('live'), 'http'), 'tls_required', 403);
+    expectProblem(await from(key.secret, 'http'), 'tls_required', 403);
+    await eventually('the key is revoked', async () => (await from(key.secret, 'https')).status === 401);
+    expectProblem(await from(key.secret, 'https'), 'revoked_api_key', 401);
+    expect((await from(other.secret, 'https')).status).toBe(200);
+    const events = JSON.stringify(await admin.call('GET', `/accounts/${account.id}/events`));
+    expect(events).toContain('api_key.revoked');
+    expect(events).toContain('"reason":"exposed"');
+    const audit = JSON.stringify(await admin.auditLog(`?account_id=${account.id}`));
+    expect(audit).toContain('"reason":"exposed"');
+    await revoking.stop();
   });
 });
 

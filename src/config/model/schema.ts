@@ -47,6 +47,10 @@ export const configSchema = z.strictObject({
           'Whether requests in clear text get 403. Unless said: yes with `tls`, and where a trusted proxy says ' +
             '`X-Forwarded-Proto: http`.',
         ),
+      revokeExposedKeys: z
+        .boolean()
+        .default(false)
+        .describe('Whether a key is revoked at once when it is sent in clear text and `requireTls` refuses it.'),
       hosts: z
         .array(host)
         .max(100)

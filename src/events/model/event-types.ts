@@ -34,6 +34,8 @@ export interface ApiKeyChanged {
     /** RFC 3339. */
     readonly expires_at: string | null;
   };
+  /** Of `api_key.revoked` only: `exposed`, its secret was sent in clear text. */
+  readonly reason?: 'exposed';
   /** As in the audit log: `operator`, `system`, or the id of a member or token. */
   readonly actor: string;
 }

@@ -25,7 +25,7 @@ const object = (properties: Readonly<Record<string, object>>): object => ({
   properties,
 });
 
-const keySchema = object({
+const keyProperties = {
   api_key: object({
     id: text,
     name: text,
@@ -36,7 +36,10 @@ const keySchema = object({
     expires_at: instantOrNull,
   }),
   actor: text,
-});
+};
+const keySchema = object(keyProperties);
+/** `reason` is there where a key was revoked because its secret was sent in clear text. */
+const revokedKeySchema = { ...keySchema, properties: { ...keyProperties, reason: { enum: ['exposed'] } } };
 const accountSchema = object({
   account: object({ id: text, name: text, plan: text, status: { enum: ['active', 'suspended'] } }),
   actor: text,
@@ -59,7 +62,11 @@ function keyEvents(descriptions: Readonly<Record<string, string>>): Record<strin
     const actor = what === 'expiring' ? 'system' : 'mem_1d2m3kx9v7c4e5f6g7h8j9k0m';
     return [
       `api_key.${what}`,
-      { description, schema: keySchema, example: { api_key: { ...key, status, ...end }, actor } },
+      {
+        description,
+        schema: what === 'revoked' ? revokedKeySchema : keySchema,
+        example: { api_key: { ...key, status, ...end }, actor },
+      },
     ];
   });
   return Object.fromEntries(events);

@@ -4,6 +4,8 @@
  */
 import type { GatewayFile } from '../../config/model/schema.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
+import type { ExposingRequest } from '../../accounts/exposed-keys.js';
+import { bearerSecret } from '../../keys/bearer.js';
 import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import { Problem } from '../../problems/errors.js';
 import type { Exchange } from './exchange.js';
@@ -16,13 +18,18 @@ const OTHER_HOST = new Problem('misdirected_request', { detail: 'This API is not
 /** EntranceRules follows the configuration: a change holds from the next request on. */
 export class EntranceRules {
   private requireTls: boolean | undefined;
+  private revokesExposed = false;
   private readonly trusts: Trusts | undefined;
   /** Undefined: any. */
   private names: ReadonlySet<string> | undefined;
   /** The host of the request before, which was accepted; nearly all requests have the same. */
   private lastHost: string | undefined;
 
-  constructor(file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>) {
+  /** @param onExposed called after the response to a request in clear text that has a well-formed key. */
+  constructor(
+    file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>,
+    private readonly onExposed: (request: ExposingRequest) => unknown = () => undefined,
+  ) {
     this.trusts = trustsOf(file.gateway.trustedProxies);
     this.use(file);
   }
@@ -30,6 +37,7 @@ export class EntranceRules {
   /** Follows this configuration from now on. */
   use({ gateway, api, mcp }: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
+    this.revokesExposed = gateway.revokeExposedKeys;
     const publicHost = api.publicUrl === undefined ? [] : [new URL(api.publicUrl).host];
     const own = [...publicHost, ...gateway.hosts];
     this.names = own.length === 0 ? undefined : new Set([...own, ...mcp.allowedHosts].map(nameOf));
@@ -38,7 +46,10 @@ export class EntranceRules {
 
   /** Returns why a request is refused; undefined: it is not. */
   refusalOf(exchange: Exchange): Problem | undefined {
-    if (exchange.scheme === 'http' && this.requireTls !== false && this.isClearText(exchange)) return CLEAR_TEXT;
+    if (exchange.scheme === 'http' && this.requireTls !== false && this.isClearText(exchange)) {
+      if (this.revokesExposed) setImmediate(() => this.reportExposed(exchange));
+      return CLEAR_TEXT;
+    }
     const { host } = exchange.message.headers;
     // HTTP/1.0 may go without.
     return this.names === undefined || host === undefined || this.accepts(host) ? undefined : OTHER_HOST;
@@ -48,6 +59,18 @@ export class EntranceRules {
   private isClearText({ message: { headers, socket } }: Exchange): boolean {
     if (this.requireTls === true) return true;
     return headers['x-forwarded-proto'] !== undefined && this.trusts?.(socket.remoteAddress ?? '') === true;
+  }
+
+  private reportExposed({
+    authorization,
+    rawHeaders,
+    url,
+    clientAddress,
+    requestId,
+    isFromUnknownProxy,
+  }: Exchange): void {
+    const secret = bearerSecret(authorization, rawHeaders, url);
+    if (typeof secret === 'string') this.onExposed({ secret, clientAddress, requestId, isFromUnknownProxy });
   }
 
   private accepts(host: string): boolean {

@@ -1,0 +1,49 @@
+/**
+ * Revokes API keys that were sent in clear text, where `gateway.revokeExposedKeys` says so. The response has been sent
+ * before the key is looked up, so it tells nothing about the key.
+ */
+import type { Authenticator } from '../keys/authenticator.js';
+import type { FailedAttempts } from '../keys/failed-attempts.js';
+import type { Logger } from '../platform/log.js';
+import type { ApiKeyStore } from './api-key-store.js';
+
+/** Keys that are looked up at the same time; beyond, one stays as it is until it is sent again. */
+const MOST_LOOKUPS = 100;
+
+/** A request that was refused because it came in clear text. */
+export interface ExposingRequest {
+  /** Well formed. */
+  readonly secret: string;
+  readonly clientAddress: string;
+  readonly requestId: string;
+  readonly isFromUnknownProxy: boolean;
+}
+
+/** ExposedKeys revokes the keys of requests. */
+export class ExposedKeys {
+  private lookups = 0;
+
+  constructor(
+    private readonly authenticator: Pick<Authenticator, 'find'>,
+    private readonly keys: Pick<ApiKeyStore, 'revokeExposed'>,
+    private readonly failedAttempts: Pick<FailedAttempts, 'refusal' | 'note'>,
+    private readonly log: Logger,
+  ) {}
+
+  /** Revokes the key of a request, if there is one. Never rejects. */
+  async revoke({ secret, clientAddress, requestId, isFromUnknownProxy }: ExposingRequest): Promise<void> {
+    // Invented keys must not keep the database busy here either.
+    if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.refusal(clientAddress) !== undefined) return;
+    this.lookups += 1;
+    try {
+      const key = await this.authenticator.find(secret);
+      if (key === undefined) this.failedAttempts.note(clientAddress, isFromUnknownProxy);
+      if (key === undefined || key.record.keyStatus === 'revoked') return;
+      await this.keys.revokeExposed(key.record.keyId, { actor: 'system', ip: clientAddress, requestId });
+    } catch (error) {
+      this.log.warn({ event: 'exposed_key_kept', request_id: requestId, err: error }, 'an exposed key is not revoked');
+    } finally {
+      this.lookups -= 1;
+    }
+  }
+}
