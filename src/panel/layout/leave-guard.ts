@@ -1,5 +1,5 @@
 /** Keeps the browser's back button, and the end of the page, from taking a secret away before it was stored. */
-import { useEffect, useEffectEvent, useState } from 'react';
+import { useEffect, useEffectEvent } from 'react';
 import { flushSync } from 'react-dom';
 
 /**
@@ -34,32 +34,4 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
       history.back();
     };
   }, [isShown]);
-}
-
-/** A secret that a dialog shows once, with the question that is asked before the dialog loses it. */
-export interface ShownOnce<Secret> {
-  /** Null while there is nothing to show. Only this state holds it. */
-  readonly secret: Secret | null;
-  readonly show: (secret: Secret) => void;
-  /** Whether the reader wants to leave and has not said that it is stored. */
-  readonly isLeaving: boolean;
-  /** Asks whether to leave: the handler of Escape and of the close button. */
-  readonly askToLeave: () => void;
-  readonly stay: () => void;
-  /** Takes the secret off the page. */
-  readonly forget: () => void;
-}
-
-/** Holds a secret for a dialog, behind `useLeaveGuard`. Calls `onForgotten` after the secret is off the page. */
-export function useShownOnce<Secret>(onForgotten: () => void): ShownOnce<Secret> {
-  const [secret, show] = useState<Secret | null>(null);
-  const [isLeaving, setLeaving] = useState(false);
-  const askToLeave = (): void => setLeaving(true);
-  const forget = (): void => {
-    show(null);
-    setLeaving(false);
-    onForgotten();
-  };
-  useLeaveGuard(secret !== null, askToLeave, forget);
-  return { secret, show, isLeaving, askToLeave, stay: () => setLeaving(false), forget };
 }

@@ -14,7 +14,8 @@ export interface ShownSecret<T> {
   readonly forget: () => void;
 }
 
-export function useShownSecret<T>(): ShownSecret<T> {
+/** @param onForgotten called after the secret is off the page. */
+export function useShownSecret<T>(onForgotten?: () => void): ShownSecret<T> {
   const [made, setMade] = useState<T | null>(null);
   const [isLeaving, setLeaving] = useState(false);
   const askToLeave = useCallback(() => setLeaving(true), []);
@@ -22,7 +23,8 @@ export function useShownSecret<T>(): ShownSecret<T> {
   const forget = useCallback(() => {
     setMade(null);
     setLeaving(false);
-  }, []);
+    onForgotten?.();
+  }, [onForgotten]);
   useLeaveGuard(made !== null, askToLeave, forget);
   return { made, show: setMade, isLeaving, askToLeave, stay, forget };
 }

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { api, ask } from '../api/client.js';
 import { Dialog } from '../layout/dialog.js';
-import { useShownOnce } from '../layout/leave-guard.js';
+import { useShownSecret } from '../layout/shown-secret.js';
 import { Failure } from '../words/failure.js';
 import { CodesStep } from './codes-step.js';
 
@@ -16,7 +16,7 @@ interface NewCodesDialogProps {
 
 export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps) {
   const { t } = useLingui();
-  const codes = useShownOnce<readonly string[]>(() => {
+  const codes = useShownSecret<readonly string[]>(() => {
     onClose();
     void onDone();
   });
@@ -30,12 +30,12 @@ export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps)
   };
   return (
     <Dialog
-      opened={opened || codes.secret !== null}
+      opened={opened || codes.made !== null}
       title={t`New recovery codes`}
-      closeOnClickOutside={codes.secret === null}
-      onClose={codes.secret === null ? close : codes.askToLeave}
+      closeOnClickOutside={codes.made === null}
+      onClose={codes.made === null ? close : codes.askToLeave}
     >
-      {codes.secret === null ? (
+      {codes.made === null ? (
         <Stack gap="lg">
           <Text>
             <Trans>The old ones end at once.</Trans>
@@ -51,7 +51,7 @@ export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps)
           </Group>
         </Stack>
       ) : (
-        <CodesStep codes={codes.secret} isLeaving={codes.isLeaving} onStay={codes.stay} onDone={codes.forget} />
+        <CodesStep codes={codes.made} isLeaving={codes.isLeaving} onStay={codes.stay} onDone={codes.forget} />
       )}
     </Dialog>
   );

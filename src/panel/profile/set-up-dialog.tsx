@@ -7,7 +7,7 @@ import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
-import { useShownOnce } from '../layout/leave-guard.js';
+import { useShownSecret } from '../layout/shown-secret.js';
 import { Failure } from '../words/failure.js';
 import { CodesStep } from './codes-step.js';
 import { QrPicture } from './qr-picture.js';
@@ -23,11 +23,11 @@ interface SetUpDialogProps {
 
 export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
   const { t } = useLingui();
-  const codes = useShownOnce<readonly string[]>(() => {
+  const codes = useShownSecret<readonly string[]>(() => {
     onClose();
     void onDone();
   });
-  const { secret } = codes;
+  const { made: secret } = codes;
   return (
     <Dialog
       opened={opened || secret !== null}
