@@ -5,6 +5,7 @@ import { isIPv6 } from 'node:net';
  * A name or an IPv4 address of unreserved characters, with or without a port (RFC 3986
  * section 3.2): what nearly everybody sends.
  */
+const NAME = /^[A-Za-z0-9._~-]+$/;
 const USUAL = /^[A-Za-z0-9._~-]+(?::(\d{0,5}))?$/;
 const LARGEST_PORT = 65_535;
 /**
@@ -19,6 +20,8 @@ const LITERAL = /^\[([0-9A-Fa-f:.]+)\](?::(\d{0,5}))?$/;
  * percent-encoding: no client sends it, and backends that decode it read another host (`a%0d%0ab`).
  */
 export function isHost(text: string): boolean {
+  // Nearly every host is a name without a port: a match would allocate.
+  if (NAME.test(text)) return true;
   const usual = USUAL.exec(text);
   if (usual !== null) return isPort(usual[1]);
   const [, address = '', port] = LITERAL.exec(text) ?? [];
