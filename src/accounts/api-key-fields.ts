@@ -76,6 +76,16 @@ export const updateApiKeySchema = z
 /** None, one hour, one day, one week. */
 export const OVERLAPS_SECONDS = [0, 3_600, 86_400, 604_800] as const;
 
+/** Shared by the rotations of keys and of webhook endpoints. */
+export const endPreviousSecret = z
+  .boolean()
+  .default(false)
+  .meta({
+    description:
+      'Ends a previous secret that a former rotation promised to keep. Without it the rotation is refused with 409 ' +
+      '`previous_secret_active`. Has no effect with an overlap of 0, which ends every other secret.',
+  });
+
 export const rotateApiKeySchema = z
   .strictObject({
     overlap_seconds: z
@@ -83,10 +93,15 @@ export const rotateApiKeySchema = z
         OVERLAPS_SECONDS.map((seconds) => z.literal(seconds)),
         'must be 0, 3600 (an hour), 86400 (a day) or 604800 (a week)',
       )
-      .meta({ description: 'How long the old secret goes on working beside the new one.' }),
+      .meta({
+        description:
+          'How long the current secret keeps working beside the new one. 0: only the new secret works from now on.',
+      }),
+    end_previous_secret: endPreviousSecret,
   })
   .meta({ id: 'RotateApiKey' });
 
 export type CreateApiKey = z.output<typeof createApiKeySchema>;
 export type UpdateApiKey = z.output<typeof updateApiKeySchema>;
+export type RotateApiKey = z.input<typeof rotateApiKeySchema>;
 export type OverlapSeconds = (typeof OVERLAPS_SECONDS)[number];

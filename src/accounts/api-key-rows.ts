@@ -22,6 +22,8 @@ export interface ApiKey {
   readonly expiresAt: number | null;
   readonly allowedIps: readonly string[];
   readonly hint: string;
+  /** When the previous secret stops working; null: only the current one works. */
+  readonly previousSecretExpiresAt: number | null;
   /** In the place of the plan's; null: the plan's. */
   readonly limits: KeyLimits | null;
   /** On top of its month limit. */
@@ -79,6 +81,7 @@ export function newApiKeyRow(
     oauth_client_id: client?.id ?? null,
     oauth_client_name: client?.name ?? null,
     oauth_member_id: client?.memberId ?? null,
+    previous_secret_expires_at: null,
   };
 }
 
@@ -95,6 +98,7 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     expiresAt: row.expires_at,
     allowedIps: parseStrings(row.allowed_ips),
     hint: row.hint,
+    previousSecretExpiresAt: livePreviousSecret(row, nowMs),
     limits: parseLimits(row.limits),
     grant: { month: row.grant_period, amount: row.grant_amount },
     lastUsedAt: row.last_used_at,
@@ -104,6 +108,20 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
     version: row.version,
     oauthClient: letInClientOf(row),
   };
+}
+
+/** When the previous secret stops working; null where it has stopped, or the key has. */
+export function livePreviousSecret(
+  {
+    status,
+    expires_at: keyEndMs,
+    previous_secret_expires_at: overlapEndMs,
+  }: Pick<ApiKeyTable, 'status' | 'expires_at' | 'previous_secret_expires_at'>,
+  nowMs: number,
+): number | null {
+  if (status === 'revoked' || overlapEndMs === null) return null;
+  const endMs = Math.min(overlapEndMs, keyEndMs ?? Infinity);
+  return endMs > nowMs ? endMs : null;
 }
 
 function letInClientOf(row: ApiKeyTable): LetInClient | null {

@@ -13,7 +13,7 @@ import { lockAccount, type Account, type StoreDependencies } from './accounts.js
 import { readImpact, type ApiKeyImpact } from './api-key-impact.js';
 import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
 import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
-import type { CreateApiKey, OverlapSeconds, UpdateApiKey } from './api-key-fields.js';
+import type { CreateApiKey, RotateApiKey, UpdateApiKey } from './api-key-fields.js';
 import { ACCESS_TOKEN_HINT, createSecret, hintOf } from '../keys/api-key-format.js';
 import { missingScopes } from '../keys/scopes.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
@@ -22,6 +22,7 @@ import {
   apiKeyOf,
   auditedKey,
   insertSecret,
+  livePreviousSecret,
   lockApiKey,
   newApiKeyRow,
   readWhoLetIn,
@@ -29,7 +30,7 @@ import {
   type ApiKey,
   type LetInClient,
 } from './api-key-rows.js';
-import { checkVersion, type ExpectedVersions } from './versions.js';
+import { changesSince, checkVersion, type ExpectedVersions } from './versions.js';
 import { ChangeEvents } from './change-events.js';
 import { checkLetInKey } from './let-in-keys.js';
 import type { AuditAction } from './audit-actions.js';
@@ -153,7 +154,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     const now = this.deps.clock.now();
     const row = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
-      if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+      if (before.status === 'revoked') throw await this.revokedConflict(trx, before);
       const after: ApiKeyTable = {
         ...before,
         ...(changes.name === undefined ? {} : { name: changes.name, search: searchText(changes.name) }),
@@ -182,20 +183,21 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Gives the key a new secret. The old one lives on for the overlap, never past the key's own expiry; one that an
-   * earlier rotation left alive ends now, so that there are never more than two. Rejects with `conflict` for a key that
-   * is revoked or expired.
+   * Gives the key a new secret. The current one works on for the overlap, never past the key's own expiry. At most two
+   * secrets work at a time. While an earlier rotation's previous secret works, the rotation rejects with
+   * `previous_secret_active`, unless the caller ends that secret or asks for no overlap. Rejects with `conflict` for a
+   * key that is revoked or expired.
    */
   async rotate(
     id: string,
-    overlapSeconds: OverlapSeconds,
+    { overlap_seconds: overlapSeconds, end_previous_secret: endsPrevious = false }: RotateApiKey,
     context: ChangeContext,
     expected?: ExpectedVersions,
   ): Promise<RotatedApiKey> {
     const now = this.deps.clock.now();
     const { row, secret, overlapEnd } = await this.db.transaction().execute(async (trx) => {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
-      if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+      if (before.status === 'revoked') throw await this.revokedConflict(trx, before);
       if (before.oauth_client_id !== null)
         throw conflict("The key is an OAuth client's, whose tokens are new each time.");
       if (before.expires_at !== null && before.expires_at <= now) {
@@ -203,13 +205,20 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       }
       await this.checkVersion(trx, before, expected);
       await this.authorize(trx, context, before, before);
+      const previousEnd = livePreviousSecret(before, now);
+      if (previousEnd !== null && !endsPrevious && overlapSeconds > 0) throw previousSecretActive(previousEnd);
       const end = Math.min(now + overlapSeconds * 1_000, before.expires_at ?? Number.MAX_SAFE_INTEGER);
       const made = createSecret(before.environment);
       const secrets = trx.updateTable('api_key_secret').where('api_key_id', '=', id);
       await secrets.set({ expires_at: now }).where('expires_at', '>', now).execute();
       await secrets.set({ expires_at: end }).where('expires_at', 'is', null).execute();
       await insertSecret(trx, id, made, now);
-      const change = { hint: hintOf(made), updated_at: now, version: before.version + 1 };
+      const change = {
+        hint: hintOf(made),
+        previous_secret_expires_at: end,
+        updated_at: now,
+        version: before.version + 1,
+      };
       const after = { ...before, ...change };
       await trx.updateTable('api_key').set(change).where('id', '=', id).execute();
       await this.record(trx, context, after, 'api_key.rotated', {
@@ -220,6 +229,33 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     });
     await this.announce(row);
     return { key: apiKeyOf(row, now), secret, previousSecretExpiresAt: overlapEnd };
+  }
+
+  /**
+   * Ends the previous secret of a rotation at once; the current one keeps working. Where there is none, nothing changes,
+   * but every node is notified again.
+   */
+  async endPreviousSecret(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
+    const now = this.deps.clock.now();
+    const row = await this.db.transaction().execute(async (trx) => {
+      const before = await lockApiKey(trx, this.deps.database.kind, id);
+      const end = livePreviousSecret(before, now);
+      if (end === null) return before;
+      await this.checkVersion(trx, before, expected);
+      await this.authorize(trx, context, before, before);
+      const change = { previous_secret_expires_at: null, updated_at: now, version: before.version + 1 };
+      const secrets = trx.updateTable('api_key_secret').where('api_key_id', '=', id);
+      await secrets.set({ expires_at: now }).where('expires_at', '>', now).execute();
+      await trx.updateTable('api_key').set(change).where('id', '=', id).execute();
+      const after = { ...before, ...change };
+      await this.record(trx, context, after, 'api_key.previous_secret_ended', {
+        before: { previous_secret_expires_at: timestamp(end) },
+        after: { previous_secret_expires_at: null },
+      });
+      return after;
+    });
+    await this.announce(row);
+    return apiKeyOf(row, now);
   }
 
   /** Refuses the key until `resume`. Repeating it changes nothing. Rejects with `conflict` for a revoked key. */
@@ -294,7 +330,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   ): Promise<ApiKeyTable> {
     const before = await lockApiKey(trx, this.deps.database.kind, id);
     if (before.status === status) return before;
-    if (before.status === 'revoked') throw conflict('The key is revoked. Create a new one.');
+    if (before.status === 'revoked') throw await this.revokedConflict(trx, before);
     await this.checkVersion(trx, before, expected);
     const now = this.deps.clock.now();
     const after: ApiKeyTable = {
@@ -336,8 +372,14 @@ export class ApiKeyStore extends DatabaseKeyLookup {
 
   private async checkVersion(trx: Transaction<Tables>, row: ApiKeyTable, expected: ExpectedVersions): Promise<void> {
     if (expected === undefined || expected.includes(row.version)) return;
-    const account = trx.selectFrom('account').select('time_zone').where('id', '=', row.account_id);
-    await checkVersion(trx, row, expected, (await account.executeTakeFirst())?.time_zone ?? 'UTC');
+    await checkVersion(trx, row, expected, await timeZoneOf(trx, row));
+  }
+
+  /** The conflict of a change on a revoked key. Names in `errors` who revoked it and when. */
+  private async revokedConflict(trx: Transaction<Tables>, row: ApiKeyTable): Promise<Problem> {
+    // Nothing changes a revoked key, so its last change is the revocation.
+    const errors = await changesSince(trx, row, row.version - 1, await timeZoneOf(trx, row));
+    return new Problem('conflict', { detail: 'The key is revoked. Create a new one.', errors });
   }
 
   private check(input: Pick<UpdateApiKey, 'scopes' | 'expires_at'>): void {
@@ -369,6 +411,18 @@ export class ApiKeyStore extends DatabaseKeyLookup {
 
 function milliseconds(rfc3339: string | null): number | null {
   return rfc3339 === null ? null : Date.parse(rfc3339);
+}
+
+async function timeZoneOf(trx: Transaction<Tables>, { account_id: accountId }: ApiKeyTable): Promise<string> {
+  const account = trx.selectFrom('account').select('time_zone').where('id', '=', accountId);
+  return (await account.executeTakeFirst())?.time_zone ?? 'UTC';
+}
+
+function previousSecretActive(endMs: number): Problem {
+  const until = new Date(endMs).toISOString();
+  return new Problem('previous_secret_active', {
+    detail: `The previous secret works until ${until}. Send "end_previous_secret": true to end it with this rotation.`,
+  });
 }
 
 function conflict(detail: string): Problem {

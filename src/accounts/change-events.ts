@@ -14,6 +14,7 @@ import { timestamp } from './api-key-rows.js';
 const KEY_EVENTS = [
   'api_key.created',
   'api_key.rotated',
+  'api_key.previous_secret_ended',
   'api_key.paused',
   'api_key.resumed',
   'api_key.revoked',

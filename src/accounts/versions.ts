@@ -40,8 +40,8 @@ export async function checkVersion(
   throw new Problem('precondition_failed', { detail, errors });
 }
 
-/** Each field that was changed after a version, by whoever changed it last. */
-async function changesSince(
+/** Each field that was changed after a version, with who changed it last. */
+export async function changesSince(
   trx: Transaction<Tables>,
   { id, accountId }: VersionedRow,
   version: number,

@@ -93,7 +93,7 @@ it('a key that is revoked, has expired or was rotated out, even months ago, is n
     limits: null,
   };
   const { key, secret: rotatedOut } = await door.stores.keys.create(accountId, input, OPERATOR);
-  const { secret } = await door.stores.keys.rotate(key.id, 0, OPERATOR);
+  const { secret } = await door.stores.keys.rotate(key.id, { overlap_seconds: 0 }, OPERATOR);
   const revoked = await door.stores.keys.create(accountId, input, OPERATOR);
   await door.stores.keys.revoke(revoked.key.id, OPERATOR);
   door.clock.advance(100 * DAY_MS);

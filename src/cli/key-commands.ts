@@ -21,6 +21,11 @@ interface KeyOptions extends CommonOptions {
   readonly planLimits?: boolean;
 }
 
+interface RotateOptions extends CommonOptions {
+  readonly overlap: number;
+  readonly endPrevious?: boolean;
+}
+
 interface ListOptions extends CommonOptions {
   readonly limit: number;
   readonly search?: string;
@@ -83,17 +88,19 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
   );
   addCreate(keys, terminal);
   addUpdate(keys, terminal);
-  const rotate = keyCommand(keys, 'rotate', 'give a key a new secret').requiredOption(
-    '--overlap <time>',
-    'how long the old secret goes on working: 0, 1h, 24h or 7d',
-    parseOverlap,
-  );
-  clientAction<CommonOptions & { readonly overlap: number }>(rotate, terminal, async (client, [id = ''], options) => {
-    const body = { overlap_seconds: options.overlap };
+  const rotate = keyCommand(keys, 'rotate', 'give a key a new secret')
+    .requiredOption('--overlap <time>', 'how long the current secret keeps working: 0, 1h, 24h or 7d', parseOverlap)
+    .option('--end-previous', 'end a previous secret that still works');
+  clientAction<RotateOptions>(rotate, terminal, async (client, [id = ''], options) => {
+    const body = { overlap_seconds: options.overlap, end_previous_secret: options.endPrevious };
     const shown = showFields(await client.call(path('api-keys', id, 'rotate'), { method: 'POST', body }), options);
     terminal.err(SHOWN_ONCE);
     return shown;
   });
+  const end = keyCommand(keys, 'end-previous-secret', 'end the previous secret of a rotation at once');
+  clientAction(end, terminal, async (client, [id = ''], options) =>
+    showFields(await client.call(path('api-keys', id, 'end-previous-secret'), { method: 'POST' }), options),
+  );
   addPause(keys, terminal);
   const revoke = keyCommand(keys, 'revoke', 'end a key for good');
   clientAction(revoke, terminal, async (client, [id = ''], options) =>

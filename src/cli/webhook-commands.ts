@@ -112,17 +112,24 @@ function addLife(webhooks: Command, terminal: Terminal): void {
   });
   const rotate = onEndpoint(webhooks, 'rotate', 'give a webhook endpoint a new secret')
     .option('--overlap <seconds>', 'how long the old one signs, too; a day unless said', parseSeconds)
-    .option('--secret <secret>', 'whsec_…, where the receiver has one already');
-  clientAction<CommonOptions & { readonly overlap?: number; readonly secret?: string }>(
+    .option('--secret <secret>', 'whsec_…, where the receiver has one already')
+    .option('--end-previous', 'end the oldest of three secrets that still sign');
+  clientAction<CommonOptions & { readonly overlap?: number; readonly secret?: string; readonly endPrevious?: boolean }>(
     rotate,
     terminal,
-    async (client, [id = ''], { overlap, secret, ...options }) => {
-      const call = { method: 'POST', body: { overlap_seconds: overlap, secret } } as const;
+    async (client, [id = ''], { overlap, secret, endPrevious, ...options }) => {
+      const body = { overlap_seconds: overlap, end_previous_secret: endPrevious, secret };
+      const call = { method: 'POST', body } as const;
       const made = await client.call(path('webhook-endpoints', id, 'rotate-secret'), call);
       terminal.err(SHOWN_ONCE);
       return showFields(plain(made, options), options);
     },
   );
+  const end = onEndpoint(webhooks, 'end-previous-secret', 'sign with the current secret alone from now on');
+  clientAction(end, terminal, async (client, [id = ''], options) => {
+    const endpoint = await client.call(path('webhook-endpoints', id, 'end-previous-secret'), { method: 'POST' });
+    return showFields(plain(endpoint, options), options);
+  });
 }
 
 function addDeliveries(webhooks: Command, terminal: Terminal): void {

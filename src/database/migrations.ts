@@ -23,6 +23,7 @@ import { urlTimes } from './migrations/url-times-migration.js';
 import { verifiedAddresses } from './migrations/verified-addresses-migration.js';
 import { webhooks } from './migrations/webhooks-migration.js';
 import { versions } from './migrations/versions-migration.js';
+import { previousSecrets } from './migrations/previous-secrets-migration.js';
 
 const first: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -286,4 +287,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0024_url_times': urlTimes,
   '0026_oauth_origins': oauthOrigins,
   '0027_verified_addresses': verifiedAddresses,
+  '0028_previous_secrets': previousSecrets,
 };

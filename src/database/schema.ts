@@ -60,6 +60,8 @@ export interface ApiKeyTable {
   oauth_client_name: string | null;
   /** Who let the client in; null: the operators' token. */
   oauth_member_id: string | null;
+  /** When the secret before the last rotation stops working, which may be over; null: there is none. */
+  previous_secret_expires_at: number | null;
 }
 
 /** One live secret of a key, during a rotation two. Only the hash is stored. */

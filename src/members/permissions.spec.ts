@@ -55,10 +55,10 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     updateWebhookEndpoint replayWebhookDeliveries retryWebhookDelivery
   `,
   'account owner admin token portal within': `
-    pauseApiKey revokeApiKey listRequests getRequest
+    pauseApiKey revokeApiKey endPreviousApiKeySecret listRequests getRequest
   `,
   'account owner admin token portal': `
-    listEvents getEvent deleteWebhookEndpoint testWebhookEndpoint
+    listEvents getEvent endPreviousWebhookSecret deleteWebhookEndpoint testWebhookEndpoint
     listWebhookDeliveries getWebhookDelivery
   `,
   'account owner admin token': `

@@ -131,6 +131,7 @@ export const PERMISSIONS = {
   resumeApiKey: widen,
   // Taking away must be quick.
   revokeApiKey: manage,
+  endPreviousApiKeySecret: manage,
 
   // A person says so, to whom a browser was sent.
   getAuthorizationRequest: self,
@@ -150,6 +151,7 @@ export const PERMISSIONS = {
   createWebhookEndpoint: { ...hooks, confirm: 'always' },
   rotateWebhookSecret: { ...hooks, confirm: 'always' },
   updateWebhookEndpoint: { ...hooks, confirm: 'when_widening' },
+  endPreviousWebhookSecret: hooks,
   deleteWebhookEndpoint: hooks,
   testWebhookEndpoint: hooks,
   replayWebhookDeliveries: { ...hooks, confirm: 'when_widening' },

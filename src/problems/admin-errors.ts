@@ -21,6 +21,7 @@ export const ADMIN_ERRORS = {
   sign_in_busy: { status: 503, title: 'Too many people sign in at this moment', fault: 'gateway' },
   idempotency_secret_shown: { status: 409, title: 'It was done, and its secret was shown', fault: 'client' },
   too_many_endpoints: { status: 409, title: 'The account has as many webhook endpoints as it may', fault: 'client' },
+  previous_secret_active: { status: 409, title: 'The previous secret still works', fault: 'client' },
   webhook_secret_in_use: { status: 409, title: 'An endpoint has this secret already', fault: 'client' },
   webhook_endpoint_disabled: { status: 409, title: 'The webhook endpoint is not enabled', fault: 'client' },
   secrets_unavailable: { status: 503, title: 'Secrets cannot be sealed or opened', fault: 'gateway' },

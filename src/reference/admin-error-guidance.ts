@@ -63,6 +63,10 @@ export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, Er
     meaning: 'The account has as many webhook endpoints as the operators allow.',
     action: 'Delete one that is not needed any more, or let one endpoint take more types of events.',
   },
+  previous_secret_active: {
+    meaning: 'An earlier rotation promised to keep the previous secret, and this rotation would end it early.',
+    action: 'Wait until it ends, or send `end_previous_secret: true`. Check its last use first, under `…/impact`.',
+  },
   webhook_secret_in_use: {
     meaning: 'The secret that was brought along belongs to a webhook endpoint already. Each needs one of its own.',
     action: 'Leave `secret` out to have one made, or bring another one.',

@@ -37,7 +37,7 @@ describe('the public OpenAPI document', () => {
   it('says where the API is, and nothing of where the backends are', async () => {
     const document = await documentOf({ 'gateway.yaml': TWO_SERVICES, 'boats.yaml': BOATS, 'guides.yaml': GUIDES });
     expect(document.servers).toEqual([{ url: 'http://localhost:8080/api/v1' }]);
-    expect(JSON.stringify(document)).not.toMatch(/X-Internal|boats\.internal|Secret|10\.0\.0/);
+    expect(JSON.stringify(document)).not.toMatch(/X-Internal|boats\.internal|"Secret"|10\.0\.0/);
     expect(Object.keys(document.components['securitySchemes'] ?? {})).toEqual(['bearerAuth']);
   });
 

@@ -110,7 +110,7 @@ describeOnDatabases('accounts and keys', (kind) => {
 
   it('lets both secrets of a rotation find one key until the overlap ends', async () => {
     const { key, secret } = await create();
-    const rotated = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const rotated = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const end = stores.clock.now() + HOUR_MS;
     expect(rotated).toMatchObject({ previousSecretExpiresAt: end, key: { id: key.id, hint: hintOf(rotated.secret) } });
     expect(await lookUp(secret)).toMatchObject({ keyId: key.id, expiresAt: end, rotatedOut: true });
@@ -119,22 +119,53 @@ describeOnDatabases('accounts and keys', (kind) => {
 
   it('ends the old secret at once when the overlap is none', async () => {
     const { key, secret } = await create();
-    await stores.keys.rotate(key.id, 0, OPERATOR);
+    await stores.keys.rotate(key.id, { overlap_seconds: 0 }, OPERATOR);
     expect(await lookUp(secret)).toMatchObject({ expiresAt: stores.clock.now(), rotatedOut: true });
+  });
+
+  it('refuses another rotation with an overlap while the previous secret works, and says until when it does', async () => {
+    const { key, secret } = await create();
+    const second = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
+    const end = stores.clock.now() + HOUR_MS;
+    await expect(stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR)).rejects.toMatchObject({
+      code: 'previous_secret_active',
+      message: expect.stringContaining(new Date(end).toISOString()),
+    });
+    expect(await lookUp(secret)).toMatchObject({ expiresAt: end });
+    expect(await stores.keys.get(key.id)).toMatchObject({ hint: hintOf(second.secret), previousSecretExpiresAt: end });
+    stores.clock.advance(HOUR_MS);
+    await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
+    expect(await lookUp(second.secret)).toMatchObject({ expiresAt: stores.clock.now() + HOUR_MS });
+  });
+
+  it('ends the previous secret alone and at once, notifies every node, and repeating it changes nothing', async () => {
+    const { key, secret } = await create();
+    const { secret: current } = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
+    const ended = await stores.keys.endPreviousSecret(key.id, OPERATOR);
+    const now = stores.clock.now();
+    expect(ended).toMatchObject({ previousSecretExpiresAt: null, version: 3 });
+    expect(await lookUp(secret)).toMatchObject({ expiresAt: now, rotatedOut: true });
+    expect(await lookUp(current)).toMatchObject({ expiresAt: null });
+    stores.clock.advance(1_000);
+    const told = stores.bus.published.length;
+    expect(await stores.keys.endPreviousSecret(key.id, OPERATOR)).toEqual(ended);
+    expect(stores.bus.published.slice(told)).toEqual([{ type: 'api_key', accountId: key.accountId, keyId: key.id }]);
+    expect((await lookUp(secret))?.expiresAt).toBe(now);
   });
 
   it('never extends an overlap by rotating again, and never leaves three secrets alive', async () => {
     const first = await create();
-    const second = await stores.keys.rotate(first.key.id, 3_600, OPERATOR);
+    const second = await stores.keys.rotate(first.key.id, { overlap_seconds: 3_600 }, OPERATOR);
     stores.clock.advance(60_000);
-    const third = await stores.keys.rotate(first.key.id, 604_800, OPERATOR);
+    const next = { overlap_seconds: 604_800, end_previous_secret: true } as const;
+    const third = await stores.keys.rotate(first.key.id, next, OPERATOR);
     const now = stores.clock.now();
     const lives = await Promise.all(
       [first, second, third].map(async ({ secret }) => (await lookUp(secret))?.expiresAt),
     );
     expect(lives).toEqual([now, now + 604_800_000, null]);
     stores.clock.advance(1_000);
-    await stores.keys.rotate(first.key.id, 0, OPERATOR);
+    await stores.keys.rotate(first.key.id, { overlap_seconds: 0 }, OPERATOR);
     expect((await lookUp(first.secret))?.expiresAt).toBe(now);
     expect((await lookUp(second.secret))?.expiresAt).toBe(now + 1_000);
   });
@@ -142,7 +173,7 @@ describeOnDatabases('accounts and keys', (kind) => {
   it('keeps an overlap inside the life of the key, also when that is shortened later', async () => {
     const expiresAt = stores.clock.now() + 600_000;
     const { key, secret } = await create({ expires_at: new Date(expiresAt).toISOString() });
-    const { previousSecretExpiresAt } = await stores.keys.rotate(key.id, 86_400, OPERATOR);
+    const { previousSecretExpiresAt } = await stores.keys.rotate(key.id, { overlap_seconds: 86_400 }, OPERATOR);
     expect(previousSecretExpiresAt).toBe(expiresAt);
     const sooner = new Date(stores.clock.now() + 1_000).toISOString();
     await stores.keys.update(key.id, { expires_at: sooner }, OPERATOR);
@@ -152,16 +183,21 @@ describeOnDatabases('accounts and keys', (kind) => {
   it('refuses to rotate a revoked or an expired key', async () => {
     const revoked = await create();
     await stores.keys.revoke(revoked.key.id, OPERATOR);
-    await expect(stores.keys.rotate(revoked.key.id, 0, OPERATOR)).rejects.toEqual(problem('conflict'));
+    await expect(stores.keys.rotate(revoked.key.id, { overlap_seconds: 0 }, OPERATOR)).rejects.toEqual(
+      problem('conflict'),
+    );
     const expiring = await create({ expires_at: new Date(stores.clock.now() + 1_000).toISOString() });
     stores.clock.advance(1_000);
     expect((await stores.keys.get(expiring.key.id)).status).toBe('expired');
-    await expect(stores.keys.rotate(expiring.key.id, 0, OPERATOR)).rejects.toEqual(problem('conflict'));
+    await expect(stores.keys.rotate(expiring.key.id, { overlap_seconds: 0 }, OPERATOR)).rejects.toEqual(
+      problem('conflict'),
+    );
   });
 
   it('lets ten rotations at the same moment leave one current secret', async () => {
     const { key } = await create();
-    await Promise.all(Array.from({ length: 10 }, () => stores.keys.rotate(key.id, 3_600, OPERATOR)));
+    const next = { overlap_seconds: 3_600, end_previous_secret: true } as const;
+    await Promise.all(Array.from({ length: 10 }, () => stores.keys.rotate(key.id, next, OPERATOR)));
     const rows = await database.db.selectFrom('api_key_secret').selectAll().where('api_key_id', '=', key.id).execute();
     const now = stores.clock.now();
     expect(rows.filter(({ expires_at }) => expires_at === null)).toHaveLength(1);
@@ -265,7 +301,7 @@ describeOnDatabases('accounts and keys', (kind) => {
 
   it('forgets a rotated secret a year after its overlap, never a live one', async () => {
     const { key, secret } = await create();
-    const { secret: current } = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const { secret: current } = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     stores.clock.advance(365 * 86_400_000);
     await stores.keys.deleteDeadSecrets();
     expect(await lookUp(secret)).toBeDefined();
@@ -277,7 +313,7 @@ describeOnDatabases('accounts and keys', (kind) => {
 
   it('keeps a secret in no column of any table', async () => {
     const { key, secret } = await create();
-    const { secret: rotated } = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const { secret: rotated } = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const tables = ['account', 'api_key', 'api_key_secret', 'audit_entry'] as const;
     const rows = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
     const text = JSON.stringify(rows);

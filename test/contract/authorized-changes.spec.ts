@@ -15,7 +15,7 @@ const newKey = createApiKeySchema.parse({ name: 'k', scopes: ['customers:read'] 
 
 describeOnDatabases('a key that is changed meanwhile', (kind) => {
   it.each<[string, (keys: ApiKeyStore, id: string, context: ChangeContext) => Promise<unknown>]>([
-    ['rotated', (keys, id, context) => keys.rotate(id, 0, context)],
+    ['rotated', (keys, id, context) => keys.rotate(id, { overlap_seconds: 0 }, context)],
     ['updated', (keys, id, context) => keys.update(id, { name: 'x' }, context)],
     ['paused', (keys, id, context) => keys.pause(id, context)],
     ['revoked', (keys, id, context) => keys.revoke(id, context)],

@@ -42,7 +42,9 @@ describeOnDatabases('changes', (kind) => {
 
   it('to a key are events with the key and whoever did it, without its secret, each as it is described', async () => {
     const { key, secret } = await newKey();
-    const rotated = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const rotated = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
+    await stores.keys.endPreviousSecret(key.id, OPERATOR);
+    await stores.keys.endPreviousSecret(key.id, OPERATOR);
     await stores.keys.pause(key.id, OPERATOR);
     await stores.keys.pause(key.id, OPERATOR);
     await stores.keys.resume(key.id, OPERATOR);
@@ -52,12 +54,13 @@ describeOnDatabases('changes', (kind) => {
     expect(rows.map(({ type }) => type)).toEqual([
       'api_key.created',
       'api_key.rotated',
+      'api_key.previous_secret_ended',
       'api_key.paused',
       'api_key.resumed',
       'api_key.revoked',
     ]);
     expect(rows.every((row) => row.account_id === accountId && row.resource === key.id)).toBe(true);
-    expect(JSON.parse(rows[4]?.data ?? '')).toEqual({
+    expect(JSON.parse(rows[5]?.data ?? '')).toEqual({
       api_key: {
         id: key.id,
         name: 'Other',

@@ -105,7 +105,7 @@ describeOnDatabases('the impact of a key', (kind) => {
       stores.keys.touchLastUsed([{ hash: digestOf(of), keyId: key.id, usedAtMs, address }]);
     expect(await impact()).toMatchObject({ currentSecret: { lastUsedAt: null }, oldSecret: null });
     await note(secret, 5_000, '203.0.113.7');
-    const next = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const next = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     await note(next.secret, 9_000, '2001:db8::1');
     await note(secret, 7_000, '203.0.113.8');
     await note(secret, 6_000, '192.0.2.1');
@@ -119,7 +119,7 @@ describeOnDatabases('the impact of a key', (kind) => {
   });
 
   it('of a key whose two secrets are noted at once keeps the later use', async () => {
-    const next = await stores.keys.rotate(key.id, 3_600, OPERATOR);
+    const next = await stores.keys.rotate(key.id, { overlap_seconds: 3_600 }, OPERATOR);
     const uses = [secret, next.secret, secret].map((of, at) => ({ of, usedAtMs: [3_000, 8_000, 2_000][at]! }));
     await stores.keys.touchLastUsed(
       uses.map(({ of, usedAtMs }) => ({ hash: digestOf(of), keyId: key.id, usedAtMs, address: '::1' })),

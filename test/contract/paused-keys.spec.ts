@@ -52,7 +52,7 @@ describeOnDatabases('a key', (kind) => {
     const { key } = await create({ expires_at: new Date(stores.clock.now() + 60_000).toISOString() });
     await stores.keys.pause(key.id, OPERATOR);
     expect(await stores.keys.update(key.id, { name: 'n' }, OPERATOR)).toMatchObject({ status: 'paused', name: 'n' });
-    const rotated = await stores.keys.rotate(key.id, 0, OPERATOR);
+    const rotated = await stores.keys.rotate(key.id, { overlap_seconds: 0 }, OPERATOR);
     expect(rotated.key.status).toBe('paused');
     expect(await lookUp(rotated.secret)).toMatchObject({ keyStatus: 'paused' });
     stores.clock.advance(60_000);

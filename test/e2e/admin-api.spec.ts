@@ -143,7 +143,14 @@ describeOnDatabases('the admin API', (kind) => {
       expect(first.status).toBe(200);
       expect(first.json()).toMatchObject({ id, status: 'revoked', revoked_at: expect.stringMatching(RFC_3339) });
       expect((await request('DELETE', `/api-keys/${id}`)).json()).toEqual(first.json());
-      expectProblem(await request('PATCH', `/api-keys/${id}`, { name: 'x' }), 409, 'conflict');
+      const refused = expectProblem(await request('PATCH', `/api-keys/${id}`, { name: 'x' }), 409, 'conflict');
+      expect(refused.errors).toEqual([
+        expect.objectContaining({
+          pointer: '#/status',
+          changed_by: 'operator',
+          changed_at: first.json<{ revoked_at: string }>().revoked_at,
+        }),
+      ]);
       expectProblem(await request('POST', `/api-keys/${id}/rotate`, { overlap_seconds: 0 }), 409, 'conflict');
     });
 

@@ -202,6 +202,7 @@ const CODES: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   already_a_member: ADMIN,
   idempotency_secret_shown: ADMIN,
   too_many_endpoints: ADMIN,
+  previous_secret_active: ADMIN,
   webhook_secret_in_use: ADMIN,
   webhook_endpoint_disabled: ADMIN,
   secrets_unavailable: ADMIN,

@@ -69,13 +69,30 @@ describe('rotation with an overlap', () => {
     expect((await call(rotated.secret)).status).toBe(200);
   });
 
-  it('never leaves more than two secrets: another rotation ends the one before the last at once', async () => {
+  it('is kept by another rotation, which is refused until the caller says that the previous secret ends', async () => {
     const { key } = await gateway.admin.newKey();
     const second = await gateway.admin.rotateKey(key.id, HOUR_S);
     for (const { secret } of [key, second]) expect((await call(secret)).status).toBe(200);
-    const third = await gateway.admin.rotateKey(key.id, HOUR_S);
+    const { previous_secret_expires_at: until } = await gateway.admin.getKey(key.id);
+    expect(Date.parse(String(until))).toBeGreaterThan(Date.now());
+    const refused = await gateway.admin.request('POST', `/api-keys/${key.id}/rotate`, { overlap_seconds: HOUR_S });
+    expectProblem(refused, 'previous_secret_active');
+    for (const { secret } of [key, second]) expect((await call(secret)).status).toBe(200);
+    const third = await gateway.admin.rotateKey(key.id, HOUR_S, { end_previous_secret: true });
     expectProblem(await call(key.secret), 'expired_api_key');
     for (const { secret } of [second, third]) expect((await call(secret)).status).toBe(200);
+  });
+
+  it('can be ended early: the previous secret is refused at once, and the current one works', async () => {
+    const { key } = await gateway.admin.newKey();
+    const rotated = await gateway.admin.rotateKey(key.id, HOUR_S);
+    for (const { secret } of [key, rotated]) expect((await call(secret)).status).toBe(200);
+    const path = `/api-keys/${key.id}/end-previous-secret`;
+    const ended = await gateway.admin.request('POST', path);
+    expect([ended.status, ended.json()]).toEqual([200, expect.objectContaining({ previous_secret_expires_at: null })]);
+    expect(expectProblem(await call(key.secret), 'expired_api_key').detail).toMatch(/rotated/);
+    expect((await call(rotated.secret)).status).toBe(200);
+    expect((await gateway.admin.request('POST', path)).json()).toEqual(ended.json());
   });
 
   it('does not outlive the expiry of the key itself', async () => {
@@ -129,7 +146,7 @@ describe('rotation without an overlap', () => {
       }
     })();
     for (; rotations < 5; rotations++) {
-      ({ secret } = await gateway.admin.rotateKey(key.id, HOUR_S));
+      ({ secret } = await gateway.admin.rotateKey(key.id, HOUR_S, { end_previous_secret: true }));
       // The next rotation ends the overlap of this one at once.
       if (rotations < 4) await eventually('the client has taken it', () => used === secret);
     }

@@ -111,10 +111,29 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
   it('is one of three at most, and one that has leaked takes those of before with it', async () => {
     const { id } = await create();
     const secrets: string[] = [];
-    for (let count = 0; count < 4; count++) secrets.unshift((await rotate(id)).secret);
+    for (let count = 0; count < 2; count++) secrets.unshift((await rotate(id)).secret);
+    expectProblem(await post(`/webhook-endpoints/${id}/rotate-secret`, {}), 'previous_secret_active');
+    expect((await keysOf(id)).secrets.slice(0, 2)).toEqual(secrets);
+    const next = { end_previous_secret: true };
+    for (let count = 0; count < 2; count++) secrets.unshift((await rotate(id, next)).secret);
     expect((await keysOf(id)).secrets).toEqual(secrets.slice(0, 3));
     const last = await rotate(id, { overlap_seconds: 0 });
     expect((await keysOf(id)).secrets).toEqual([last.secret]);
+  });
+
+  it('signs alone as soon as the previous ones are ended; repeating that changes nothing', async () => {
+    const { id } = await create();
+    for (let count = 0; count < 2; count++) await rotate(id);
+    const [current] = (await keysOf(id)).secrets;
+    const path = `/webhook-endpoints/${id}/end-previous-secret`;
+    const stale = await post(path, {}, { 'If-Match': '"1"' });
+    expectProblem(stale, 'precondition_failed');
+    const ended = await post(path, {});
+    expect(ended.json()).toMatchObject({ version: 4, public_keys: [{ expires_at: null }] });
+    expect((await keysOf(id)).secrets).toEqual([current]);
+    expect((await post(path, {})).json()).toEqual(ended.json());
+    const log = await running.admin.call<{ data: { action: string }[] }>('GET', '/audit-log?limit=1');
+    expect(log.data[0]?.action).toBe('webhook_endpoint.previous_secret_ended');
   });
 
   it('may be brought along, by one endpoint alone, whoever has it', async () => {

@@ -158,6 +158,7 @@ async function insertKeys({ db }: DatabaseHandle, accountId: string): Promise<vo
         search: searchText(name),
         oauth_client_id: index % 500 === 0 ? 'https://claude.ai/oauth/client' : null,
         oauth_client_name: index % 500 === 0 ? 'Claude' : null,
+        previous_secret_expires_at: null,
         oauth_member_id: index % 500 === 0 ? 'mem_1' : null,
       };
     });

@@ -24,6 +24,7 @@ export interface ApiKey {
   readonly allowed_ips: readonly string[];
   readonly status: string;
   readonly hint: string;
+  readonly previous_secret_expires_at: string | null;
   readonly last_used_at: string | null;
   readonly created_at: string;
 }
@@ -140,8 +141,8 @@ export class AdminClient {
     return this.call('PATCH', `/api-keys/${id}`, change);
   }
 
-  rotateKey(id: string, overlapSeconds = 0): Promise<ApiKeyWithSecret> {
-    return this.call('POST', `/api-keys/${id}/rotate`, { overlap_seconds: overlapSeconds });
+  rotateKey(id: string, overlapSeconds = 0, more: object = {}): Promise<ApiKeyWithSecret> {
+    return this.call('POST', `/api-keys/${id}/rotate`, { overlap_seconds: overlapSeconds, ...more });
   }
 
   pauseKey(id: string): Promise<ApiKey> {

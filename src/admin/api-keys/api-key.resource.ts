@@ -23,6 +23,9 @@ export const apiKeySchema = z
       .string()
       .max(20)
       .meta({ description: 'Prefix and last four characters of the secret.', example: 'tg_live_…a1b2' }),
+    previous_secret_expires_at: time.nullable().meta({
+      description: 'When the secret before the last rotation stops working; null: only the current secret works.',
+    }),
     expires_at: time.nullable(),
     allowed_ips: z.array(z.string().max(43)).max(100).meta({ description: 'Empty: any address.' }),
     limits: z
@@ -73,7 +76,10 @@ const secret = z
 export const apiKeyWithSecretSchema = apiKeySchema.extend({ secret }).meta({ id: 'ApiKeyWithSecret' });
 
 export const rotatedApiKeySchema = apiKeySchema
-  .extend({ secret, previous_secret_expires_at: time.meta({ description: 'Until then the old secret works too.' }) })
+  .extend({
+    secret,
+    previous_secret_expires_at: time.meta({ description: 'Until then the previous secret works, too.' }),
+  })
   .meta({ id: 'RotatedApiKey' });
 
 const listedApiKeySchema = apiKeySchema
@@ -113,6 +119,7 @@ export function apiKeyResource(
     environment: key.environment,
     status: key.status,
     hint: key.hint,
+    previous_secret_expires_at: at(key.previousSecretExpiresAt),
     expires_at: at(key.expiresAt),
     allowed_ips: [...key.allowedIps],
     limits: key.limits,

@@ -5,7 +5,7 @@ import { AccountStore } from '../../accounts/accounts.js';
 import {
   rotateApiKeySchema,
   updateApiKeySchema,
-  type OverlapSeconds,
+  type RotateApiKey,
   type UpdateApiKey,
 } from '../../accounts/api-key-fields.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
@@ -144,27 +144,46 @@ export class ApiKeysController {
   @Post('rotate')
   @Documented({
     id: 'rotateApiKey',
-    summary: 'Give an API key a new secret; the old one works until the overlap ends',
+    summary: 'Give an API key a new secret; the current one works until the overlap ends',
     response: rotatedApiKeySchema,
     status: 201,
     version: 'changed',
-    problems: ['resource_not_found', 'conflict'],
+    problems: ['resource_not_found', 'conflict', 'previous_secret_active'],
   })
   async rotate(
     @Param('id') id: string,
-    @Body({ schema: rotateApiKeySchema }) body: { overlap_seconds: OverlapSeconds },
+    @Body({ schema: rotateApiKeySchema }) body: RotateApiKey,
     @IfMatch() expected: ExpectedVersions,
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RotatedApiKeyResource> {
     // Before the change: once the secret is made, nothing may keep it from being shown.
     const { timeZone } = await this.accounts.get((await this.keys.get(id)).accountId);
-    const rotated = await this.keys.rotate(id, body.overlap_seconds, context, expected);
+    const rotated = await this.keys.rotate(id, body, context, expected);
     const { key, secret, previousSecretExpiresAt } = rotated;
     reply.header('Location', `/admin/v1/api-keys/${id}`);
     const expiresAt = formatWithOffset(previousSecretExpiresAt, timeZone);
     const shown = tagged(apiKeyResource(key, timeZone), reply);
     return { ...shown, secret, previous_secret_expires_at: expiresAt };
+  }
+
+  @Post('end-previous-secret')
+  @HttpCode(200)
+  @Documented({
+    id: 'endPreviousApiKeySecret',
+    summary: 'End the previous secret of a rotation at once; repeating it changes nothing',
+    response: apiKeySchema,
+    version: 'changed',
+    problems: ['resource_not_found'],
+  })
+  async endPreviousSecret(
+    @Param('id') id: string,
+    @IfMatch() expected: ExpectedVersions,
+    @Caller() caller: Principal,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ApiKeyResource> {
+    return tagged(await this.resource(await this.keys.endPreviousSecret(id, context, expected), caller), reply);
   }
 
   private async resource(key: ApiKey, caller: Principal): Promise<ApiKeyResource> {

@@ -94,7 +94,7 @@ export class WebhookEndpointsController {
     response: webhookEndpointWithSecretSchema,
     status: 201,
     version: 'changed',
-    problems: ['resource_not_found', 'webhook_secret_in_use', 'secrets_unavailable'],
+    problems: ['resource_not_found', 'previous_secret_active', 'webhook_secret_in_use', 'secrets_unavailable'],
   })
   async rotateSecret(
     @Param('id') id: string,
@@ -106,5 +106,23 @@ export class WebhookEndpointsController {
     const { endpoint, secret } = await this.endpoints.rotateSecret(id, body, { context, expected });
     reply.header('Location', `/admin/v1/webhook-endpoints/${id}`);
     return { ...tagged(await this.reader.resource(endpoint), reply), secret };
+  }
+
+  @Post('end-previous-secret')
+  @HttpCode(200)
+  @Documented({
+    id: 'endPreviousWebhookSecret',
+    summary: 'Sign with the current secret alone from now on; repeating it changes nothing',
+    response: webhookEndpointSchema,
+    version: 'changed',
+    problems: ['resource_not_found'],
+  })
+  async endPreviousSecret(
+    @Param('id') id: string,
+    @IfMatch() expected: ExpectedVersions,
+    @ChangedBy() context: ChangeContext,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookEndpointResource> {
+    return tagged(await this.reader.resource(await this.endpoints.endPreviousSecret(id, { context, expected })), reply);
   }
 }

@@ -1,6 +1,7 @@
 /** What a webhook endpoint may be given from outside: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
 import { plainText } from '../../accounts/account-fields.js';
+import { endPreviousSecret } from '../../accounts/api-key-fields.js';
 import {
   LONGEST_PAUSE_MS,
   LONGEST_SCHEDULE_MS,
@@ -150,6 +151,7 @@ export const rotateWebhookSecretSchema = z
       .max(LONGEST_OVERLAP_SECONDS, `must be at most ${LONGEST_OVERLAP_SECONDS}, seven days`)
       .default(SECRET_OVERLAP_MS / MS_PER_SECOND)
       .meta({ description: 'How long everything is signed with the old secrets, too; 0: not at all.' }),
+    end_previous_secret: endPreviousSecret,
     secret,
   })
   .meta({ id: 'RotateWebhookSecret' });

@@ -144,7 +144,11 @@ export class WebhookEndpoints {
     const { database, clock, secrets, signal } = this.deps;
     secrets.check();
     const now = clock.now();
-    const rotation = { brought: broughtBy(input.secret), overlapMs: input.overlap_seconds * MS_PER_SECOND };
+    const rotation = {
+      brought: broughtBy(input.secret),
+      overlapMs: input.overlap_seconds * MS_PER_SECOND,
+      endsPrevious: input.end_previous_secret,
+    };
     const made = await database.db.transaction().execute(async (trx) => {
       const before = await lockWebhookEndpoint(trx, id);
       await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
@@ -161,6 +165,31 @@ export class WebhookEndpoints {
     });
     signal.tellChanged([id]);
     return made;
+  }
+
+  /** Signs with the current secret alone from now on. Where there is no other, nothing changes. */
+  async endPreviousSecret(
+    id: string,
+    { context, expected }: Pick<EndpointChange, 'context' | 'expected'>,
+  ): Promise<WebhookEndpoint> {
+    const { database, clock, secrets, signal } = this.deps;
+    const now = clock.now();
+    const row = await database.db.transaction().execute(async (trx) => {
+      const before = await lockWebhookEndpoint(trx, id);
+      const end = await secrets.endPrevious(trx, id, now);
+      if (end === null) return before;
+      await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
+      const change = { updated_at: now, version: before.version + 1 };
+      await trx.updateTable('webhook_endpoint').set(change).where('id', '=', id).execute();
+      const after = { ...before, ...change };
+      await record(trx, context, after, 'webhook_endpoint.previous_secret_ended', {
+        before: { previous_secrets_expire_at: new Date(end).toISOString() },
+        after: { previous_secrets_expire_at: null },
+      });
+      return after;
+    });
+    signal.tellChanged([id]);
+    return webhookEndpointOf(row);
   }
 
   /** Deletes the endpoint and its secrets; what waits for it is given up. Deliveries can be looked at still. */

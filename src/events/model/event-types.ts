@@ -70,6 +70,7 @@ export interface EventData {
   'quota.threshold_reached': QuotaThresholdReached;
   'api_key.created': ApiKeyChanged;
   'api_key.rotated': ApiKeyChanged;
+  'api_key.previous_secret_ended': ApiKeyChanged;
   'api_key.paused': ApiKeyChanged;
   'api_key.resumed': ApiKeyChanged;
   'api_key.revoked': ApiKeyChanged;

@@ -128,6 +128,7 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   ...keyEvents({
     created: 'An API key was created.',
     rotated: 'An API key has a new secret; the one before may work for a while.',
+    previous_secret_ended: 'The previous secret of an API key was ended before its time.',
     paused: 'An API key was paused: it is refused until it goes on.',
     resumed: 'An API key that was paused goes on.',
     revoked: 'An API key was revoked: it is refused for good.',

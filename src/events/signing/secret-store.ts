@@ -33,6 +33,14 @@ export interface WebhookPublicKey {
   readonly expiresAt: number | null;
 }
 
+export interface SecretRotation {
+  /** Null: a secret is generated. */
+  readonly brought: Buffer | null;
+  readonly overlapMs: number;
+  /** Whether the oldest secret may end before its time. */
+  readonly endsPrevious: boolean;
+}
+
 /** WebhookSecrets makes secrets, seals them, and opens them for whoever signs. */
 export class WebhookSecrets {
   /** @param box null: there is no key that all machines have, and nothing can be sealed or signed. */
@@ -79,11 +87,14 @@ export class WebhookSecrets {
     });
   }
 
-  /** Ends the secrets of before at the end of an overlap at the latest, and gives the endpoint a new one. */
+  /**
+   * Ends the previous secrets at the end of the overlap at the latest, and gives the endpoint a new one. At most three
+   * sign at a time. Throws `previous_secret_active` where the oldest would end now without `endsPrevious`.
+   */
   async rotate(
     trx: Transaction<Tables>,
     endpointId: string,
-    { brought, overlapMs }: { readonly brought: Buffer | null; readonly overlapMs: number },
+    { brought, overlapMs, endsPrevious }: SecretRotation,
     nowMs: number,
   ): Promise<string> {
     this.check();
@@ -95,8 +106,19 @@ export class WebhookSecrets {
       .execute();
     const live = await liveOf(trx, [endpointId], nowMs);
     const tooMany = live.slice(MOST_LIVE - 1).map(({ id }) => id);
+    if (tooMany.length > 0 && !endsPrevious) throw previousSecretActive();
     if (tooMany.length > 0) await own.set({ expires_at: nowMs }).where('id', 'in', tooMany).execute();
     return this.add(trx, endpointId, brought, nowMs);
+  }
+
+  /** Ends all secrets but the current one. @returns until when the last of them would have signed; null: none did. */
+  async endPrevious(trx: Transaction<Tables>, endpointId: string, nowMs: number): Promise<number | null> {
+    const live = await liveOf(trx, [endpointId], nowMs);
+    const ends = live.flatMap(({ expires_at: endMs }) => endMs ?? []);
+    if (ends.length === 0) return null;
+    const own = trx.updateTable('webhook_secret').where('endpoint_id', '=', endpointId);
+    await own.set({ expires_at: nowMs }).where('expires_at', '>', nowMs).execute();
+    return Math.max(...ends);
   }
 
   /** What an attempt is signed with, the current keys first. Throws `secrets_unavailable` where they do not open. */
@@ -166,6 +188,12 @@ function opened(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKey
 /** What a sealed text belongs to: moved to another row or column it does not open. */
 function boundTo(id: string, part?: 'seed'): string {
   return part === undefined ? `webhook_secret:${id}` : `webhook_secret:${id}:${part}`;
+}
+
+function previousSecretActive(): Problem {
+  return new Problem('previous_secret_active', {
+    detail: `The endpoint has ${MOST_LIVE} secrets. Send "end_previous_secret": true to end the oldest.`,
+  });
 }
 
 function secretsUnavailable(detail: string, cause?: unknown): Problem {

@@ -133,8 +133,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give an API key a new secret; the old one works until the overlap ends */
+        /** Give an API key a new secret; the current one works until the overlap ends */
         post: operations["rotateApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/api-keys/{id}/end-previous-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the previous secret of a rotation at once; repeating it changes nothing */
+        post: operations["endPreviousApiKeySecret"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1211,6 +1228,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/webhook-endpoints/{id}/end-previous-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign with the current secret alone from now on; repeating it changes nothing */
+        post: operations["endPreviousWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/webhook-endpoints/{id}/deliveries": {
         parameters: {
             query?: never;
@@ -1420,6 +1454,8 @@ export interface components {
              * @example tg_live_…a1b2
              */
             hint: string;
+            /** @description When the secret before the last rotation stops working; null: only the current secret works. */
+            previous_secret_expires_at: string | null;
             expires_at: string | null;
             /** @description Empty: any address. */
             allowed_ips: string[];
@@ -1477,6 +1513,8 @@ export interface components {
              * @example tg_live_…a1b2
              */
             hint: string;
+            /** @description When the secret before the last rotation stops working; null: only the current secret works. */
+            previous_secret_expires_at: string | null;
             expires_at: string | null;
             /** @description Empty: any address. */
             allowed_ips: string[];
@@ -1529,6 +1567,8 @@ export interface components {
              * @example tg_live_…a1b2
              */
             hint: string;
+            /** @description When the secret before the last rotation stops working; null: only the current secret works. */
+            previous_secret_expires_at: string | null;
             expires_at: string | null;
             /** @description Empty: any address. */
             allowed_ips: string[];
@@ -1632,6 +1672,11 @@ export interface components {
              * @example tg_live_…a1b2
              */
             hint: string;
+            /**
+             * Format: date-time
+             * @description Until then the previous secret works, too.
+             */
+            previous_secret_expires_at: string;
             expires_at: string | null;
             /** @description Empty: any address. */
             allowed_ips: string[];
@@ -1664,11 +1709,6 @@ export interface components {
             } | null;
             /** @description The only time that the secret is shown. It is stored as a hash. */
             secret: string;
-            /**
-             * Format: date-time
-             * @description Until then the old secret works too.
-             */
-            previous_secret_expires_at: string;
         };
         Usage: {
             /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -3331,8 +3371,10 @@ export interface components {
             } | null;
         };
         RotateApiKey: {
-            /** @description How long the old secret goes on working beside the new one. */
+            /** @description How long the current secret keeps working beside the new one. 0: only the new secret works from now on. */
             overlap_seconds: 0 | 3600 | 86400 | 604800;
+            /** @description Ends a previous secret that a former rotation promised to keep. Without it the rotation is refused with 409 `previous_secret_active`. Has no effect with an overlap of 0, which ends every other secret. `false` unless given. */
+            end_previous_secret?: boolean;
         };
         Explain: {
             api_key_id: string;
@@ -3676,6 +3718,8 @@ export interface components {
              * @description How long everything is signed with the old secrets, too; 0: not at all. `86400` unless given.
              */
             overlap_seconds?: number;
+            /** @description Ends a previous secret that a former rotation promised to keep. Without it the rotation is refused with 409 `previous_secret_active`. Has no effect with an overlap of 0, which ends every other secret. `false` unless given. */
+            end_previous_secret?: boolean;
             /** @description A secret that its receiver has already: 24 to 64 bytes in base64. Left out: one is made. */
             secret?: string;
         };
@@ -3787,7 +3831,7 @@ export interface components {
          * @description The kinds of problem that there are. Codes never change their meaning; new ones may be added.
          * @enum {string}
          */
-        ErrorCode: "bad_request" | "invalid_path" | "request_timeout" | "content_too_large" | "uri_too_long" | "unsupported_media_type" | "headers_too_large" | "misdirected_request" | "tls_required" | "not_implemented" | "route_not_found" | "method_not_allowed" | "operation_brownout" | "operation_sunset" | "origin_not_allowed" | "too_many_failed_attempts" | "malformed_authorization" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "revoked_api_key" | "key_paused" | "ip_not_allowed" | "account_suspended" | "authentication_unavailable" | "insufficient_scope" | "invalid_idempotency_key" | "idempotency_in_progress" | "idempotency_outcome_unknown" | "idempotency_not_stored" | "idempotency_mismatch" | "too_many_idempotent_retries" | "idempotency_unavailable" | "rate_limited" | "quota_exceeded" | "quota_unavailable" | "too_many_usage_queries" | "too_many_concurrent_requests" | "backend_unreachable" | "backend_bad_response" | "backend_unavailable" | "backend_timeout" | "backend_error" | "request_refused" | "validation_failed" | "payment_required" | "forbidden" | "resource_not_found" | "not_acceptable" | "conflict" | "resource_gone" | "precondition_failed" | "backend_rate_limited" | "invalid_parameter" | "invalid_cursor" | "missing_credentials" | "invalid_credentials" | "session_ended" | "sign_in_ended" | "cross_site_request" | "confirmation_required" | "link_ended" | "identity_unknown" | "last_owner" | "last_way_to_sign_in" | "already_a_member" | "identity_provider_unavailable" | "sign_in_busy" | "idempotency_secret_shown" | "too_many_endpoints" | "webhook_secret_in_use" | "webhook_endpoint_disabled" | "secrets_unavailable" | "event_conflict" | "too_many_requests" | "database_unavailable" | "shutting_down" | "gateway_overloaded" | "internal_error";
+        ErrorCode: "bad_request" | "invalid_path" | "request_timeout" | "content_too_large" | "uri_too_long" | "unsupported_media_type" | "headers_too_large" | "misdirected_request" | "tls_required" | "not_implemented" | "route_not_found" | "method_not_allowed" | "operation_brownout" | "operation_sunset" | "origin_not_allowed" | "too_many_failed_attempts" | "malformed_authorization" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "revoked_api_key" | "key_paused" | "ip_not_allowed" | "account_suspended" | "authentication_unavailable" | "insufficient_scope" | "invalid_idempotency_key" | "idempotency_in_progress" | "idempotency_outcome_unknown" | "idempotency_not_stored" | "idempotency_mismatch" | "too_many_idempotent_retries" | "idempotency_unavailable" | "rate_limited" | "quota_exceeded" | "quota_unavailable" | "too_many_usage_queries" | "too_many_concurrent_requests" | "backend_unreachable" | "backend_bad_response" | "backend_unavailable" | "backend_timeout" | "backend_error" | "request_refused" | "validation_failed" | "payment_required" | "forbidden" | "resource_not_found" | "not_acceptable" | "conflict" | "resource_gone" | "precondition_failed" | "backend_rate_limited" | "invalid_parameter" | "invalid_cursor" | "missing_credentials" | "invalid_credentials" | "session_ended" | "sign_in_ended" | "cross_site_request" | "confirmation_required" | "link_ended" | "identity_unknown" | "last_owner" | "last_way_to_sign_in" | "already_a_member" | "identity_provider_unavailable" | "sign_in_busy" | "idempotency_secret_shown" | "too_many_endpoints" | "previous_secret_active" | "webhook_secret_in_use" | "webhook_endpoint_disabled" | "secrets_unavailable" | "event_conflict" | "too_many_requests" | "database_unavailable" | "shutting_down" | "gateway_overloaded" | "internal_error";
     };
     responses: {
         /** @description Any other error, such as 408, 413, 414 or 431; in the same form. */
@@ -5607,7 +5651,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Give an API key a new secret; the old one works until the overlap ends */
+            /** @description Give an API key a new secret; the current one works until the overlap ends */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5677,7 +5721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `previous_secret_active`: The previous secret still works. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5731,6 +5775,132 @@ export interface operations {
             };
             /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
             422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_requests`: Too many requests. `too_many_failed_attempts`: Too many failed attempts from this address. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The database cannot be reached right now. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["OtherError"];
+        };
+    };
+    endPreviousApiKeySecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description End the previous secret of a rotation at once; repeating it changes nothing */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `resource_not_found`: No such resource. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -15722,7 +15892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `webhook_secret_in_use`: An endpoint has this secret already. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `previous_secret_active`: The previous secret still works. `webhook_secret_in_use`: An endpoint has this secret already. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15815,6 +15985,132 @@ export interface operations {
                 };
             };
             /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be sealed or opened. */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["OtherError"];
+        };
+    };
+    endPreviousWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                "If-Match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sign with the current secret alone from now on; repeating it changes nothing */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description `bad_request`: The request could not be understood. `malformed_authorization`: The Authorization header is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `missing_credentials`: Sign in first. `invalid_credentials`: The credentials are not valid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `resource_not_found`: No such resource. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: A precondition was not met. */
+            412: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_requests`: Too many requests. `too_many_failed_attempts`: Too many failed attempts from this address. */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `database_unavailable`: The database cannot be reached right now. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -44,6 +44,7 @@ export function useEventWords(): (type: string, described: string | null) => str
     'quota.threshold_reached': t`A month is used up to 80 or 100 percent: once for each threshold, limit and period.`,
     'api_key.created': t`An API key was created.`,
     'api_key.rotated': t`An API key has a new secret; the one before may work for a while.`,
+    'api_key.previous_secret_ended': t`The previous secret of an API key was ended before its time.`,
     'api_key.paused': t`An API key was paused: it is refused until it goes on.`,
     'api_key.resumed': t`An API key that was paused goes on.`,
     'api_key.revoked': t`An API key was revoked: it is refused for good.`,

@@ -1,0 +1,15 @@
+/** When the previous secret of a key stops working. */
+import { sql, type Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+/** Kept with the key, so that lists and rotations need not read its secrets. */
+export const previousSecrets: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema.alterTable('api_key').addColumn('previous_secret_expires_at', 'bigint').execute();
+    await sql`
+      update api_key set previous_secret_expires_at =
+        (select max(expires_at) from api_key_secret where api_key_secret.api_key_id = api_key.id)
+      where oauth_client_id is null
+    `.execute(db);
+  },
+};
