@@ -13,6 +13,7 @@ import { CONFIRMED_PAGE, ConfirmedPage } from './session/provider-confirm.js';
 import { useMe, useSession } from './session/session.js';
 import { SignInPage } from './session/sign-in-page.js';
 import { Empty } from './layout/empty.js';
+import { Toasts } from './layout/toasts.js';
 import { Waiting } from './pages.js';
 import { Shell } from './shell/shell.js';
 import { ApiProblem } from './api/problem.js';
@@ -34,6 +35,7 @@ export function App() {
     <>
       <SignedIn />
       <GateDialog />
+      <Toasts />
     </>
   );
 }

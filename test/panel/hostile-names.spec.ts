@@ -138,8 +138,8 @@ describeWithChromium('names', () => {
     await page.getByLabel('Name', { exact: true }).fill('Accounting\u202Etropxe');
     await page.locator('input[type=checkbox][value="customers:read"]').check();
     await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Something in the form is not right').waitFor();
-    expect(await page.getByText('Give it a name of at most 200 characters').count()).toBe(1);
+    await page.getByText('Check the highlighted fields.').waitFor();
+    expect(await page.getByText('characters that change the direction of text').count()).toBe(1);
   });
 
   it('none of them threw or broke a policy', () => {

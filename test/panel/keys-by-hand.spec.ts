@@ -79,14 +79,14 @@ describeWithChromium('a key by hand', () => {
     await press('Enter');
     expect(await secretNow()).not.toBe(secret);
     await store();
-    await page.getByText('The old secret works until').waitFor();
+    await page.getByText('The previous secret works until').waitFor();
     await tabTo('Revoke');
     await press('Enter');
     await page.getByRole('button', { name: 'Revoke key' }).waitFor();
     await tabTo('Revoke key');
     await press('Enter');
     await page.getByText('Revoked, for good.').waitFor();
-    expect(await page.getByText('The old secret works until').count()).toBe(0);
+    expect(await page.getByText('The previous secret works until').count()).toBe(0);
   });
 
   it('is filled in by its address', async () => {

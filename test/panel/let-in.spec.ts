@@ -211,6 +211,7 @@ describeWithChromium('somebody who looks after an account', () => {
       'Paused: the assistant is refused until you let it go on. It need not be connected once more.',
     );
     await press('Pause');
+    await page.getByRole('button', { name: 'Pause key' }).click();
     await words.waitFor();
     await eventually('it is refused', async () => (await world.listTools(before)).status === 403, 5_000);
     // Nobody is at hand who would connect it: its client renews what it holds, as it does by itself.

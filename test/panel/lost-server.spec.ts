@@ -224,9 +224,10 @@ describeWithChromium('a page of the panel', () => {
     const lost = page.getByRole('alert').getByText('The server cannot be reached');
     await page.route('**/pause', (route) => route.abort());
     await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause key' }).click();
     await lost.waitFor();
     await page.unroute('**/pause');
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause key' }).click();
     await page.getByRole('button', { name: 'Let it go on' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
     expect(await lost.count()).toBe(0);

@@ -95,6 +95,7 @@ describeWithChromium('the members page', () => {
     await enter(`api-keys/${key.id}`, { isOperator: true });
     await page.getByText('operators can change it.').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause key' }).click();
     await page.getByRole('button', { name: 'Let it go on' }).waitFor();
     await page.getByRole('link', { name: 'Members' }).click();
     await takeBack('owner').click();

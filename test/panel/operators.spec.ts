@@ -123,7 +123,10 @@ describeWithChromium('an operator', () => {
     await role.click();
     await theirs('owner');
     await page.getByRole('option', { name: 'Admin', exact: true }).click();
-    await page.getByText('Somebody else changed this meanwhile').waitFor();
+    const asked = page.getByRole('dialog', { name: 'Change the role of' });
+    await asked.getByRole('button', { name: 'Change role' }).click();
+    await asked.getByText('Somebody else changed this meanwhile').waitFor();
+    await asked.getByRole('button', { name: 'Cancel' }).click();
     await eventually('the role to be read again', async () => (await role.inputValue()) === 'Owner');
     await page.getByRole('button', { name: 'Remove Ana' }).first().click();
     await theirs('admin');
@@ -138,17 +141,35 @@ describeWithChromium('an operator', () => {
     await page.goto(`${site}/platform/adjustments`);
     await page.getByText('Nothing was adjusted yet').waitFor();
     await page.getByRole('button', { name: 'Adjust a month' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Adjust a month' });
+    const dialog = page.getByRole('dialog', { name: 'Adjust usage' });
     await dialog.getByRole('combobox', { name: 'Account' }).fill('ting 007');
     await page.getByRole('option', { name: 'Rafting 007' }).click();
-    await dialog.getByLabel('How many requests more').fill('500');
-    await dialog.getByLabel('Why').fill('Trade fair weekend');
-    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    const amount = dialog.getByLabel('Additional requests');
+    await dialog.getByLabel('Reason').fill('Trade fair weekend');
+    for (const [typed, reason] of [
+      ['0', 'Enter 1 or more.'],
+      ['-5', 'Enter 1 or more.'],
+      ['1.5', 'Enter a whole number.'],
+      ['1e3', 'Enter a number.'],
+    ] as const) {
+      await amount.fill(typed);
+      await amount.blur();
+      await dialog.getByRole('button', { name: 'Continue' }).click();
+      await dialog.getByText(reason).waitFor();
+      expect(await amount.inputValue()).toBe(typed);
+    }
+    await amount.fill('500');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText("This can't be changed later.").waitFor();
+    await dialog.getByRole('button', { name: 'Adjust usage' }).click();
     // The plan of the tests has no limit for all keys together.
     await dialog.getByText('There is nothing to raise here').waitFor();
-    await dialog.getByLabel('Set what is used', { exact: true }).check();
-    await dialog.getByLabel('How many requests are used').fill('1200');
-    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Back' }).click();
+    await dialog.getByLabel('Set the requests used this month').check();
+    await dialog.getByLabel('Requests used', { exact: true }).fill('1,200');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText(/^Sets the requests used in .* to 1,200\.$/).waitFor();
+    await dialog.getByRole('button', { name: 'Adjust usage' }).click();
     await page.getByText('Set to 1,200 used · Trade fair weekend').waitFor();
     await page.getByRole('link', { name: 'Rafting 007' }).click();
     await page.getByText('Trade fair weekend').waitFor();
@@ -180,13 +201,14 @@ describeWithChromium('an operator', () => {
     await page.keyboard.type('by keyb');
     await page.getByRole('option', { name: 'By keyboard' }).waitFor();
     await takeFirst(page);
-    await tabTo(page, 'Give more until the month ends');
+    await tabTo(page, 'Add requests for this month');
     await page.keyboard.press('ArrowDown');
-    await tabTo(page, 'How many requests are used');
+    await tabTo(page, 'Requests used');
     await page.keyboard.type('7');
-    await tabTo(page, 'Why');
+    await tabTo(page, 'Reason');
     await page.keyboard.type('By keyboard alone');
-    await pressByKeyboard(page, 'Adjust');
+    await pressByKeyboard(page, 'Continue');
+    await pressByKeyboard(page, 'Adjust usage');
     await page.getByText('Set to 7 used · By keyboard alone').waitFor();
   });
 
@@ -208,16 +230,17 @@ describeWithChromium('an operator', () => {
     expect(await lost.count()).toBe(0);
     await page.getByRole('link', { name: 'Adjustments' }).click();
     await page.getByRole('button', { name: 'Adjust a month' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Adjust a month' });
+    const dialog = page.getByRole('dialog', { name: 'Adjust usage' });
     await dialog.getByRole('combobox', { name: 'Account' }).fill('by keyb');
     await page.getByRole('option', { name: 'By keyboard' }).click();
-    await dialog.getByLabel('Set what is used to nothing').check();
-    await dialog.getByLabel('Why').fill('Typed before the network went');
+    await dialog.getByLabel('Reset usage to zero').check();
+    await dialog.getByLabel('Reason').fill('Typed before the network went');
     await browser.context.setOffline(true);
-    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByRole('button', { name: 'Adjust usage' }).click();
     await dialog.getByText('The server cannot be reached').waitFor();
     await browser.context.setOffline(false);
-    await dialog.getByRole('button', { name: 'Adjust', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Adjust usage' }).click();
     await page.getByText('Set to nothing used · Typed before the network went').waitFor();
   });
 

@@ -94,7 +94,7 @@ describeWithChromium('the ways in of a member', () => {
     const code = page.getByLabel('Code from your authenticator app');
     await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
     await press('Go on');
-    await page.getByText('This code is not right.').waitFor();
+    await page.getByText("That code isn't valid.").waitFor();
     await code.fill(codeAt(secret, running.stores.clock.now()));
     await press('Go on');
     const recovery = page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem');
@@ -254,7 +254,7 @@ describeWithChromium('the ways in of a member', () => {
     await gate.getByText('That did not match').waitFor();
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
     await gate.getByRole('button', { name: 'Go on' }).click();
-    await dialog.getByText('It is too easy to guess').waitFor();
+    await dialog.getByText('Too easy to guess').waitFor();
     await dialog.getByLabel('New password').fill(NEW_PASSWORD);
     await dialog.getByLabel('Once more').fill(NEW_PASSWORD);
     await dialog.getByRole('button', { name: 'Save' }).click();

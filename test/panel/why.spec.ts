@@ -42,10 +42,13 @@ describeWithChromium('somebody who looks after a key', () => {
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
     await page.goto(`${home}/api-keys/${key.id}`);
     await press('Pause');
+    const asked = page.getByRole('dialog', { name: 'Pause this key?' });
+    await asked.getByText(/^listCustomers: \d+$/).waitFor();
+    await asked.getByRole('button', { name: 'Pause key' }).click();
     await page.getByRole('button', { name: 'Let it go on' }).waitFor();
     const refused = await call('GET', 'customers?limit=1');
     expect([refused.status, refused.json()['code']]).toEqual([403, 'key_paused']);
-    await press('Let it go on');
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
   });
@@ -132,8 +135,8 @@ describeWithChromium('somebody who looks after a key', () => {
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
     await eventually('the page says so', async () => {
       await page.reload();
-      await page.getByText('The old secret works until').waitFor();
-      return (await page.getByText(/It was last used .* from 127\.0\.0\.1\./).count()) === 1;
+      await page.getByText('The previous secret works until').waitFor();
+      return (await page.getByText(/Last used .* from 127\.0\.0\.1\./).count()) === 1;
     });
     await press('Revoke');
     const dialog = page.getByRole('dialog');

@@ -1,13 +1,15 @@
 /** Creates an access token: the form, then its secret, once. What is typed stays when the dialog is opened again. */
-import { Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { hasCode } from '../api/problem.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { AddressesField } from '../api-keys/addresses-field.js';
 import { ExpiryField } from '../api-keys/expiry-field.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
+import { useFieldError } from '../layout/form-errors.js';
+import { FormText } from '../layout/form-fields.js';
+import { endOf } from '../words/zone.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 import { useShownSecret } from '../layout/shown-secret.js';
 import { useAccount } from '../session/accounts.js';
@@ -87,7 +89,6 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
   const { t } = useLingui();
   const { id: accountId, time_zone: timeZone } = useAccount();
   const { error, isPending, send, changed } = useSentOnce();
-  const errorOf = useFieldErrors(error);
   const change = (to: Partial<TokenValues>): void => {
     changed();
     onChange(to);
@@ -101,11 +102,31 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
     <DialogForm
       does={t`Create token`}
       error={error}
+      checks={{
+        name: values.name.trim() === '' && t`Fill this in.`,
+        expires_at: values.expiry === 'date' && endOf(values.day, timeZone) === undefined && t`Choose a day.`,
+      }}
       isPending={isPending}
       onSubmit={() => void create()}
       onCancel={onCancel}
     >
-      <TextInput
+      <TokenFields values={values} onChange={change} />
+    </DialogForm>
+  );
+}
+
+interface TokenFieldsProps {
+  readonly values: TokenValues;
+  readonly onChange: (change: Partial<TokenValues>) => void;
+}
+
+function TokenFields({ values, onChange }: TokenFieldsProps) {
+  const { t } = useLingui();
+  const { time_zone: timeZone } = useAccount();
+  return (
+    <>
+      <FormText
+        field="name"
         label={t`Name`}
         description={t`Describe where you'll use it, e.g. “Deployment”.`}
         required
@@ -114,14 +135,13 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
         data-autofocus
         autoComplete="off"
         value={values.name}
-        error={errorOf('name')}
-        onChange={(event) => change({ name: event.currentTarget.value })}
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
       <Radio.Group
         label={t`Role`}
         value={values.role}
-        error={errorOf('role')}
-        onChange={(role) => change({ role: role === 'admin' ? 'admin' : 'viewer' })}
+        error={useFieldError('role')}
+        onChange={(role) => onChange({ role: role === 'admin' ? 'admin' : 'viewer' })}
       >
         <Stack gap={8} pt={6}>
           <Radio value="viewer" label={t`Viewer`} description={t`Read-only access.`} />
@@ -132,27 +152,14 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
         values={values}
         latest={latestTokenDay(timeZone)}
         description={t`Expiring tokens limit the damage if one leaks. A year at most.`}
-        error={errorOf('expires_at')}
-        onChange={change}
+        error={useFieldError('expires_at')}
+        onChange={onChange}
       />
       <AddressesField
         value={values.addresses}
-        error={errorOf('allowed_ips')}
-        onChange={(addresses) => change({ addresses })}
+        error={useFieldError('allowed_ips')}
+        onChange={(addresses) => onChange({ addresses })}
       />
-    </DialogForm>
+    </>
   );
-}
-
-/** What to say at a field that the API did not take. */
-function useFieldErrors(error: unknown): (field: string) => string | undefined {
-  const { t } = useLingui();
-  const words: Readonly<Record<string, string>> = {
-    name: t`Give it a name of at most 200 characters.`,
-    role: t`Choose a role.`,
-    allowed_ips: t`Write addresses like 203.0.113.7, or blocks like 203.0.113.0/24.`,
-    expires_at: t`Choose a day in the future, a year from now at most.`,
-  };
-  const refused = hasCode(error, 'validation_failed') ? error.fields.map(({ field }) => field.split('/')[0] ?? '') : [];
-  return (field) => (refused.includes(field) ? words[field] : undefined);
 }

@@ -5,7 +5,7 @@ import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
 import { createKey, readAgain, type MadeKey } from './keys.js';
 import { useSentOnce } from '../api/sent-once.js';
-import { KeyFields } from './key-fields.js';
+import { KeyFields, useKeyChecks } from './key-fields.js';
 import { newKey, type KeyValues } from './key-values.js';
 
 interface CreateFormProps {
@@ -19,12 +19,13 @@ interface CreateFormProps {
 }
 
 export function CreateForm({ values, onChange, onMade, onCancel, children }: CreateFormProps) {
-  const { t } = useLingui();
+  const { t, i18n } = useLingui();
+  const checks = useKeyChecks(values);
   const { id: accountId, time_zone: timeZone } = useAccount();
   const { error, isPending, send, changed } = useSentOnce();
   const create = () =>
     send(async (requestId) => {
-      onMade(await createKey(accountId, newKey(values, timeZone), requestId));
+      onMade(await createKey(accountId, newKey(values, timeZone, i18n.locale), requestId));
       void readAgain(accountId);
     });
   return (
@@ -32,14 +33,13 @@ export function CreateForm({ values, onChange, onMade, onCancel, children }: Cre
       does={t`Create key`}
       error={error}
       isPending={isPending}
-      isWhole={values.scopes.length > 0}
+      checks={checks}
       onSubmit={() => void create()}
       onCancel={onCancel}
     >
       {children}
       <KeyFields
         values={values}
-        error={error}
         onChange={(change) => {
           changed();
           onChange(change);

@@ -1,13 +1,14 @@
 /** Changes a key: what it is called, may do, how long and from where. */
-import { Button, Group, Stack } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { useAccount } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
-import { KeyFields } from './key-fields.js';
+import { Form } from '../layout/form.js';
+import { KeyFailure, isRevokedMeanwhile } from './key-failure.js';
+import { KeyFields, useKeyChecks } from './key-fields.js';
 import { changeOf, onTopOf, valuesOfKey, type KeyValues } from './key-values.js';
 import { readAgain, updateKey, useImpact, type Key, type OAuthGrant } from './keys.js';
 import { Overtaken } from './overtaken.js';
@@ -36,13 +37,15 @@ function useGrant({ id, oauth_client: client, scopes, expires_at: end }: Key): O
 }
 
 function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
+  const { i18n } = useLingui();
   const { time_zone: timeZone } = useAccount();
   // Of when the form was opened: what others change meanwhile is said, not mixed in.
   const [opening, setOpening] = useState({ key: shown, etag });
   const grant = useGrant(opening.key);
   const before = valuesOfKey(opening.key);
   const [values, setValues] = useState(before);
-  const change = changeOf(before, values, timeZone);
+  const checks = useKeyChecks(values);
+  const change = changeOf(before, values, timeZone, i18n.locale);
   const save = useMutation({
     mutationFn: () => updateKey(shown.id, change, opening.etag),
     onSuccess: async () => {
@@ -52,29 +55,22 @@ function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
     onError: (error) => void (hasCode(error, 'precondition_failed') && readAgain(shown.account_id, shown.id)),
   });
   const overtaken = hasCode(save.error, 'precondition_failed') ? save.error : null;
+  const failure = isRevokedMeanwhile(save.error) ? <KeyFailure error={save.error} /> : undefined;
   const isReadAgain = etag !== opening.etag;
   const goOnFrom = (next: KeyValues): void => {
     setOpening({ key: shown, etag });
     setValues(next);
     save.reset();
   };
+  const isChanged = JSON.stringify(values) !== JSON.stringify(before);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <Stack gap="lg">
-        <KeyFields
-          values={values}
-          current={opening.key}
-          grant={grant}
-          error={save.error}
-          onChange={(each) => setValues({ ...values, ...each })}
-        />
-        {overtaken !== null && <Overtaken error={overtaken} now={shown} />}
-        {save.error !== null && overtaken === null && <Failure error={save.error} />}
+    <Form
+      gap="lg"
+      error={save.error}
+      checks={checks}
+      failure={overtaken === null ? failure : <Overtaken error={overtaken} now={shown} />}
+      onSubmit={() => save.mutate()}
+      footer={
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             <Trans>Cancel</Trans>
@@ -89,16 +85,19 @@ function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
               </Button>
             </>
           ) : (
-            <Button
-              type="submit"
-              loading={save.isPending}
-              disabled={Object.keys(change).length === 0 || values.scopes.length === 0}
-            >
+            <Button type="submit" loading={save.isPending} disabled={!isChanged}>
               <Trans>Save</Trans>
             </Button>
           )}
         </Group>
-      </Stack>
-    </form>
+      }
+    >
+      <KeyFields
+        values={values}
+        current={opening.key}
+        grant={grant}
+        onChange={(each) => setValues({ ...values, ...each })}
+      />
+    </Form>
   );
 }

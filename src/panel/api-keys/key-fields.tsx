@@ -1,14 +1,17 @@
 /** The fields of a key, for making and for changing one. */
-import { Button, Collapse, Group, Input, NumberInput, Radio, Stack, TextInput } from '@mantine/core';
+import { Button, Collapse, Group, Input, Radio, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { hasCode } from '../api/problem.js';
 import { useAccount } from '../session/accounts.js';
+import type { Checks } from '../layout/form.js';
+import { useFieldError } from '../layout/form-errors.js';
 import { Icon } from '../layout/icons.js';
+import { NumberField, useNumberCheck } from '../layout/number-field.js';
 import { useFormats } from '../words/times.js';
 import type { Key, OAuthGrant } from './keys.js';
 import { AddressesField } from './addresses-field.js';
 import { ExpiryField } from './expiry-field.js';
+import { endOf } from '../words/zone.js';
 import { latestDay, type KeyValues } from './key-values.js';
 import { ScopePicker } from './scope-picker.js';
 
@@ -18,33 +21,29 @@ interface KeyFieldsProps {
   readonly current?: Key | undefined;
   /** The most that it may become, where it is an OAuth client's. */
   readonly grant?: OAuthGrant | null;
-  readonly error: unknown;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-/** What to say at a field that the API did not take. */
-function useFieldErrors(error: unknown, isClients: boolean): (field: string) => string | undefined {
+/** What is wrong with a key's form as it is filled in. */
+export function useKeyChecks(values: KeyValues): Checks {
   const { t } = useLingui();
-  const words: Readonly<Record<string, string>> = {
-    name: t`Give it a name of at most 200 characters.`,
-    scopes: isClients
-      ? t`Choose only what the assistant was given when it was let in.`
-      : t`Choose at least one thing that it may do, and only what is listed.`,
-    allowed_ips: t`Write addresses like 203.0.113.7, or blocks like 203.0.113.0/24.`,
-    expires_at: isClients
-      ? t`Choose an earlier day: nobody may let an assistant in for so long.`
-      : t`Choose a day that is yet to come.`,
-    limits: t`Write a whole number.`,
+  const { time_zone: timeZone } = useAccount();
+  const check = useNumberCheck();
+  return {
+    name: values.name.trim() === '' && t`Fill this in.`,
+    scopes: values.scopes.length === 0 && t`Choose at least one permission.`,
+    expires_at: values.expiry === 'date' && endOf(values.day, timeZone) === undefined && t`Choose a day.`,
+    'limits/minute': check(values.minute, { min: 0 }),
+    'limits/month': check(values.month, { min: 0 }),
   };
-  const refused = hasCode(error, 'validation_failed') ? error.fields.map(({ field }) => field.split('/')[0] ?? '') : [];
-  return (field) => (refused.includes(field) ? words[field] : undefined);
 }
 
-export function KeyFields({ values, current, grant = null, error, onChange }: KeyFieldsProps) {
+export function KeyFields({ values, current, grant = null, onChange }: KeyFieldsProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
-  const errorOf = useFieldErrors(error, grant !== null);
+  const nameError = useFieldError('name');
+  const expiryError = useFieldError('expires_at');
   const bound = grant?.latest_expires_at ?? null;
   const boundDay = bound === null ? '' : date(bound);
   return (
@@ -58,15 +57,10 @@ export function KeyFields({ values, current, grant = null, error, onChange }: Ke
         data-autofocus
         autoComplete="off"
         value={values.name}
-        error={errorOf('name')}
+        error={nameError}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
-      <ScopePicker
-        value={values.scopes}
-        granted={grant?.scopes ?? null}
-        error={errorOf('scopes')}
-        onChange={(scopes) => onChange({ scopes })}
-      />
+      <ScopePicker value={values.scopes} granted={grant?.scopes ?? null} onChange={(scopes) => onChange({ scopes })} />
       <ExpiryField
         values={values}
         kept={current?.expires_at ?? null}
@@ -76,37 +70,50 @@ export function KeyFields({ values, current, grant = null, error, onChange }: Ke
             ? t`A key that ends by itself cannot be forgotten in an old laptop.`
             : t`At the latest ${boundDay}. For longer, or for more than this, connect the assistant once more.`
         }
-        error={errorOf('expires_at')}
+        error={expiryError}
         onChange={onChange}
       />
-      {current === undefined && (
-        <Radio.Group
-          label={t`For what`}
-          value={values.environment}
-          onChange={(value) => onChange({ environment: value === 'test' ? 'test' : 'live' })}
-        >
-          <Stack gap={8} pt={6}>
-            <Radio value="live" label={t`Live`} description={t`For your customers.`} />
-            <Radio value="test" label={t`Test`} description={t`For trying things out; the secret says so.`} />
-          </Stack>
-        </Radio.Group>
-      )}
-      <More values={values} errorOf={errorOf} onChange={onChange} />
+      {current === undefined && <EnvironmentField value={values.environment} onChange={onChange} />}
+      <More values={values} onChange={onChange} />
     </Stack>
+  );
+}
+
+interface EnvironmentFieldProps {
+  readonly value: KeyValues['environment'];
+  readonly onChange: (change: Partial<KeyValues>) => void;
+}
+
+function EnvironmentField({ value: chosen, onChange }: EnvironmentFieldProps) {
+  const { t } = useLingui();
+  return (
+    <Radio.Group
+      label={t`For what`}
+      error={useFieldError('environment')}
+      value={chosen}
+      onChange={(value) => onChange({ environment: value === 'test' ? 'test' : 'live' })}
+    >
+      <Stack gap={8} pt={6}>
+        <Radio value="live" label={t`Live`} description={t`For your customers.`} />
+        <Radio value="test" label={t`Test`} description={t`For trying things out; the secret says so.`} />
+      </Stack>
+    </Radio.Group>
   );
 }
 
 interface MoreProps {
   readonly values: KeyValues;
-  readonly errorOf: (field: string) => string | undefined;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-function More({ values, errorOf, onChange }: MoreProps) {
+function More({ values, onChange }: MoreProps) {
   const { t } = useLingui();
   const isSet = values.addresses.length > 0 || values.minute !== '' || values.month !== '';
-  const [isOpen, { toggle }] = useDisclosure(isSet);
-  const number = (value: string | number): number | '' => (typeof value === 'number' ? value : '');
+  const [isWanted, { toggle }] = useDisclosure(isSet);
+  const addressesError = useFieldError('allowed_ips');
+  const limitsError = useFieldError('limits');
+  // An error in here must not stay out of sight.
+  const isOpen = isWanted || addressesError !== undefined || limitsError !== undefined;
   return (
     <div>
       <Button
@@ -123,33 +130,25 @@ function More({ values, errorOf, onChange }: MoreProps) {
         <Stack gap="md" pt="sm">
           <AddressesField
             value={values.addresses}
-            error={errorOf('allowed_ips')}
+            error={addressesError}
             onChange={(addresses) => onChange({ addresses })}
           />
-          <Input.Wrapper
-            label={t`Limits of its own`}
-            labelElement="div"
-            description={t`Empty: what your plan says.`}
-            error={errorOf('limits')}
-          >
+          <Input.Wrapper label={t`Limits of its own`} labelElement="div" description={t`Empty: what your plan says.`}>
             <Group grow pt={6} align="flex-start">
-              <NumberInput
+              <NumberField
+                field="limits/minute"
                 label={t`Requests a minute`}
-                min={0}
-                allowDecimal={false}
-                thousandSeparator=" "
                 value={values.minute}
-                onChange={(value) => onChange({ minute: number(value) })}
+                onChange={(minute) => onChange({ minute })}
               />
-              <NumberInput
+              <NumberField
+                field="limits/month"
                 label={t`Requests a month`}
-                min={0}
-                allowDecimal={false}
-                thousandSeparator=" "
                 value={values.month}
-                onChange={(value) => onChange({ month: number(value) })}
+                onChange={(month) => onChange({ month })}
               />
             </Group>
+            {limitsError !== undefined && <Input.Error pt={6}>{limitsError}</Input.Error>}
           </Input.Wrapper>
         </Stack>
       </Collapse>

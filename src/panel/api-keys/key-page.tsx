@@ -11,8 +11,11 @@ import { now } from '../words/clock.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 import { EditDialog } from './edit-dialog.js';
-import { pauseKey, readAgain, resumeKey, updateKey, useImpact, useKey, type Key } from './keys.js';
+import { KeyFailure } from './key-failure.js';
+import { readAgain, resumeKey, updateKey, useImpact, useKey, type Key } from './keys.js';
 import { WhoIsIt } from './let-in.js';
+import { PauseDialog } from './pause-dialog.js';
+import { PreviousSecret } from './previous-secret.js';
 import { RevokeDialog } from './revoke-dialog.js';
 import { RotateDialog } from './rotate-dialog.js';
 import { useScopeWords } from './scopes.js';
@@ -54,7 +57,7 @@ function Back() {
   );
 }
 
-type Dialog = 'rotate' | 'revoke' | 'edit';
+type Dialog = 'rotate' | 'pause' | 'revoke' | 'edit';
 
 function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | null }) {
   const [dialog, setDialog] = useState<Dialog | null>(null);
@@ -72,14 +75,11 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
       <State of={shown} />
-      {shown.status === 'active' && (
-        <>
-          <Unused of={shown} etag={etag} />
-          <OldSecret of={shown} />
-        </>
-      )}
+      {shown.status === 'active' && <Unused of={shown} etag={etag} />}
+      <PreviousSecret of={shown} />
       <Facts of={shown} />
       <RotateDialog shown={shown} etag={etag} opened={dialog === 'rotate'} onClose={close} />
+      <PauseDialog shown={shown} opened={dialog === 'pause'} onClose={close} />
       <RevokeDialog shown={shown} opened={dialog === 'revoke'} onClose={close} />
       <EditDialog shown={shown} etag={etag} opened={dialog === 'edit'} onClose={close} />
     </Page>
@@ -89,8 +89,8 @@ function Shown({ shown, etag }: { readonly shown: Key; readonly etag: string | n
 function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dialog: Dialog) => void }) {
   const may = useMay();
   const isOver = shown.status === 'revoked';
-  const toggle = useMutation({
-    mutationFn: () => (shown.status === 'paused' ? resumeKey(shown.id) : pauseKey(shown.id)),
+  const resume = useMutation({
+    mutationFn: () => resumeKey(shown.id),
     onSettled: () => readAgain(shown.account_id, shown.id),
   });
   if (isOver) return null;
@@ -109,9 +109,9 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
       {may('pauseApiKey') && shown.status !== 'expired' && (
         <Button
           variant="default"
-          loading={toggle.isPending}
+          loading={resume.isPending}
           leftSection={<Icon name={shown.status === 'paused' ? 'play' : 'pause'} size={16} />}
-          onClick={() => toggle.mutate()}
+          onClick={() => (shown.status === 'paused' ? resume.mutate() : onOpen('pause'))}
         >
           {shown.status === 'paused' ? <Trans>Let it go on</Trans> : <Trans>Pause</Trans>}
         </Button>
@@ -126,9 +126,9 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
           <Trans>Revoke</Trans>
         </Button>
       )}
-      {toggle.error !== null && (
+      {resume.error !== null && (
         <Box flex="1 1 100%">
-          <Failure error={toggle.error} />
+          <KeyFailure error={resume.error} />
         </Box>
       )}
     </>
@@ -170,30 +170,6 @@ function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | n
         </Button>
       </Group>
       {narrow.error !== null && <Failure error={narrow.error} />}
-    </Alert>
-  );
-}
-
-/** The secret before the last one, while it still works. */
-function OldSecret({ of: key }: { readonly of: Key }) {
-  const { time_zone: timeZone } = useAccount();
-  const { time, relative } = useFormats(timeZone);
-  const { data } = useImpact(key.id, true);
-  const old = data?.old_secret;
-  if (old === null || old === undefined) return null;
-  const until = time(old.expires_at);
-  const used = old.last_used_at === null ? '' : relative(old.last_used_at);
-  const from = old.last_used_ip ?? '';
-  return (
-    <Alert variant="light" color="orange">
-      <Trans>The old secret works until {until}.</Trans>{' '}
-      {used === '' ? (
-        <Trans>It has not been used since.</Trans>
-      ) : (
-        <Trans>
-          It was last used {used} from {from}.
-        </Trans>
-      )}
     </Alert>
   );
 }

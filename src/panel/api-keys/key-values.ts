@@ -1,4 +1,5 @@
 /** What is typed into the form of a key, and what the API is sent of it. */
+import { numberOf } from '../layout/number.js';
 import { dayBefore, dayIn, dayOf, endOf } from '../words/zone.js';
 import type { Key, KeyChange, NewKey, OAuthGrant } from './keys.js';
 
@@ -16,8 +17,8 @@ export interface KeyValues {
   readonly day: string;
   readonly addresses: readonly string[];
   /** Empty: the plan's. */
-  readonly minute: number | '';
-  readonly month: number | '';
+  readonly minute: string;
+  readonly month: string;
 }
 
 export const EMPTY: KeyValues = {
@@ -53,6 +54,8 @@ export function valuesOf(parameters: URLSearchParams, timeZone: string): KeyValu
   };
 }
 
+const typed = (limit: number | null | undefined): string => String(limit ?? '');
+
 /** What a key has now. */
 export function valuesOfKey(key: Key): KeyValues {
   return {
@@ -62,8 +65,8 @@ export function valuesOfKey(key: Key): KeyValues {
     expiry: key.expires_at === null ? 'never' : 'kept',
     day: '',
     addresses: key.allowed_ips,
-    minute: key.limits?.minute ?? '',
-    month: key.limits?.month ?? '',
+    minute: typed(key.limits?.minute),
+    month: typed(key.limits?.month),
   };
 }
 
@@ -92,19 +95,20 @@ function expiresAt(values: KeyValues, timeZone: string): string | null | undefin
   return endOf(lastDay(values, timeZone), timeZone);
 }
 
-function limits({ minute, month }: KeyValues): NonNullable<NewKey['limits']> | null {
-  if (minute === '' && month === '') return null;
-  return { ...(minute === '' ? {} : { minute }), ...(month === '' ? {} : { month }) };
+function limits(values: KeyValues, locale: string): NonNullable<NewKey['limits']> | null {
+  const [minute, month] = [numberOf(values.minute, locale), numberOf(values.month, locale)];
+  if (minute === undefined && month === undefined) return null;
+  return { ...(minute === undefined ? {} : { minute }), ...(month === undefined ? {} : { month }) };
 }
 
 /** The body that makes a key. */
-export const newKey = (values: KeyValues, timeZone: string): NewKey => ({
+export const newKey = (values: KeyValues, timeZone: string, locale: string): NewKey => ({
   name: values.name.trim(),
   environment: values.environment,
   scopes: [...values.scopes],
   expires_at: expiresAt(values, timeZone) ?? null,
   allowed_ips: [...values.addresses],
-  limits: limits(values),
+  limits: limits(values, locale),
 });
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -116,13 +120,13 @@ export function onTopOf(now: KeyValues, before: KeyValues, mine: KeyValues): Key
 }
 
 /** The body that changes a key: only what is different from what it was. */
-export function changeOf(before: KeyValues, after: KeyValues, timeZone: string): KeyChange {
+export function changeOf(before: KeyValues, after: KeyValues, timeZone: string, locale: string): KeyChange {
   const expires = expiresAt(after, timeZone);
   return {
     ...(before.name === after.name.trim() ? {} : { name: after.name.trim() }),
     ...(isSame(before.scopes, after.scopes) ? {} : { scopes: [...after.scopes] }),
     ...(isSame(before.addresses, after.addresses) ? {} : { allowed_ips: [...after.addresses] }),
-    ...(isSame(limits(before), limits(after)) ? {} : { limits: limits(after) }),
+    ...(isSame(limits(before, locale), limits(after, locale)) ? {} : { limits: limits(after, locale) }),
     ...(before.expiry === after.expiry || expires === undefined ? {} : { expires_at: expires }),
   };
 }

@@ -22,8 +22,9 @@ export type KeyFilter = Pick<
   'q' | 'status' | 'environment' | 'oauth_client' | 'let_in_by' | 'sort' | 'order'
 >;
 
-/** How long the old secret may go on beside the new one. */
-export type Overlap = components['schemas']['RotateApiKey']['overlap_seconds'];
+type Rotation = components['schemas']['RotateApiKey'];
+/** How long the current secret keeps working beside the new one. */
+export type Overlap = Rotation['overlap_seconds'];
 
 const PAGE_SIZE = 50;
 
@@ -91,16 +92,18 @@ export const createKey = (accountId: string, body: NewKey, requestId: string) =>
 export const updateKey = (id: string, body: KeyChange, etag: string | null) =>
   ask(api.PATCH('/admin/v1/api-keys/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
 
-export const rotateKey = (id: string, overlap: Overlap, etag: string | null, requestId: string) =>
+export const rotateKey = (id: string, body: Rotation, etag: string | null, requestId: string) =>
   ask(
     api.POST('/admin/v1/api-keys/{id}/rotate', {
       params: { path: { id } },
       headers: { ...onlyIf(etag), ...once(requestId) },
-      body: { overlap_seconds: overlap },
+      body,
     }),
   );
 
 // Taking away must never wait for who changed what: no version is asked for.
 export const revokeKey = (id: string) => ask(api.DELETE('/admin/v1/api-keys/{id}', { params: { path: { id } } }));
 export const pauseKey = (id: string) => ask(api.POST('/admin/v1/api-keys/{id}/pause', { params: { path: { id } } }));
+export const endPreviousSecret = (id: string) =>
+  ask(api.POST('/admin/v1/api-keys/{id}/end-previous-secret', { params: { path: { id } } }));
 export const resumeKey = (id: string) => ask(api.POST('/admin/v1/api-keys/{id}/resume', { params: { path: { id } } }));

@@ -1,12 +1,12 @@
 /** Takes a key back for good, after saying what will fail. */
-import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { Dialog } from '../layout/dialog.js';
 import { placeOf } from './let-in.js';
-import { useFormats } from '../words/times.js';
 import { Failure } from '../words/failure.js';
-import { readAgain, revokeKey, useImpact, type Key } from './keys.js';
+import { Impact } from './impact.js';
+import { readAgain, revokeKey, type Key } from './keys.js';
 
 interface RevokeDialogProps {
   readonly shown: Key;
@@ -34,7 +34,10 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
         <Text>
           <Meaning of={shown} />
         </Text>
-        <Impact id={shown.id} />
+        <Impact
+          id={shown.id}
+          unread={<Trans>What has used it of late could not be read. It can be revoked all the same.</Trans>}
+        />
         {revoke.error !== null && <Failure error={revoke.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
@@ -64,47 +67,5 @@ function Meaning({ of: { name, oauth_client: client } }: { readonly of: Key }) {
       <b className="name">{name}</b> was let in by OAuth ({place}). It is out from now on, within a second, and calls
       nothing in the name of the account any more. To be let in again, it has to be connected once more.
     </Trans>
-  );
-}
-
-/** Operations that are named; the others are counted. */
-const NAMED = 5;
-
-/** What was done with the key of late, and will fail. */
-function Impact({ id }: { readonly id: string }) {
-  const { t } = useLingui();
-  const { number } = useFormats();
-  const { data, error, refetch } = useImpact(id, true);
-  if (data === undefined)
-    return error === null ? null : (
-      <Stack gap="xs">
-        <Text size="sm">
-          <Trans>What has used it of late could not be read. It can be revoked all the same.</Trans>
-        </Text>
-        <Failure error={error} again={() => void refetch()} />
-      </Stack>
-    );
-  const { requests, operations } = data.last_day;
-  if (requests === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        <Trans>No program has used it yesterday or today.</Trans>
-      </Text>
-    );
-  return (
-    <Alert color="orange" variant="light" title={t`What will fail`}>
-      <Text size="sm">
-        <Plural
-          value={requests}
-          one="Since yesterday it was used # time:"
-          other="Since yesterday it was used # times:"
-        />
-      </Text>
-      {operations.slice(0, NAMED).map((each) => (
-        <Text key={each.operation} size="sm" className="name">
-          {each.operation}: {number(each.requests)}
-        </Text>
-      ))}
-    </Alert>
   );
 }

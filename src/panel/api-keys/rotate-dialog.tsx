@@ -7,7 +7,9 @@ import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useFormats } from '../words/times.js';
+import { isRevokedMeanwhile, KeyFailure } from './key-failure.js';
 import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
+import { LastUse, Until } from './previous-secret.js';
 import { useLeaveGuard } from '../layout/leave-guard.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { SecretStep } from './secret-step.js';
@@ -82,15 +84,19 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const { relative } = useFormats();
   const [overlap, setOverlap] = useState<Overlap>(DAY);
   const { error, isPending, send, changed } = useSentOnce();
+  const endsPrevious = shown.previous_secret_expires_at !== null;
   const { data: impact } = useImpact(shown.id, true);
   const current = impact?.current_secret;
   const lastUsed = current?.last_used_at ? relative(current.last_used_at) : null;
   const from = current?.last_used_ip ?? '';
   const rotate = () =>
     send(async (requestId) => {
-      const made = await rotateKey(shown.id, overlap, etag, requestId).catch((caught: unknown) => {
+      // Only whoever was warned ends it: a previous secret of another rotation is kept by the API.
+      const body = { overlap_seconds: overlap, end_previous_secret: endsPrevious };
+      const made = await rotateKey(shown.id, body, etag, requestId).catch((caught: unknown) => {
         // The next press goes by what the key is then.
-        if (hasCode(caught, 'precondition_failed')) void readAgain(shown.account_id, shown.id);
+        if (hasCode(caught, 'precondition_failed', 'previous_secret_active', 'conflict'))
+          void readAgain(shown.account_id, shown.id);
         throw caught;
       });
       onMade({ secret: made.secret, oldUntil: made.previous_secret_expires_at });
@@ -98,13 +104,23 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
     });
   return (
     <DialogForm
-      does={t`Make a new secret`}
-      color={overlap === 0 ? 'red' : 'river'}
+      does={endsPrevious ? t`Rotate and end previous secret` : t`Make a new secret`}
+      keeps={endsPrevious ? t`Keep previous secret` : undefined}
+      color={overlap === 0 || endsPrevious ? 'red' : 'river'}
       error={error}
+      failure={isRevokedMeanwhile(error) ? <KeyFailure error={error} /> : undefined}
       isPending={isPending}
       onSubmit={() => void rotate()}
       onCancel={onCancel}
     >
+      {endsPrevious && (
+        <Alert variant="light" color="orange" title={t`The previous secret stops now`}>
+          <Text size="sm">
+            <Until of={shown} /> <LastUse of={shown} />{' '}
+            <Trans>Two secrets can work at a time. If you rotate now, requests using it fail immediately.</Trans>
+          </Text>
+        </Alert>
+      )}
       <Text>
         <Trans>
           The key keeps its name and what it may do, and gets a new secret. Choose how long the old one goes on, so that

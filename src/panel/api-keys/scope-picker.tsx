@@ -1,6 +1,7 @@
 /** What a key may do: presets first, then every scope in its group. */
 import { Button, Card, Checkbox, Fieldset, Group, Input, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
+import { useFieldError } from '../layout/form-errors.js';
 import { Failure } from '../words/failure.js';
 import { useScopes } from './keys.js';
 import { EVERYTHING, scopeGroups, useScopeWords } from './scopes.js';
@@ -9,12 +10,12 @@ interface ScopePickerProps {
   readonly value: readonly string[];
   /** What may be chosen; null: all that there is. */
   readonly granted: readonly string[] | null;
-  readonly error: string | undefined;
   readonly onChange: (scopes: readonly string[]) => void;
 }
 
-export function ScopePicker({ value, granted, error, onChange }: ScopePickerProps) {
+export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
   const { t, i18n } = useLingui();
+  const error = useFieldError('scopes');
   const scopes = useScopes();
   const words = useScopeWords();
   if (scopes.data === undefined)

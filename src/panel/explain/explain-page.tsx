@@ -1,19 +1,5 @@
 /** What a request of a key would be answered now, and why. */
-import {
-  Alert,
-  Badge,
-  Button,
-  Card,
-  Code,
-  Group,
-  Progress,
-  Select,
-  Stack,
-  Table,
-  Text,
-  TextInput,
-  Title,
-} from '@mantine/core';
+import { Alert, Badge, Button, Card, Code, Group, Progress, Stack, Table, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -21,11 +7,12 @@ import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { useOperations } from '../api-keys/example-url.js';
 import { useKeyChoice } from './key-choice.js';
+import { Form } from '../layout/form.js';
+import { FormSelect, FormText } from '../layout/form-fields.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';
 import { useCodeWords } from '../words/codes.js';
-import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 
 type Explanation = components['schemas']['Explanation'];
@@ -58,42 +45,52 @@ export function ExplainPage() {
       }
     >
       <Card>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            explain.mutate();
+        <Form
+          error={explain.error}
+          checks={{
+            api_key_id: key === null && t`Choose a key.`,
+            operation: operation === null && t`Choose an operation.`,
           }}
-        >
-          <Stack gap="md">
-            <Select label={t`Key`} required withAsterisk={false} {...keys.props} onChange={setKey} />
-            <Select
-              label={t`What it asks for`}
-              required
-              withAsterisk={false}
-              searchable
-              data={(operations.data?.data ?? []).map(({ operation: value, method, path }) => ({
-                value,
-                label: `${method} ${path}`,
-              }))}
-              value={operation}
-              onChange={setOperation}
-            />
-            <TextInput
-              label={t`From this address`}
-              description={t`Empty: from one that the key allows.`}
-              placeholder="203.0.113.7"
-              value={address}
-              onChange={(event) => setAddress(event.currentTarget.value)}
-            />
+          onSubmit={() => explain.mutate()}
+          footer={
             <Group>
-              <Button type="submit" loading={explain.isPending} disabled={key === null || operation === null}>
+              <Button type="submit" loading={explain.isPending}>
                 <Trans>Explain</Trans>
               </Button>
             </Group>
-          </Stack>
-        </form>
+          }
+        >
+          <FormSelect
+            field="api_key_id"
+            label={t`Key`}
+            required
+            withAsterisk={false}
+            {...keys.props}
+            onChange={setKey}
+          />
+          <FormSelect
+            field="operation"
+            label={t`What it asks for`}
+            required
+            withAsterisk={false}
+            searchable
+            data={(operations.data?.data ?? []).map(({ operation: value, method, path }) => ({
+              value,
+              label: `${method} ${path}`,
+            }))}
+            value={operation}
+            onChange={setOperation}
+          />
+          <FormText
+            field="client_address"
+            label={t`From this address`}
+            description={t`Empty: from one that the key allows.`}
+            placeholder="203.0.113.7"
+            value={address}
+            onChange={(event) => setAddress(event.currentTarget.value)}
+          />
+        </Form>
       </Card>
-      {explain.error !== null && <Failure error={explain.error} />}
       {explain.data !== undefined && <Verdict explanation={explain.data} />}
     </Page>
   );

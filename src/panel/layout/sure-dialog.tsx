@@ -16,11 +16,13 @@ interface SureDialogProps {
   readonly onClose: () => void;
   /** Closes the dialog when it has succeeded. */
   readonly act: () => Promise<unknown>;
+  /** What to show when it failed; the usual box unless given. */
+  readonly failure?: (error: unknown) => ReactNode;
   /** What will be different. */
   readonly children: ReactNode;
 }
 
-export function SureDialog({ opened, title, does, color = 'red', onClose, act, children }: SureDialogProps) {
+export function SureDialog({ opened, title, does, color = 'red', onClose, act, failure, children }: SureDialogProps) {
   const doing = useMutation({ mutationFn: act, onSuccess: onClose });
   const close = (): void => {
     doing.reset();
@@ -29,8 +31,10 @@ export function SureDialog({ opened, title, does, color = 'red', onClose, act, c
   return (
     <Dialog opened={opened} title={title} onClose={close}>
       <Stack gap="lg">
-        <Text className="name">{children}</Text>
-        {doing.error !== null && <Failure error={doing.error} />}
+        <Text component="div" className="name">
+          {children}
+        </Text>
+        {doing.error !== null && (failure?.(doing.error) ?? <Failure error={doing.error} />)}
         <Group justify="flex-end">
           <Button variant="default" onClick={close} data-autofocus>
             <Trans>Cancel</Trans>

@@ -1,10 +1,10 @@
 /** Asks somebody to join. Where no mail is sent, the link is shown once, to be handed over. */
-import { Select, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
+import { FormSelect, FormText } from '../layout/form-fields.js';
 import { useAccount } from '../session/accounts.js';
 import type { Role } from '../../members/permissions.js';
 import { MadeInvitation, type Made } from './made-invitation.js';
@@ -75,11 +75,13 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
           does={t`Invite`}
           error={error}
           isPending={isPending}
+          checks={{ email: email.trim() === '' && t`Fill this in.` }}
           gap="md"
           onSubmit={() => void invite()}
           onCancel={close}
         >
-          <TextInput
+          <FormText
+            field="email"
             label={t`Email`}
             type="email"
             required
@@ -88,12 +90,13 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
             value={email}
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <Select
+          <FormSelect
+            field="role"
             label={t`Role`}
             allowDeselect={false}
             data={roles}
             value={role}
-            onChange={(value) => value !== null && setRole(value)}
+            onChange={(value) => value !== null && setRole(value as Role)}
           />
         </DialogForm>
       )}

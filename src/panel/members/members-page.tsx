@@ -9,13 +9,16 @@ import { api, ask } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { showUndo } from '../layout/toasts.js';
 import { ShowMore } from '../layout/show-more.js';
 import { useAccount, useMay, useMayGive } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 import { InviteDialog } from './invite-dialog.js';
 import { RemoveDialog } from './remove-dialog.js';
 import { ResendDialog, type Invitation } from './resend-dialog.js';
+import { RoleDialog } from './role-dialog.js';
 import { useRoleChoice, useRoleWords } from './roles.js';
 
 type Member = components['schemas']['AccountMember'];
@@ -91,12 +94,29 @@ function Person({ member }: { readonly member: Member }) {
     params: { path: { id, member_id: member.id } },
     headers: { 'If-Match': `"${member.version}"` },
   };
-  const change = useMutation({
-    mutationFn: (role: Role) =>
-      ask(api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', { ...onlyThis, body: { role } })),
-    onSettled: () => readAgain(id),
-  });
+  const [wanted, setWanted] = useState<Role | null>(null);
+  const giveRole = (role: Role, expected: object) =>
+    ask(
+      api.PATCH('/admin/v1/accounts/{id}/members/{member_id}', {
+        params: onlyThis.params,
+        ...expected,
+        body: { role },
+      }),
+    );
+  const change = async (role: Role): Promise<void> => {
+    try {
+      await giveRole(role, { headers: onlyThis.headers });
+    } finally {
+      await readAgain(id);
+    }
+    const [before, now] = [member.role, words[role]];
+    showUndo(t`${alone} is now: ${now}.`, async () => {
+      await giveRole(before, {});
+      await readAgain(id);
+    });
+  };
   const name = member.name || member.email;
+  const alone = isolated(name);
   const seen = member.last_signed_in_at === null ? t`Never signed in` : relative(member.last_signed_in_at);
   return (
     <li className="line">
@@ -117,8 +137,7 @@ function Person({ member }: { readonly member: Member }) {
               allowDeselect={false}
               data={roles}
               value={member.role}
-              disabled={change.isPending}
-              onChange={(role) => role !== null && change.mutate(role)}
+              onChange={(role) => role !== null && role !== member.role && setWanted(role)}
             />
             <Button variant="default" onClick={() => setRemoving(true)} aria-label={t`Remove ${name}`}>
               <Icon name="trash" size={16} />
@@ -128,7 +147,7 @@ function Person({ member }: { readonly member: Member }) {
           <Badge variant="light">{words[member.role]}</Badge>
         )}
       </Group>
-      {change.error !== null && <Failure error={change.error} />}
+      <RoleDialog name={alone} role={member.role} wanted={wanted} onClose={() => setWanted(null)} change={change} />
       <RemoveDialog member={member} opened={isRemoving} onClose={() => setRemoving(false)} />
     </li>
   );

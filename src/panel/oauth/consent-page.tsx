@@ -2,12 +2,15 @@
  * Where a person lets an application in, or turns it away: who asks, on which account, what it may do, until when. What
  * an application says of itself is shown as that.
  */
-import { Alert, Button, Checkbox, Group, Radio, Select, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Group, Radio, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { Form } from '../layout/form.js';
+import { useFieldError } from '../layout/form-errors.js';
+import { FormSelect } from '../layout/form-fields.js';
 import { AccountPicker } from '../platform/account-picker.js';
 import { useScopeWords } from '../api-keys/scopes.js';
 import { useHomeId } from '../session/accounts.js';
@@ -18,6 +21,7 @@ import { now } from '../words/clock.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 
+type Me = ReturnType<typeof useMe>;
 type AuthorizationRequest = components['schemas']['AuthorizationRequest'];
 
 const DAY_MS = 86_400_000;
@@ -82,39 +86,40 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
     const expiresAt = new Date(now().getTime() + Number(days) * DAY_MS - MARGIN_MS).toISOString();
     approval.mutate({ account_id: account, scopes: [...scopes], expires_at: expiresAt });
   };
+  // Then the page says whom to ask.
+  const isNowhere =
+    !mayChooseAny(me) && !me.accounts.some(({ id: each }) => mayCall(me, 'approveAuthorizationRequest', each));
   const failed = approval.error ?? denial.error;
   return (
     <Frame title={t`Let ${name} in?`} about={<WhoAsks request={request} />}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          approve();
+      <Form
+        gap="lg"
+        error={failed}
+        checks={{
+          account_id: account === null && t`Choose an account.`,
+          scopes: scopes.length === 0 && t`Choose at least one permission.`,
         }}
-      >
-        <Stack gap="lg">
-          <AccountField value={account} onChange={setAccount} />
-          <ScopesField asked={request.scopes} value={scopes} onChange={setScopes} />
-          <EndField longest={longest} value={days} onChange={setDays} />
-          <Text size="sm" c="dimmed">
-            <Trans>
-              It uses the quota of the account, and stands beside its API keys, where you can take it back at any time.
-            </Trans>
-          </Text>
-          {failed !== null && <Failure error={failed} />}
+        onSubmit={approve}
+        footer={
           <Group justify="flex-end">
             <Button variant="default" loading={denial.isPending} disabled={isGone} onClick={() => denial.mutate()}>
               <Trans>Turn away</Trans>
             </Button>
-            <Button
-              type="submit"
-              loading={approval.isPending}
-              disabled={account === null || scopes.length === 0 || isGone}
-            >
+            <Button type="submit" loading={approval.isPending} disabled={isGone || isNowhere}>
               <Trans>Let it in</Trans>
             </Button>
           </Group>
-        </Stack>
-      </form>
+        }
+      >
+        <AccountField value={account} onChange={setAccount} />
+        <ScopesField asked={request.scopes} value={scopes} onChange={setScopes} />
+        <EndField longest={longest} value={days} onChange={setDays} />
+        <Text size="sm" c="dimmed">
+          <Trans>
+            It uses the quota of the account, and stands beside its API keys, where you can take it back at any time.
+          </Trans>
+        </Text>
+      </Form>
     </Frame>
   );
 }
@@ -137,6 +142,9 @@ function WhoAsks({ request }: { readonly request: AuthorizationRequest }) {
   );
 }
 
+/** Whether their accounts have to be searched for: there are too many to list. */
+const mayChooseAny = ({ has_more_accounts: hasMore, member }: Me): boolean => hasMore || member?.is_operator === true;
+
 interface AccountFieldProps {
   readonly value: string | null;
   readonly onChange: (id: string | null) => void;
@@ -146,8 +154,7 @@ interface AccountFieldProps {
 function AccountField({ value, onChange }: AccountFieldProps) {
   const { t } = useLingui();
   const me = useMe();
-  if (me.has_more_accounts || me.member?.is_operator === true)
-    return <AccountPicker value={value} onChange={onChange} />;
+  if (mayChooseAny(me)) return <AccountPicker field="account_id" value={value} onChange={onChange} />;
   const theirs = me.accounts.filter((account) => mayCall(me, 'approveAuthorizationRequest', account.id));
   if (theirs.length === 0)
     return (
@@ -156,7 +163,8 @@ function AccountField({ value, onChange }: AccountFieldProps) {
       </Alert>
     );
   return (
-    <Select
+    <FormSelect
+      field="account_id"
       label={t`Account`}
       data={theirs.map((account) => ({ value: account.id, label: account.name }))}
       value={theirs.some((account) => account.id === value) ? value : null}
@@ -177,7 +185,7 @@ function ScopesField({ asked, value, onChange }: ScopesFieldProps) {
   const { t } = useLingui();
   const words = useScopeWords();
   return (
-    <Checkbox.Group label={t`What it may do`} value={[...value]} onChange={onChange}>
+    <Checkbox.Group label={t`What it may do`} value={[...value]} error={useFieldError('scopes')} onChange={onChange}>
       <Stack gap={10} pt={6}>
         {asked.map((scope) => (
           <Checkbox key={scope} value={scope} label={words.long(scope)} description={scope} />
@@ -205,7 +213,7 @@ function EndField({ longest, value, onChange }: EndFieldProps) {
   const offered = ENDS_DAYS.filter((days) => days <= longest);
   const all = offered.includes(longest as (typeof ENDS_DAYS)[number]) ? offered : [...offered, longest];
   return (
-    <Radio.Group label={t`For how long`} value={value} onChange={onChange}>
+    <Radio.Group label={t`For how long`} value={value} error={useFieldError('expires_at')} onChange={onChange}>
       <SimpleGrid cols={2} spacing="sm" verticalSpacing="sm" pt={6}>
         {all.map((days) => (
           <Radio key={days} value={String(days)} label={words[days] ?? t`${days} days`} />

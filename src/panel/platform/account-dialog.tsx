@@ -1,11 +1,15 @@
 /** Makes an account, or changes one: what it is called, pays for and whether it is in use. */
-import { Alert, Group, NumberInput, Radio, Select, SimpleGrid, TextInput } from '@mantine/core';
+import { Alert, Group, Radio, Select, SimpleGrid, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useSentOnce } from '../api/sent-once.js';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
+import type { Checks } from '../layout/form.js';
+import { useFieldError } from '../layout/form-errors.js';
+import { numberOf } from '../layout/number.js';
+import { NumberField, useNumberCheck } from '../layout/number-field.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { createAccount, readAgain, updateAccount, usePlans, type Account, type AccountChange } from './accounts.js';
@@ -32,20 +36,26 @@ export function AccountDialog({ account, opened, onClose, onDone }: AccountDialo
   );
 }
 
-type Values = Required<AccountChange>;
+type Values = Omit<Required<AccountChange>, 'billing_day'> & { readonly billing_day: string };
 
 const valuesOf = (account: Account | undefined): Values => ({
   name: account?.name ?? '',
   plan: account?.plan ?? '',
   time_zone: account?.time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-  billing_day: account?.billing_day ?? 1,
+  billing_day: String(account?.billing_day ?? 1),
   status: account?.status ?? 'active',
 });
 
+const bodyOf = (values: Values): Required<AccountChange> => ({
+  ...values,
+  billing_day: numberOf(values.billing_day) ?? 1,
+});
+
 /** The fields that are not as they were. */
-function changeOf(before: Values, now: Values): AccountChange {
-  const names = Object.keys(now) as (keyof Values)[];
-  return Object.fromEntries(names.filter((name) => now[name] !== before[name]).map((name) => [name, now[name]]));
+function changeOf(before: Values, after: Values): AccountChange {
+  const [was, is] = [bodyOf(before), bodyOf(after)];
+  const names = Object.keys(is) as (keyof AccountChange)[];
+  return Object.fromEntries(names.filter((name) => is[name] !== was[name]).map((name) => [name, is[name]]));
 }
 
 function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'opened'>) {
@@ -60,7 +70,13 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
     setValues({ ...values, ...change });
   };
   const change = changeOf(valuesOf(opening), values);
-  const { status: _, ...made } = values;
+  const { status: _, ...made } = bodyOf(values);
+  const check = useNumberCheck();
+  const checks: Checks = {
+    name: values.name.trim() === '' && t`Fill this in.`,
+    plan: values.plan === '' && t`Choose a plan.`,
+    billing_day: check(values.billing_day, { min: 1, max: 31, isNeeded: true }),
+  };
   const save = () =>
     send(async (requestId) => {
       const saved = opening === undefined ? await createAccount(made, requestId) : await updateAccount(opening, change);
@@ -75,11 +91,32 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
       does={opening === undefined ? t`Create account` : t`Save`}
       error={error}
       isPending={isPending}
-      isWhole={values.name.trim() !== '' && values.plan !== '' && !isOvertaken && Object.keys(change).length > 0}
+      checks={checks}
+      isReady={!isOvertaken && Object.keys(change).length > 0}
       gap="md"
       onSubmit={() => void save()}
       onCancel={onClose}
     >
+      <AccountFields values={values} planNames={names} onChange={set} />
+      {opening !== undefined && (
+        <StatusField value={values.status} before={opening.status} onChange={(status) => set({ status })} />
+      )}
+      {plans.error !== null && <Failure error={plans.error} again={() => void plans.refetch()} />}
+    </DialogForm>
+  );
+}
+
+interface AccountFieldsProps {
+  readonly values: Values;
+  readonly planNames: readonly string[];
+  readonly onChange: (change: Partial<Values>) => void;
+}
+
+function AccountFields({ values, planNames, onChange }: AccountFieldsProps) {
+  const { t } = useLingui();
+  const isListed = values.plan === '' || planNames.includes(values.plan);
+  return (
+    <>
       <TextInput
         label={t`Name`}
         description={t`The company or team that it belongs to.`}
@@ -89,15 +126,17 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
         data-autofocus
         autoComplete="off"
         value={values.name}
-        onChange={(event) => set({ name: event.currentTarget.value })}
+        error={useFieldError('name')}
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
       <Select
         label={t`Plan`}
         placeholder={t`Choose one`}
         allowDeselect={false}
-        data={names.includes(values.plan) || values.plan === '' ? names : [values.plan, ...names]}
+        data={isListed ? [...planNames] : [values.plan, ...planNames]}
         value={values.plan === '' ? null : values.plan}
-        onChange={(plan) => plan !== null && set({ plan })}
+        error={useFieldError('plan')}
+        onChange={(plan) => plan !== null && onChange({ plan })}
       />
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Select
@@ -108,23 +147,18 @@ function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'ope
           data={ZONES.includes(values.time_zone) ? ZONES : [values.time_zone, ...ZONES]}
           value={values.time_zone}
           nothingFoundMessage={t`No zone is called so`}
-          onChange={(zone) => zone !== null && set({ time_zone: zone })}
+          error={useFieldError('time_zone')}
+          onChange={(zone) => zone !== null && onChange({ time_zone: zone })}
         />
-        <NumberInput
+        <NumberField
+          field="billing_day"
           label={t`First day of the month`}
-          min={1}
-          max={31}
-          clampBehavior="strict"
-          allowDecimal={false}
+          inputMode="numeric"
           value={values.billing_day}
-          onChange={(day) => typeof day === 'number' && set({ billing_day: day })}
+          onChange={(day) => onChange({ billing_day: day })}
         />
       </SimpleGrid>
-      {opening !== undefined && (
-        <StatusField value={values.status} before={opening.status} onChange={(status) => set({ status })} />
-      )}
-      {plans.error !== null && <Failure error={plans.error} again={() => void plans.refetch()} />}
-    </DialogForm>
+    </>
   );
 }
 
@@ -141,6 +175,7 @@ function StatusField({ value, before, onChange }: StatusFieldProps) {
       <Radio.Group
         label={t`State`}
         value={value}
+        error={useFieldError('status')}
         onChange={(chosen) => onChange(chosen === 'suspended' ? 'suspended' : 'active')}
       >
         <Group gap="lg" pt={6}>

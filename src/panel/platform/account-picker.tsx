@@ -1,18 +1,20 @@
 /** Chooses one of very many accounts: what is typed is searched for by the API. */
-import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
+import { FormSelect } from '../layout/form-fields.js';
 import { useAccounts } from './accounts.js';
 
 const REST_MS = 200;
 
 interface AccountPickerProps {
+  /** The field of the API that it fills in; `id` where the account is part of the path. */
+  readonly field: string;
   readonly value: string | null;
   readonly onChange: (id: string | null) => void;
 }
 
-export function AccountPicker({ value, onChange }: AccountPickerProps) {
+export function AccountPicker({ field, value, onChange }: AccountPickerProps) {
   const { t } = useLingui();
   const [search, setSearch] = useState('');
   const [chosen, setChosen] = useState<{ readonly value: string; readonly label: string } | null>(null);
@@ -22,10 +24,12 @@ export function AccountPicker({ value, onChange }: AccountPickerProps) {
   const found = accounts.data?.pages[0]?.data.map(({ id, name }) => ({ value: id, label: name })) ?? [];
   const options = chosen === null || found.some((each) => each.value === chosen.value) ? found : [chosen, ...found];
   return (
-    <Select
+    <FormSelect
+      field={field}
       label={t`Account`}
       placeholder={t`Search by name or id`}
       searchable
+      allowDeselect={false}
       required
       withAsterisk={false}
       data-autofocus

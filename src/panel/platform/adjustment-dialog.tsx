@@ -1,5 +1,5 @@
-/** Makes an adjustment: of which month, what, and why. It stands for good. */
-import { Alert, Button, Group, NumberInput, Radio, Select, Stack, Text, Textarea } from '@mantine/core';
+/** Makes an adjustment of a month, in two steps: what and why, then a confirmation that names the effect. */
+import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useKeys } from '../api-keys/keys.js';
@@ -9,9 +9,14 @@ import { api, ask } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
-import { Failure } from '../words/failure.js';
+import { DialogForm } from '../layout/dialog-form.js';
+import { useFieldError } from '../layout/form-errors.js';
+import { FormSelect, FormTextarea } from '../layout/form-fields.js';
+import { numberOf } from '../layout/number.js';
+import { NumberField, useNumberCheck } from '../layout/number-field.js';
 import { isolated } from '../words/isolated.js';
 import { AccountPicker } from './account-picker.js';
+import { ConfirmAdjustment } from './confirm-adjustment.js';
 
 type Adjustment = components['schemas']['CreateQuotaAdjustment'];
 type Type = Adjustment['type'];
@@ -27,113 +32,167 @@ interface AdjustmentDialogProps {
 export function AdjustmentDialog({ opened, onClose }: AdjustmentDialogProps) {
   const { t } = useLingui();
   return (
-    <Dialog opened={opened} title={t`Adjust a month`} closeOnClickOutside={false} onClose={onClose}>
-      <AdjustmentForm onClose={onClose} />
+    <Dialog opened={opened} title={t`Adjust usage`} closeOnClickOutside={false} onClose={onClose}>
+      <AdjustmentSteps onClose={onClose} />
     </Dialog>
   );
 }
 
-function AdjustmentForm({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useLingui();
-  const [accountId, setAccountId] = useState<string | null>(null);
-  const [keyId, setKeyId] = useState(WHOLE_ACCOUNT);
-  const [type, setType] = useState<Type>('grant');
-  const [amount, setAmount] = useState<number | ''>('');
-  const [reason, setReason] = useState('');
+/** What is typed into the form. */
+interface Values {
+  readonly accountId: string | null;
+  readonly keyId: string;
+  readonly type: Type;
+  readonly amount: string;
+  readonly reason: string;
+}
+
+const EMPTY: Values = { accountId: null, keyId: WHOLE_ACCOUNT, type: 'grant', amount: '', reason: '' };
+
+function bodyOf({ keyId, type, amount, reason }: Values, locale: string): Adjustment {
+  const count = type === 'reset' ? undefined : numberOf(amount, locale);
+  return {
+    window: 'month',
+    type,
+    reason: reason.trim(),
+    ...(count === undefined ? {} : { amount: count }),
+    ...(keyId === WHOLE_ACCOUNT ? {} : { api_key_id: keyId }),
+  };
+}
+
+/** The form, then its effect in words, then it is done: nobody can take an adjustment back. */
+function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
+  const { i18n } = useLingui();
+  const [values, setValues] = useState(EMPTY);
+  const [isConfirming, setConfirming] = useState(false);
   const { send, error, isPending, changed } = useSentOnce();
-  const needsAmount = type !== 'reset';
-  const isWhole = accountId !== null && reason.trim() !== '' && (!needsAmount || amount !== '');
-  const make = () =>
+  const body = bodyOf(values, i18n.locale);
+  const accountId = values.accountId ?? '';
+  const adjust = () =>
     send(async (requestId) => {
-      const body: Adjustment = {
-        window: 'month',
-        type,
-        reason: reason.trim(),
-        ...(needsAmount && amount !== '' ? { amount } : {}),
-        ...(keyId === WHOLE_ACCOUNT ? {} : { api_key_id: keyId }),
-      };
-      const params = { path: { id: accountId ?? '' } };
+      const params = { path: { id: accountId } };
       const headers = { 'Idempotency-Key': requestId };
-      await ask(api.POST('/admin/v1/accounts/{id}/quota-adjustments', { params, headers, body }));
+      try {
+        await ask(api.POST('/admin/v1/accounts/{id}/quota-adjustments', { params, headers, body }));
+      } catch (caught) {
+        // Where the fields are at fault, so that it is shown there.
+        if (hasCode(caught, 'validation_failed')) setConfirming(false);
+        throw caught;
+      }
       await Promise.all([
         queries.invalidateQueries({ queryKey: ['adjustments'] }),
         queries.invalidateQueries({ queryKey: ['account', accountId] }),
       ]);
       onClose();
     });
+  if (isConfirming)
+    return (
+      <ConfirmAdjustment
+        accountId={accountId}
+        body={body}
+        error={error}
+        isPending={isPending}
+        onBack={() => setConfirming(false)}
+        onConfirm={() => void adjust()}
+      />
+    );
+  return (
+    <AdjustmentForm
+      values={values}
+      error={hasCode(error, 'validation_failed') ? error : null}
+      onChange={(change) => {
+        changed();
+        setValues({ ...values, ...change });
+      }}
+      onCancel={onClose}
+      onReady={() => setConfirming(true)}
+    />
+  );
+}
+
+interface AdjustmentFormProps {
+  readonly values: Values;
+  readonly error: unknown;
+  readonly onChange: (change: Partial<Values>) => void;
+  readonly onCancel: () => void;
+  readonly onReady: () => void;
+}
+
+function AdjustmentForm({ values, error, onChange, onCancel, onReady }: AdjustmentFormProps) {
+  const { t } = useLingui();
+  const check = useNumberCheck();
+  const { accountId, keyId, type, amount, reason } = values;
+  return (
+    <DialogForm
+      does={t`Continue`}
+      error={error}
+      checks={{
+        id: accountId === null && t`Choose an account.`,
+        amount: type !== 'reset' && check(amount, { min: type === 'grant' ? 1 : 0, isNeeded: true }),
+        reason: reason.trim() === '' && t`Fill this in.`,
+      }}
+      isPending={false}
+      gap="md"
+      onSubmit={onReady}
+      onCancel={onCancel}
+    >
+      <AccountPicker
+        field="id"
+        value={accountId}
+        onChange={(id) => onChange({ accountId: id, keyId: WHOLE_ACCOUNT })}
+      />
+      {accountId !== null && (
+        <KeyField accountId={accountId} value={keyId} onChange={(id) => onChange({ keyId: id })} />
+      )}
+      <TypeField value={type} onChange={(chosen) => onChange({ type: chosen })} />
+      {type !== 'reset' && (
+        <NumberField
+          field="amount"
+          inputMode="numeric"
+          label={type === 'grant' ? t`Additional requests` : t`Requests used`}
+          value={amount}
+          onChange={(text) => onChange({ amount: text })}
+        />
+      )}
+      <FormTextarea
+        field="reason"
+        label={t`Reason`}
+        description={t`Visible to the account. Can't be edited later.`}
+        autosize
+        minRows={2}
+        maxLength={500}
+        value={reason}
+        onChange={(event) => onChange({ reason: event.currentTarget.value })}
+      />
+    </DialogForm>
+  );
+}
+
+interface TypeFieldProps {
+  readonly value: Type;
+  readonly onChange: (type: Type) => void;
+}
+
+function TypeField({ value: chosen, onChange }: TypeFieldProps) {
+  const { t } = useLingui();
   const words: Readonly<Record<Type, string>> = {
-    grant: t`Give more until the month ends`,
-    set: t`Set what is used`,
-    reset: t`Set what is used to nothing`,
+    grant: t`Add requests for this month`,
+    set: t`Set the requests used this month`,
+    reset: t`Reset usage to zero`,
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void make();
-      }}
-      onChange={changed}
+    <Radio.Group
+      label={t`What`}
+      value={chosen}
+      error={useFieldError('type')}
+      onChange={(value) => onChange(value as Type)}
     >
-      <Stack gap="md">
-        <AccountPicker
-          value={accountId}
-          onChange={(id) => {
-            changed();
-            setKeyId(WHOLE_ACCOUNT);
-            setAccountId(id);
-          }}
-        />
-        {accountId !== null && <KeyField accountId={accountId} value={keyId} onChange={setKeyId} />}
-        <Radio.Group label={t`What`} value={type} onChange={(value) => setType(value as Type)}>
-          <Stack gap={8} pt={6}>
-            {TYPES.map((value) => (
-              <Radio key={value} value={value} label={words[value]} />
-            ))}
-          </Stack>
-        </Radio.Group>
-        {needsAmount && (
-          <NumberInput
-            label={type === 'grant' ? t`How many requests more` : t`How many requests are used`}
-            min={type === 'grant' ? 1 : 0}
-            allowDecimal={false}
-            allowNegative={false}
-            thousandSeparator=" "
-            required
-            withAsterisk={false}
-            value={amount}
-            onChange={(value) => setAmount(typeof value === 'number' ? value : '')}
-          />
-        )}
-        <Textarea
-          label={t`Why`}
-          description={t`The account reads it, too. It cannot be changed later.`}
-          required
-          withAsterisk={false}
-          autosize
-          minRows={2}
-          maxLength={500}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
-        {hasCode(error, 'conflict') ? (
-          <Alert color="red" variant="light" role="alert" title={t`There is nothing to raise here`}>
-            <Trans>
-              This month has no limit of its own, or the key is revoked. Choose another month, or set what is used.
-            </Trans>
-          </Alert>
-        ) : (
-          error !== null && <Failure error={error} />
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={isPending} disabled={!isWhole}>
-            <Trans>Adjust</Trans>
-          </Button>
-        </Group>
+      <Stack gap={8} pt={6}>
+        {TYPES.map((value) => (
+          <Radio key={value} value={value} label={words[value]} />
+        ))}
       </Stack>
-    </form>
+    </Radio.Group>
   );
 }
 
@@ -150,7 +209,8 @@ function KeyField({ accountId, value, onChange }: KeyFieldProps) {
   const options = keys.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <>
-      <Select
+      <FormSelect
+        field="api_key_id"
         label={t`Whose month`}
         searchable
         allowDeselect={false}

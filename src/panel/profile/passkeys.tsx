@@ -1,5 +1,5 @@
 /** Passkeys: made on this device, named, removed. */
-import { Badge, Button, Group, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,6 +7,8 @@ import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
+import { DialogForm } from '../layout/dialog-form.js';
+import { FormText } from '../layout/form-fields.js';
 import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
 import { SureDialog } from '../layout/sure-dialog.js';
@@ -145,32 +147,25 @@ function Rename({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
     onSuccess: onClose,
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
+    <DialogForm
+      does={t`Save`}
+      error={save.error}
+      checks={{ name: name.trim() === '' && t`Fill this in.` }}
+      isPending={save.isPending}
+      gap="md"
+      onSubmit={() => save.mutate()}
+      onCancel={onClose}
     >
-      <Stack gap="md">
-        <TextInput
-          label={t`Name`}
-          required
-          withAsterisk={false}
-          maxLength={200}
-          data-autofocus
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-        {save.error !== null && <Failure error={save.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={save.isPending} disabled={name.trim() === ''}>
-            <Trans>Save</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <FormText
+        field="name"
+        label={t`Name`}
+        required
+        withAsterisk={false}
+        maxLength={200}
+        data-autofocus
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+    </DialogForm>
   );
 }

@@ -1,15 +1,15 @@
 /** A new password. That it is the member who sets it is asked by the dialog over the page, not here. */
-import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
+import { Button, PasswordInput, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
-import { ApiProblem } from '../api/problem.js';
 import { queries } from '../api/queries.js';
 import { Dialog } from '../layout/dialog.js';
+import { DialogForm } from '../layout/dialog-form.js';
+import { useFieldError } from '../layout/form-errors.js';
 import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
-import { Failure } from '../words/failure.js';
 
 /** The least that is taken (NIST SP 800-63B-4): alone, and beside a second factor. */
 const SHORTEST = 15;
@@ -82,8 +82,43 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
     },
     onSuccess: onDone,
   });
+  return (
+    <DialogForm
+      does={t`Save`}
+      error={change.error}
+      checks={{
+        password: [...password].length < shortest && t`Use at least ${shortest} characters.`,
+        again: again !== password && t`This is not the same.`,
+      }}
+      isPending={change.isPending}
+      gap="md"
+      onSubmit={() => change.mutate()}
+      onCancel={onClose}
+    >
+      <input type="text" hidden readOnly autoComplete="username" value={member?.email ?? ''} />
+      <NewPasswordFields
+        password={password}
+        again={again}
+        shortest={shortest}
+        onPassword={setPassword}
+        onAgain={setAgain}
+      />
+    </DialogForm>
+  );
+}
+
+interface NewPasswordFieldsProps {
+  readonly password: string;
+  readonly again: string;
+  readonly shortest: number;
+  readonly onPassword: (password: string) => void;
+  readonly onAgain: (again: string) => void;
+}
+
+function NewPasswordFields({ password, again, shortest, onPassword, onAgain }: NewPasswordFieldsProps) {
+  const { t } = useLingui();
   const differs = again !== '' && again !== password;
-  const weak = useWeakness(change.error, shortest);
+  const againError = useFieldError('again');
   const common = {
     autoComplete: 'new-password',
     required: true,
@@ -91,51 +126,23 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
     visibilityToggleButtonProps: { 'aria-label': t`Show the password` },
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (again === password) change.mutate();
-      }}
-    >
-      <Stack gap="md">
-        <input type="text" hidden readOnly autoComplete="username" value={member?.email ?? ''} />
-        <PasswordInput
-          {...common}
-          label={t`New password`}
-          description={t`At least ${shortest} characters: a few words that only you would put together.`}
-          minLength={shortest}
-          data-autofocus
-          error={weak}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
-        <PasswordInput
-          {...common}
-          label={t`Once more`}
-          error={differs ? t`This is not the same.` : undefined}
-          value={again}
-          onChange={(event) => setAgain(event.currentTarget.value)}
-        />
-        {change.error !== null && weak === undefined && <Failure error={change.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={change.isPending} disabled={again !== password}>
-            <Trans>Save</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <>
+      <PasswordInput
+        {...common}
+        label={t`New password`}
+        description={t`At least ${shortest} characters: a few words that only you would put together.`}
+        data-autofocus
+        error={useFieldError('password')}
+        value={password}
+        onChange={(event) => onPassword(event.currentTarget.value)}
+      />
+      <PasswordInput
+        {...common}
+        label={t`Once more`}
+        error={differs ? t`This is not the same.` : againError}
+        value={again}
+        onChange={(event) => onAgain(event.currentTarget.value)}
+      />
+    </>
   );
-}
-
-/** What is wrong with the password, in the reader's language; the API says it in English. */
-function useWeakness(error: unknown, shortest: number): string | undefined {
-  const { t } = useLingui();
-  if (!(error instanceof ApiProblem) || error.code !== 'validation_failed') return undefined;
-  const detail = error.fields.find(({ field }) => field === 'password')?.detail ?? '';
-  if (detail.includes('at least')) return t`It needs at least ${shortest} characters.`;
-  if (detail.includes('at most')) return t`It is too long.`;
-  return t`It is too easy to guess: do not make it of your name, your address or rows of keys.`;
 }

@@ -1,12 +1,13 @@
 /** Name and language, which the member may change, and the address, which they may not. */
-import { Button, Group, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, SimpleGrid, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
+import { Form } from '../layout/form.js';
+import { FormSelect, FormText } from '../layout/form-fields.js';
 import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
-import { Failure } from '../words/failure.js';
 import { chooseNone, LANGUAGES, LOCALES } from '../words/locale.js';
 
 const AS_THE_BROWSER = '';
@@ -30,52 +31,52 @@ export function Personal() {
   const isChanged = name.trim() !== member?.name || chosen !== member.locale;
   return (
     <Section title={t`About you`}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        <Stack gap="md">
-          <SimpleGrid cols={{ base: 1, sm: 2 }}>
-            <TextInput
-              label={t`Name`}
-              description={t`As the others of your accounts see you.`}
-              autoComplete="name"
-              required
-              withAsterisk={false}
-              maxLength={200}
-              value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <Select
-              label={t`Language`}
-              description={t`Of these pages and of mail to you.`}
-              allowDeselect={false}
-              data={[
-                { value: AS_THE_BROWSER, label: t`As in the browser` },
-                ...LOCALES.map((value) => ({ value, label: LANGUAGES[value] })),
-              ]}
-              value={locale}
-              onChange={(value) => setPicked(value ?? AS_THE_BROWSER)}
-            />
-          </SimpleGrid>
-          <Text size="sm" c="dimmed" className="name">
-            <Trans>You sign in as {member?.email}. Whoever runs this API can change the address.</Trans>
-          </Text>
-          {save.error !== null && <Failure error={save.error} />}
+      <Form
+        error={save.error}
+        checks={{ name: name.trim() === '' && t`Fill this in.` }}
+        onSubmit={() => save.mutate()}
+        footer={
           <Group justify="flex-end">
             {save.isSuccess && !isChanged && (
               <Text size="sm" role="status">
                 <Trans>Saved</Trans>
               </Text>
             )}
-            <Button type="submit" loading={save.isPending} disabled={!isChanged || name.trim() === ''}>
+            <Button type="submit" loading={save.isPending} disabled={!isChanged}>
               <Trans>Save</Trans>
             </Button>
           </Group>
-        </Stack>
-      </form>
+        }
+      >
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <FormText
+            field="name"
+            label={t`Name`}
+            description={t`As the others of your accounts see you.`}
+            autoComplete="name"
+            required
+            withAsterisk={false}
+            maxLength={200}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <FormSelect
+            field="locale"
+            label={t`Language`}
+            description={t`Of these pages and of mail to you.`}
+            allowDeselect={false}
+            data={[
+              { value: AS_THE_BROWSER, label: t`As in the browser` },
+              ...LOCALES.map((value) => ({ value, label: LANGUAGES[value] })),
+            ]}
+            value={locale}
+            onChange={(value) => setPicked(value ?? AS_THE_BROWSER)}
+          />
+        </SimpleGrid>
+        <Text size="sm" c="dimmed" className="name">
+          <Trans>You sign in as {member?.email}. Whoever runs this API can change the address.</Trans>
+        </Text>
+      </Form>
     </Section>
   );
 }

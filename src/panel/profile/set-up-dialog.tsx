@@ -1,13 +1,14 @@
 /** Sets up an authenticator app: the secret to scan or type, a first code of the app, then the recovery codes, once. */
-import { Button, Code, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
-import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
 import { useShownSecret } from '../layout/shown-secret.js';
+import { DialogForm } from '../layout/dialog-form.js';
+import { FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
 import { CodesStep } from './codes-step.js';
 import { QrPicture } from './qr-picture.js';
@@ -69,49 +70,40 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
     onError: () => setCode(''),
   });
   if (setup === null) return begin.error === null ? null : <Failure error={begin.error} again={() => start()} />;
-  const isWrong = hasCode(confirm.error, 'validation_failed');
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        confirm.mutate();
-      }}
+    <DialogForm
+      does={t`Go on`}
+      error={confirm.error}
+      checks={{ code: code.trim() === '' && t`Fill this in.` }}
+      isPending={confirm.isPending}
+      gap="md"
+      onSubmit={() => confirm.mutate()}
+      onCancel={onClose}
     >
-      <Stack gap="md">
-        <Text size="sm">
-          <Trans>Scan this with an app such as Aegis, Google Authenticator or your password manager.</Trans>
+      <Text size="sm">
+        <Trans>Scan this with an app such as Aegis, Google Authenticator or your password manager.</Trans>
+      </Text>
+      <QrPicture text={setup.uri} label={t`QR code for the authenticator app`} />
+      <div>
+        <Text size="sm" pb={6}>
+          <Trans>Or type the secret into the app:</Trans>
         </Text>
-        <QrPicture text={setup.uri} label={t`QR code for the authenticator app`} />
-        <div>
-          <Text size="sm" pb={6}>
-            <Trans>Or type the secret into the app:</Trans>
-          </Text>
-          <Code block className="secret" translate="no">
-            {setup.secret.replaceAll(/(.{4})(?!$)/g, '$1 ')}
-          </Code>
-        </div>
-        <TextInput
-          label={t`Code from your authenticator app`}
-          description={t`Six digits, new every 30 seconds.`}
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          required
-          withAsterisk={false}
-          autoFocus
-          error={isWrong ? t`This code is not right. Look whether the clock of your phone is.` : undefined}
-          value={code}
-          onChange={(event) => setCode(event.currentTarget.value)}
-        />
-        {confirm.error !== null && !isWrong && <Failure error={confirm.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={confirm.isPending}>
-            <Trans>Go on</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+        <Code block className="secret" translate="no">
+          {setup.secret.replaceAll(/(.{4})(?!$)/g, '$1 ')}
+        </Code>
+      </div>
+      <FormText
+        field="code"
+        label={t`Code from your authenticator app`}
+        description={t`Six digits, new every 30 seconds.`}
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        required
+        withAsterisk={false}
+        autoFocus
+        value={code}
+        onChange={(event) => setCode(event.currentTarget.value)}
+      />
+    </DialogForm>
   );
 }

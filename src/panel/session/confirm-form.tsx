@@ -1,10 +1,12 @@
 /** Confirms that it is the same person: by password (and code), passkey, identity provider, or a new sign-in. */
-import { Alert, Button, Divider, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Divider, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import type { OpenGate } from '../api/gate.js';
+import { Form } from '../layout/form.js';
+import { FormPassword, FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
 import { ProviderConfirm } from './provider-confirm.js';
 import { PasskeyButton } from './passkey-button.js';
@@ -66,36 +68,14 @@ function Typed({ needsCode, gate }: TypedProps) {
     },
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        confirm.mutate();
+    <Form
+      error={confirm.error}
+      checks={{
+        password: password === '' && t`Fill this in.`,
+        code: needsCode && code.trim() === '' && t`Fill this in.`,
       }}
-    >
-      <Stack gap="md">
-        <input type="text" hidden readOnly autoComplete="username" value={member?.email ?? ''} />
-        <PasswordInput
-          label={t`Password`}
-          required
-          withAsterisk={false}
-          data-autofocus
-          autoComplete="current-password"
-          visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
-        {needsCode && (
-          <TextInput
-            label={t`Code from your authenticator app`}
-            required
-            withAsterisk={false}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-            value={code}
-            onChange={(event) => setCode(event.currentTarget.value)}
-          />
-        )}
-        {confirm.error !== null && <Failure error={confirm.error} />}
+      onSubmit={() => confirm.mutate()}
+      footer={
         <Group justify="flex-end" gap="sm">
           <Button variant="default" onClick={() => gate.settle(false)}>
             <Trans>Cancel</Trans>
@@ -104,8 +84,33 @@ function Typed({ needsCode, gate }: TypedProps) {
             <Trans>Go on</Trans>
           </Button>
         </Group>
-      </Stack>
-    </form>
+      }
+    >
+      <input type="text" hidden readOnly autoComplete="username" value={member?.email ?? ''} />
+      <FormPassword
+        field="password"
+        label={t`Password`}
+        required
+        withAsterisk={false}
+        data-autofocus
+        autoComplete="current-password"
+        visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+      />
+      {needsCode && (
+        <FormText
+          field="code"
+          label={t`Code from your authenticator app`}
+          required
+          withAsterisk={false}
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+      )}
+    </Form>
   );
 }
 

@@ -2,7 +2,7 @@
  * Where a link for one use leads: `/link#<token>`. The token stands behind the `#`, which no server, log or Referer
  * sees, and leaves the address as soon as it was read. Nothing is used up before a button is pressed.
  */
-import { Alert, Button, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Skeleton, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
@@ -10,6 +10,8 @@ import { Link as HomeLink, useLocation } from 'wouter';
 import { api, ask } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import type { Link, SignIn } from '../api/schemas.js';
+import { Form } from '../layout/form.js';
+import { FormPassword, FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { Frame } from './frame.js';
@@ -232,70 +234,81 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
     );
   return (
     <Frame title={title} about={about}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        error={take.error}
+        checks={{
+          email: link.kind === 'first_owner' && email.trim() === '' && t`Fill this in.`,
+          name: needsName && name.trim() === '' && t`Fill this in.`,
+          password:
+            needsPassword &&
+            [...password].length < SHORTEST_PASSWORD &&
+            t`Use at least ${SHORTEST_PASSWORD} characters.`,
+        }}
+        onSubmit={() => {
           if (isSent.current) return;
           isSent.current = true;
           take.mutate();
         }}
+        footer={
+          <>
+            <Button type="submit" size="md" loading={take.isPending} data-autofocus={!needsName || undefined}>
+              {button}
+            </Button>
+            {byProvider && <ProviderJoin token={token} />}
+            {other}
+          </>
+        }
       >
-        <Stack gap="md">
-          {link.kind === 'first_owner' && (
-            <TextInput
-              label={t`Email`}
-              type="email"
-              autoComplete="username"
-              required
-              withAsterisk={false}
-              autoFocus
-              value={email}
-              onChange={(event) => setEmail(event.currentTarget.value)}
-            />
-          )}
-          {isInvitation && taker === 'member' && member !== null && (
-            <Text className="name">
-              <Trans>
-                You are signed in as <b>{member.email}</b> and join with that sign-in.
-              </Trans>
-            </Text>
-          )}
-          <LinkFactors factors={link.factors} />
-          {link.email !== null && needsPassword && (
-            <TextInput label={t`Email`} value={link.email} readOnly autoComplete="username" />
-          )}
-          {needsName && (
-            <TextInput
-              label={t`Your name`}
-              autoComplete="name"
-              required
-              withAsterisk={false}
-              autoFocus={link.kind !== 'first_owner'}
-              value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-          )}
-          {needsPassword && (
-            <PasswordInput
-              label={t`Password`}
-              description={t`At least ${SHORTEST_PASSWORD} characters: a few words that only you would put together.`}
-              autoComplete="new-password"
-              minLength={SHORTEST_PASSWORD}
-              required
-              withAsterisk={false}
-              visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
-              value={password}
-              onChange={(event) => setPassword(event.currentTarget.value)}
-            />
-          )}
-          {take.error !== null && <Failure error={take.error} />}
-          <Button type="submit" size="md" loading={take.isPending} data-autofocus={!needsName || undefined}>
-            {button}
-          </Button>
-          {byProvider && <ProviderJoin token={token} />}
-          {other}
-        </Stack>
-      </form>
+        {link.kind === 'first_owner' && (
+          <FormText
+            field="email"
+            label={t`Email`}
+            type="email"
+            autoComplete="username"
+            required
+            withAsterisk={false}
+            autoFocus
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+        )}
+        {isInvitation && taker === 'member' && member !== null && (
+          <Text className="name">
+            <Trans>
+              You are signed in as <b>{member.email}</b> and join with that sign-in.
+            </Trans>
+          </Text>
+        )}
+        <LinkFactors factors={link.factors} />
+        {link.email !== null && needsPassword && (
+          <TextInput label={t`Email`} value={link.email} readOnly autoComplete="username" />
+        )}
+        {needsName && (
+          <FormText
+            field="name"
+            label={t`Your name`}
+            autoComplete="name"
+            required
+            withAsterisk={false}
+            autoFocus={link.kind !== 'first_owner'}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+        )}
+        {needsPassword && (
+          <FormPassword
+            field="password"
+            label={t`Password`}
+            description={t`At least ${SHORTEST_PASSWORD} characters: a few words that only you would put together.`}
+            autoComplete="new-password"
+            required
+            withAsterisk={false}
+            visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+            value={password}
+            onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+        )}
+      </Form>
     </Frame>
   );
 }

@@ -1,11 +1,12 @@
 /** The second half of a sign-in: the code of an app, or a recovery code in its place. */
-import { Button, Stack, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
 import type { SignIn } from '../api/schemas.js';
-import { Failure } from '../words/failure.js';
+import { Form } from '../layout/form.js';
+import { FormText } from '../layout/form-fields.js';
 
 interface SecondFactorFormProps {
   readonly onSignIn: (signIn: SignIn) => void;
@@ -33,39 +34,40 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
     enter.reset();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        enter.mutate();
-      }}
+    <Form
+      error={enter.error}
+      checks={{ [isRecovery ? 'recovery_code' : 'code']: code.trim() === '' && t`Fill this in.` }}
+      onSubmit={() => enter.mutate()}
+      footer={
+        <>
+          <Button type="submit" size="md" loading={enter.isPending}>
+            <Trans>Go on</Trans>
+          </Button>
+          <Button variant="subtle" size="sm" onClick={change}>
+            {isRecovery ? t`Use the app instead` : t`I do not have the app with me`}
+          </Button>
+          <Button variant="subtle" size="sm" onClick={onBack}>
+            <Trans>Begin again</Trans>
+          </Button>
+        </>
+      }
     >
-      <Stack gap="md">
-        <TextInput
-          key={String(isRecovery)}
-          label={isRecovery ? t`Recovery code` : t`Code from your authenticator app`}
-          description={
-            isRecovery ? t`One of those that you wrote down. It works once.` : t`Six digits, new every 30 seconds.`
-          }
-          name="code"
-          autoComplete="one-time-code"
-          inputMode={isRecovery ? 'text' : 'numeric'}
-          required
-          withAsterisk={false}
-          autoFocus
-          value={code}
-          onChange={(event) => setCode(event.currentTarget.value)}
-        />
-        {enter.error !== null && <Failure error={enter.error} />}
-        <Button type="submit" size="md" loading={enter.isPending}>
-          <Trans>Go on</Trans>
-        </Button>
-        <Button variant="subtle" size="sm" onClick={change}>
-          {isRecovery ? t`Use the app instead` : t`I do not have the app with me`}
-        </Button>
-        <Button variant="subtle" size="sm" onClick={onBack}>
-          <Trans>Begin again</Trans>
-        </Button>
-      </Stack>
-    </form>
+      <FormText
+        key={String(isRecovery)}
+        field={isRecovery ? 'recovery_code' : 'code'}
+        label={isRecovery ? t`Recovery code` : t`Code from your authenticator app`}
+        description={
+          isRecovery ? t`One of those that you wrote down. It works once.` : t`Six digits, new every 30 seconds.`
+        }
+        name="code"
+        autoComplete="one-time-code"
+        inputMode={isRecovery ? 'text' : 'numeric'}
+        required
+        withAsterisk={false}
+        autoFocus
+        value={code}
+        onChange={(event) => setCode(event.currentTarget.value)}
+      />
+    </Form>
   );
 }

@@ -1,10 +1,12 @@
 /** Signing in by whichever way there is: on the page before everything, and in the dialog over one that waits. */
-import { Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Divider, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, ask } from '../api/client.js';
 import type { SignIn } from '../api/schemas.js';
+import { Form } from '../layout/form.js';
+import { FormPassword, FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
 import { PasskeyButton } from './passkey-button.js';
 import { SecondFactorForm } from './second-factor-form.js';
@@ -71,42 +73,47 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
     onError: () => setPassword(''),
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        enter.mutate();
+    <Form
+      error={enter.error}
+      checks={{
+        email: email.trim() === '' && t`Fill this in.`,
+        password: password === '' && t`Fill this in.`,
       }}
+      onSubmit={() => enter.mutate()}
+      footer={
+        <>
+          <Button type="submit" size="md" loading={enter.isPending}>
+            <Trans>Sign in</Trans>
+          </Button>
+          {canReset ? <Forgotten email={email} /> : <WithoutMail />}
+        </>
+      }
     >
-      <Stack gap="md">
-        <TextInput
-          label={t`Email`}
-          type="email"
-          name="email"
-          autoComplete="username"
-          required
-          withAsterisk={false}
-          data-autofocus={known === '' || undefined}
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-        />
-        <PasswordInput
-          label={t`Password`}
-          name="password"
-          autoComplete="current-password"
-          required
-          withAsterisk={false}
-          data-autofocus={known !== '' || undefined}
-          visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
-        {enter.error !== null && <Failure error={enter.error} />}
-        <Button type="submit" size="md" loading={enter.isPending}>
-          <Trans>Sign in</Trans>
-        </Button>
-        {canReset ? <Forgotten email={email} /> : <WithoutMail />}
-      </Stack>
-    </form>
+      <FormText
+        field="email"
+        label={t`Email`}
+        type="email"
+        name="email"
+        autoComplete="username"
+        required
+        withAsterisk={false}
+        data-autofocus={known === '' || undefined}
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <FormPassword
+        field="password"
+        label={t`Password`}
+        name="password"
+        autoComplete="current-password"
+        required
+        withAsterisk={false}
+        data-autofocus={known !== '' || undefined}
+        visibilityToggleButtonProps={{ 'aria-label': t`Show the password` }}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+      />
+    </Form>
   );
 }
 

@@ -6,9 +6,9 @@ import { useSentOnce } from '../api/sent-once.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
-import { EndpointFields } from './endpoint-fields.js';
+import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';
 import { EndpointSecret } from './endpoint-secret.js';
-import { EMPTY, isWhole, newEndpoint, type EndpointValues } from './endpoint-values.js';
+import { EMPTY, newEndpoint, type EndpointValues } from './endpoint-values.js';
 import { createEndpoint, readListAgain } from './webhooks.js';
 
 interface CreateDialogProps {
@@ -61,12 +61,13 @@ interface CreateFormProps {
 }
 
 function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
-  const { t } = useLingui();
+  const { t, i18n } = useLingui();
+  const checks = useEndpointChecks(values);
   const { id: accountId } = useAccount();
   const { error, isPending, send, changed } = useSentOnce();
   const create = () =>
     send(async (requestId) => {
-      const { url, secret } = await createEndpoint(accountId, newEndpoint(values), requestId);
+      const { url, secret } = await createEndpoint(accountId, newEndpoint(values, i18n.locale), requestId);
       onMade({ url, secret });
       void readListAgain(accountId);
     });
@@ -75,13 +76,12 @@ function CreateForm({ values, onChange, onMade, onCancel }: CreateFormProps) {
       does={t`Add endpoint`}
       error={error}
       isPending={isPending}
-      isWhole={isWhole(values)}
+      checks={checks}
       onSubmit={() => void create()}
       onCancel={onCancel}
     >
       <EndpointFields
         values={values}
-        error={error}
         onChange={(change) => {
           changed();
           onChange(change);

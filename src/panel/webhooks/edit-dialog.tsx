@@ -1,13 +1,13 @@
 /** Changes an endpoint: where it is and what it is told of. */
-import { Button, Group, Stack } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { hasCode } from '../api/problem.js';
 import { Dialog } from '../layout/dialog.js';
-import { Failure } from '../words/failure.js';
-import { EndpointFields } from './endpoint-fields.js';
-import { changeOf, isWhole, onTopOf, valuesOf, type EndpointValues } from './endpoint-values.js';
+import { Form } from '../layout/form.js';
+import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';
+import { changeOf, onTopOf, valuesOf, type EndpointValues } from './endpoint-values.js';
 import { readAgain, updateEndpoint, type Endpoint } from './webhooks.js';
 
 interface EditDialogProps {
@@ -28,11 +28,13 @@ export function EditDialog({ shown, etag, opened, onClose }: EditDialogProps) {
 }
 
 function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
+  const { i18n } = useLingui();
   // Of when the form was opened: what others change meanwhile is said, not mixed in.
   const [opening, setOpening] = useState({ endpoint: shown, etag });
   const before = valuesOf(opening.endpoint);
   const [values, setValues] = useState(before);
-  const change = changeOf(before, values);
+  const checks = useEndpointChecks(values);
+  const change = changeOf(before, values, i18n.locale);
   const save = useMutation({
     mutationFn: () => updateEndpoint(shown.id, change, opening.etag),
     onSuccess: async () => {
@@ -48,16 +50,14 @@ function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
     setValues(next);
     save.reset();
   };
+  const isChanged = JSON.stringify(values) !== JSON.stringify(before);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <Stack gap="lg">
-        <EndpointFields values={values} error={save.error} onChange={(each) => setValues({ ...values, ...each })} />
-        {save.error !== null && <Failure error={save.error} />}
+    <Form
+      gap="lg"
+      error={save.error}
+      checks={checks}
+      onSubmit={() => save.mutate()}
+      footer={
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             <Trans>Cancel</Trans>
@@ -72,16 +72,14 @@ function EditForm({ shown, etag, onClose }: Omit<EditDialogProps, 'opened'>) {
               </Button>
             </>
           ) : (
-            <Button
-              type="submit"
-              loading={save.isPending}
-              disabled={Object.keys(change).length === 0 || !isWhole(values)}
-            >
+            <Button type="submit" loading={save.isPending} disabled={!isChanged}>
               <Trans>Save</Trans>
             </Button>
           )}
         </Group>
-      </Stack>
-    </form>
+      }
+    >
+      <EndpointFields values={values} onChange={(each) => setValues({ ...values, ...each })} />
+    </Form>
   );
 }

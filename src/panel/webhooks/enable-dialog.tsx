@@ -5,6 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
+import { useFieldError } from '../layout/form-errors.js';
 import { beginningOf } from '../words/zone.js';
 import { useAccount } from '../session/accounts.js';
 import { readAgain, updateEndpoint, type EndpointDetail } from './webhooks.js';
@@ -44,28 +45,51 @@ function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
     <DialogForm
       does={t`Let it go on`}
       error={enable.error}
+      checks={{ deliver: which === 'since' && beginningOf(day, timeZone) === undefined && t`Choose a day.` }}
       isPending={enable.isPending}
       onSubmit={() => enable.mutate()}
       onCancel={onClose}
     >
-      <Radio.Group label={t`Which of the events that have waited go out now?`} value={which} onChange={setWhich}>
+      <DeliverField which={which} day={day} onWhich={setWhich} onDay={setDay} />
+    </DialogForm>
+  );
+}
+
+interface DeliverFieldProps {
+  readonly which: string;
+  readonly day: string;
+  readonly onWhich: (which: string) => void;
+  readonly onDay: (day: string) => void;
+}
+
+function DeliverField({ which, day, onWhich, onDay }: DeliverFieldProps) {
+  const { t } = useLingui();
+  const error = useFieldError('deliver');
+  const isSince = which === 'since';
+  return (
+    <>
+      <Radio.Group
+        label={t`Which of the events that have waited go out now?`}
+        value={which}
+        error={isSince ? undefined : error}
+        onChange={onWhich}
+      >
         <Stack gap={10} pt={8}>
           <Radio value="all" label={t`All of them`} data-autofocus />
           <Radio value="since" label={t`Those since a day`} />
           <Radio value="none" label={t`None`} description={t`They stay in the list, and can be sent again.`} />
         </Stack>
       </Radio.Group>
-      {which === 'since' && (
+      {isSince && (
         <TextInput
           type="date"
           w={200}
           label={t`Since`}
-          required
-          withAsterisk={false}
           value={day}
-          onChange={(event) => setDay(event.currentTarget.value)}
+          error={error}
+          onChange={(event) => onDay(event.currentTarget.value)}
         />
       )}
-    </DialogForm>
+    </>
   );
 }

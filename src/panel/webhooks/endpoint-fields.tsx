@@ -1,40 +1,42 @@
 /** The fields of an endpoint, for making and for changing one. */
 import { Stack, Switch, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
-import { hasCode } from '../api/problem.js';
+import type { Checks } from '../layout/form.js';
+import { useFieldError } from '../layout/form-errors.js';
+import { useNumberCheck } from '../layout/number-field.js';
 import type { EndpointValues } from './endpoint-values.js';
 import { EventTypePicker } from './event-type-picker.js';
+import { secondsOf } from './pauses.js';
 import { SendingFields } from './sending-fields.js';
 import { useDestinationWords } from './webhook-words.js';
 
 interface EndpointFieldsProps {
   readonly values: EndpointValues;
-  readonly error: unknown;
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
 
-/** What to say at a field that the API did not take. */
-function useFieldErrors(error: unknown): (field: string) => string | undefined {
+/** What is wrong with an endpoint's form as it is filled in. */
+export function useEndpointChecks(values: EndpointValues): Checks {
   const { t } = useLingui();
-  const destination = useDestinationWords();
-  const words: Readonly<Record<string, string>> = {
-    description: t`Write at most 500 characters.`,
-    event_types: t`Choose only what is listed, a hundred at most.`,
-    rate_per_second: t`From 1 to 1,000.`,
-    concurrency: t`From 1 to 50.`,
-    timeout_ms: t`From 1 to 30.`,
-  };
-  const refused = hasCode(error, 'validation_failed') ? error.fields : [];
-  return (field) => {
-    const found = refused.find(({ field: name }) => name.split('/')[0] === field);
-    if (found === undefined) return undefined;
-    return field === 'url' ? destination(found.code ?? 'not_a_url') : (words[field] ?? '');
+  const check = useNumberCheck();
+  const isWrongSchedule = values.retries === 'own' && secondsOf(values.pauses) === null;
+  return {
+    url: values.url.trim() === '' && t`Fill this in.`,
+    // No choice at all would mean all types.
+    event_types: !values.isAll && values.eventTypes.length === 0 && t`Choose at least one event.`,
+    retry_schedule:
+      isWrongSchedule && t`Write at most 20 pauses, none longer than a day, and all together at most seven days.`,
+    rate_per_second: check(values.ratePerSecond, { min: 1, max: 1_000 }),
+    concurrency: check(values.concurrency, { min: 1, max: 50 }),
+    timeout_ms: check(values.timeoutSeconds, { min: 1, max: 30, isFraction: true }),
   };
 }
 
-export function EndpointFields({ values, error, onChange }: EndpointFieldsProps) {
+export function EndpointFields({ values, onChange }: EndpointFieldsProps) {
   const { t } = useLingui();
-  const errorOf = useFieldErrors(error);
+  const destination = useDestinationWords();
+  const urlError = useFieldError('url', ({ code }) => (code === undefined ? undefined : destination(code)));
+  const descriptionError = useFieldError('description');
   return (
     <Stack gap="lg">
       <TextInput
@@ -49,7 +51,7 @@ export function EndpointFields({ values, error, onChange }: EndpointFieldsProps)
         maxLength={2_048}
         data-autofocus
         value={values.url}
-        error={errorOf('url')}
+        error={urlError}
         onChange={(event) => onChange({ url: event.currentTarget.value })}
       />
       <TextInput
@@ -58,17 +60,17 @@ export function EndpointFields({ values, error, onChange }: EndpointFieldsProps)
         autoComplete="off"
         maxLength={500}
         value={values.description}
-        error={errorOf('description')}
+        error={descriptionError}
         onChange={(event) => onChange({ description: event.currentTarget.value })}
       />
-      <EventTypePicker values={values} error={errorOf('event_types')} onChange={onChange} />
+      <EventTypePicker values={values} onChange={onChange} />
       <Switch
         label={t`In order`}
         description={t`Events about the same thing arrive one after the other: behind one that fails they wait.`}
         checked={values.isOrdered}
         onChange={(event) => onChange({ isOrdered: event.currentTarget.checked })}
       />
-      <SendingFields values={values} errorOf={errorOf} onChange={onChange} />
+      <SendingFields values={values} onChange={onChange} />
     </Stack>
   );
 }

@@ -13,6 +13,7 @@ import { Deliveries } from './deliveries.js';
 import { EditDialog } from './edit-dialog.js';
 import { EnableDialog } from './enable-dialog.js';
 import { pauseText } from './pauses.js';
+import { PreviousSecrets } from './previous-secrets.js';
 import { RotateDialog } from './rotate-dialog.js';
 import { TestDialog } from './test-dialog.js';
 import { EndpointState } from './webhook-words.js';
@@ -82,6 +83,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
       actions={<Actions shown={shown} onOpen={setDialog} />}
     >
       <State of={shown} />
+      <PreviousSecrets of={shown} />
       <Facts of={shown} />
       {may('listWebhookDeliveries') && <Deliveries of={shown} />}
       <TestDialog shown={shown} opened={dialog === 'test'} onClose={close} />

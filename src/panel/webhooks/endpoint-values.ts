@@ -1,6 +1,9 @@
 /** What is typed into the form of an endpoint, and what the API is sent of it. */
+import { numberOf } from '../layout/number.js';
 import { pauseText, secondsOf } from './pauses.js';
 import type { Endpoint, EndpointChange, NewEndpoint } from './webhooks.js';
+
+const MS_PER_SECOND = 1_000;
 
 export interface EndpointValues {
   readonly url: string;
@@ -13,9 +16,9 @@ export interface EndpointValues {
   /** Between attempts, as they are written; of `own` retries. */
   readonly pauses: readonly string[];
   /** Empty: the usual. */
-  readonly ratePerSecond: number | '';
-  readonly concurrency: number | '';
-  readonly timeoutSeconds: number | '';
+  readonly ratePerSecond: string;
+  readonly concurrency: string;
+  readonly timeoutSeconds: string;
 }
 
 export const EMPTY: EndpointValues = {
@@ -40,34 +43,33 @@ export const valuesOf = (endpoint: Endpoint): EndpointValues => ({
   isOrdered: endpoint.ordered,
   retries: endpoint.retry_schedule === null ? 'usual' : endpoint.retry_schedule.length === 0 ? 'none' : 'own',
   pauses: (endpoint.retry_schedule ?? []).map(pauseText),
-  ratePerSecond: endpoint.rate_per_second ?? '',
-  concurrency: endpoint.concurrency ?? '',
-  timeoutSeconds: endpoint.timeout_ms === null ? '' : endpoint.timeout_ms / 1_000,
+  ratePerSecond: String(endpoint.rate_per_second ?? ''),
+  concurrency: String(endpoint.concurrency ?? ''),
+  timeoutSeconds: endpoint.timeout_ms === null ? '' : String(endpoint.timeout_ms / 1_000),
 });
 
-/** Whether something is there to be sent: no choice at all would mean all types. */
-export const isWhole = ({ url, isAll, eventTypes, retries, pauses }: EndpointValues): boolean =>
-  url.trim() !== '' && (isAll || eventTypes.length > 0) && (retries !== 'own' || secondsOf(pauses) !== null);
-
-const orNull = (value: number | ''): number | null => (value === '' ? null : value);
+function millisecondsOf(seconds: string, locale: string): number | null {
+  const value = numberOf(seconds, locale);
+  return value === undefined ? null : Math.round(value * MS_PER_SECOND);
+}
 
 /** The body that makes an endpoint. */
-export const newEndpoint = (values: EndpointValues) =>
+export const newEndpoint = (values: EndpointValues, locale: string) =>
   ({
     url: values.url.trim(),
     description: values.description.trim(),
     event_types: values.isAll ? [] : [...values.eventTypes],
     ordered: values.isOrdered,
     retry_schedule: values.retries === 'usual' ? null : values.retries === 'none' ? [] : secondsOf(values.pauses),
-    rate_per_second: orNull(values.ratePerSecond),
-    concurrency: orNull(values.concurrency),
-    timeout_ms: values.timeoutSeconds === '' ? null : Math.round(values.timeoutSeconds * 1_000),
+    rate_per_second: numberOf(values.ratePerSecond, locale) ?? null,
+    concurrency: numberOf(values.concurrency, locale) ?? null,
+    timeout_ms: millisecondsOf(values.timeoutSeconds, locale),
   }) satisfies NewEndpoint;
 
 /** The body that changes an endpoint: only what is different from what it was. */
-export function changeOf(before: EndpointValues, after: EndpointValues): EndpointChange {
-  const was = newEndpoint(before);
-  const changed = Object.entries(newEndpoint(after)).filter(
+export function changeOf(before: EndpointValues, after: EndpointValues, locale: string): EndpointChange {
+  const was = newEndpoint(before, locale);
+  const changed = Object.entries(newEndpoint(after, locale)).filter(
     ([name, value]) => JSON.stringify(was[name as keyof typeof was]) !== JSON.stringify(value),
   );
   return Object.fromEntries(changed);

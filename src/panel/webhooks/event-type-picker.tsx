@@ -1,6 +1,7 @@
 /** Which events an endpoint is told of: all, whole families, or single types. */
 import { Checkbox, Input, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
+import { useFieldError } from '../layout/form-errors.js';
 import { Failure } from '../words/failure.js';
 import type { EndpointValues } from './endpoint-values.js';
 import { useEventWords } from './webhook-words.js';
@@ -8,15 +9,15 @@ import { useEventTypes } from './webhooks.js';
 
 interface EventTypePickerProps {
   readonly values: Pick<EndpointValues, 'isAll' | 'eventTypes'>;
-  readonly error: string | undefined;
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
 
 /** `customer.created` is of `customer.*`. */
 const familyOf = (type: string): string => `${type.slice(0, type.lastIndexOf('.'))}.*`;
 
-export function EventTypePicker({ values, error, onChange }: EventTypePickerProps) {
+export function EventTypePicker({ values, onChange }: EventTypePickerProps) {
   const { t } = useLingui();
+  const error = useFieldError('event_types');
   return (
     <Stack gap="xs">
       <Radio.Group

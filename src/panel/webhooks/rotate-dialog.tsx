@@ -1,5 +1,5 @@
 /** Gives an endpoint a new secret: how long the old one signs beside it, then the new one, once. */
-import { Radio, Stack, Text } from '@mantine/core';
+import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
 import { hasCode } from '../api/problem.js';
@@ -8,9 +8,13 @@ import { useSentOnce } from '../api/sent-once.js';
 import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { EndpointSecret } from './endpoint-secret.js';
-import { readAgain, rotateSecret, type Endpoint } from './webhooks.js';
+import { useAccount } from '../session/accounts.js';
+import { useFormats } from '../words/times.js';
+import { previousSecretEnds, readAgain, rotateSecret, type Endpoint } from './webhooks.js';
 
 const DAY_SECONDS = '86400';
+/** The API keeps three secrets: beyond that a rotation ends the oldest. */
+const MOST_PREVIOUS = 2;
 
 interface RotateDialogProps {
   readonly shown: Endpoint;
@@ -64,11 +68,19 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const { t } = useLingui();
   const [overlap, setOverlap] = useState(DAY_SECONDS);
   const { error, isPending, send, changed } = useSentOnce();
+  const { time_zone: timeZone } = useAccount();
+  const { time } = useFormats(timeZone);
+  const ends = previousSecretEnds(shown);
+  const [last] = ends;
+  const until = last === undefined ? '' : time(last);
+  const endsPrevious = ends.length >= MOST_PREVIOUS;
   const rotate = () =>
     send(async (requestId) => {
-      const { secret } = await rotateSecret(shown.id, Number(overlap), etag, requestId).catch((caught: unknown) => {
+      // Only whoever was warned ends it: a secret of another rotation is kept by the API.
+      const body = { overlap_seconds: Number(overlap), end_previous_secret: endsPrevious };
+      const { secret } = await rotateSecret(shown.id, body, etag, requestId).catch((caught: unknown) => {
         // The next press goes by what the endpoint is then.
-        if (hasCode(caught, 'precondition_failed')) void readAgain(shown);
+        if (hasCode(caught, 'precondition_failed', 'previous_secret_active')) void readAgain(shown);
         throw caught;
       });
       onMade(secret);
@@ -77,12 +89,30 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   return (
     <DialogForm
       does={t`Make a new secret`}
-      color={overlap === '0' ? 'red' : 'river'}
+      keeps={endsPrevious ? t`Keep previous secrets` : undefined}
+      color={overlap === '0' || endsPrevious ? 'red' : 'river'}
       error={error}
       isPending={isPending}
       onSubmit={() => void rotate()}
       onCancel={onCancel}
     >
+      {until !== '' && (
+        <Alert variant="light" color="orange" title={endsPrevious ? t`The oldest secret stops signing now` : undefined}>
+          <Text size="sm">
+            {endsPrevious ? (
+              <Trans>
+                Previous secrets sign until {until}. Three secrets can sign at a time, so the oldest one ends with this
+                rotation. A receiver that only knows it will reject every event.
+              </Trans>
+            ) : (
+              <Trans>
+                A previous secret signs until {until}. It stops earlier if you choose a shorter time for the current
+                one.
+              </Trans>
+            )}
+          </Text>
+        </Alert>
+      )}
       <Text>
         <Trans>
           For a while every event is signed with both secrets, so that the receiver can change over without missing one.

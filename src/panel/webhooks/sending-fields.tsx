@@ -1,23 +1,24 @@
 /** How an endpoint is sent to, for receivers that want it otherwise: attempts, pace, patience. */
-import { Button, Collapse, Group, NumberInput, Radio, Stack, TagsInput } from '@mantine/core';
+import { Button, Collapse, Group, Radio, Stack, TagsInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useDisclosure } from '@mantine/hooks';
+import { useFieldError, useHasErrors } from '../layout/form-errors.js';
+import { NumberField } from '../layout/number-field.js';
 import { Icon } from '../layout/icons.js';
 import { EMPTY, type EndpointValues } from './endpoint-values.js';
-import { secondsOf } from './pauses.js';
 
 interface SendingFieldsProps {
   readonly values: EndpointValues;
-  readonly errorOf: (field: string) => string | undefined;
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
-
-const numberOf = (value: string | number): number | '' => (typeof value === 'number' ? value : '');
 
 export function SendingFields(props: SendingFieldsProps) {
   const { retries, ratePerSecond, concurrency, timeoutSeconds } = props.values;
   const isSet = retries !== EMPTY.retries || [ratePerSecond, concurrency, timeoutSeconds].some((each) => each !== '');
-  const [isOpen, { toggle }] = useDisclosure(isSet);
+  const [isWanted, { toggle }] = useDisclosure(isSet);
+  const errors = ['retry_schedule', 'rate_per_second', 'concurrency', 'timeout_ms'];
+  // An error in here must not stay out of sight.
+  const isOpen = useHasErrors(errors) || isWanted;
   return (
     <div>
       <Button
@@ -40,13 +41,14 @@ export function SendingFields(props: SendingFieldsProps) {
   );
 }
 
-function Retries({ values, errorOf, onChange }: SendingFieldsProps) {
+function Retries({ values, onChange }: SendingFieldsProps) {
   const { t } = useLingui();
-  const isWrong = values.pauses.length > 0 && secondsOf(values.pauses) === null;
+  const error = useFieldError('retry_schedule');
   return (
     <Radio.Group
       label={t`What fails is sent again`}
       value={values.retries}
+      error={values.retries === 'own' ? undefined : error}
       onChange={(value) => onChange({ retries: value as EndpointValues['retries'] })}
     >
       <Stack gap={10} pt={8}>
@@ -59,11 +61,7 @@ function Retries({ values, errorOf, onChange }: SendingFieldsProps) {
             description={t`Such as 30s, 5m or 2h. Press Enter after each one.`}
             placeholder={values.pauses.length === 0 ? '30s' : ''}
             value={[...values.pauses]}
-            error={
-              isWrong || errorOf('retry_schedule') !== undefined
-                ? t`Write at most 20 pauses, none longer than a day, and all together at most seven days.`
-                : undefined
-            }
+            error={error}
             splitChars={[',', ' ']}
             allowDuplicates
             acceptValueOnBlur
@@ -75,42 +73,33 @@ function Retries({ values, errorOf, onChange }: SendingFieldsProps) {
   );
 }
 
-function Pace({ values, errorOf, onChange }: SendingFieldsProps) {
+function Pace({ values, onChange }: SendingFieldsProps) {
   const { t } = useLingui();
-  const whole = { allowDecimal: false, min: 1, clampBehavior: 'blur' } as const;
   return (
     <Group grow align="flex-start" preventGrowOverflow={false}>
-      <NumberInput
-        {...whole}
+      <NumberField
+        field="rate_per_second"
         label={t`Most in a second`}
         placeholder="50"
-        max={1_000}
         miw={150}
         value={values.ratePerSecond}
-        error={errorOf('rate_per_second')}
-        onChange={(value) => onChange({ ratePerSecond: numberOf(value) })}
+        onChange={(ratePerSecond) => onChange({ ratePerSecond })}
       />
-      <NumberInput
-        {...whole}
+      <NumberField
+        field="concurrency"
         label={t`Most at a time`}
         placeholder="8"
-        max={50}
         miw={150}
         value={values.concurrency}
-        error={errorOf('concurrency')}
-        onChange={(value) => onChange({ concurrency: numberOf(value) })}
+        onChange={(concurrency) => onChange({ concurrency })}
       />
-      <NumberInput
-        {...whole}
-        allowDecimal
-        decimalScale={3}
+      <NumberField
+        field="timeout_ms"
         label={t`Seconds to respond`}
         placeholder={t`As usual`}
-        max={30}
         miw={150}
         value={values.timeoutSeconds}
-        error={errorOf('timeout_ms')}
-        onChange={(value) => onChange({ timeoutSeconds: numberOf(value) })}
+        onChange={(timeoutSeconds) => onChange({ timeoutSeconds })}
       />
     </Group>
   );

@@ -1,10 +1,11 @@
 /** Sends an endpoint an example of an event and says at once what came of it. */
-import { Button, Group, Select, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Dialog } from '../layout/dialog.js';
-import { Failure } from '../words/failure.js';
+import { Form } from '../layout/form.js';
+import { FormSelect } from '../layout/form-fields.js';
 import { AttemptCard } from './attempt-card.js';
 import { readAgain, sendTest, useEventTypes, type Endpoint } from './webhooks.js';
 
@@ -34,8 +35,35 @@ function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
   const attempt = test.data?.attempt_log.at(-1);
   const named = (types.data?.data ?? []).filter(({ example }) => example !== null);
   return (
-    <Stack gap="lg">
-      <Select
+    <Form
+      gap="lg"
+      error={test.error}
+      onSubmit={() => test.mutate()}
+      footer={
+        <>
+          <div role="status">
+            {test.data !== undefined && (
+              <Stack gap="sm">
+                <Text fw={600}>
+                  {test.data.status === 'succeeded' ? <Trans>It arrived.</Trans> : <Trans>It did not arrive.</Trans>}
+                </Text>
+                {attempt !== undefined && <AttemptCard of={attempt} />}
+              </Stack>
+            )}
+          </div>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              <Trans>Close</Trans>
+            </Button>
+            <Button type="submit" loading={test.isPending} data-autofocus>
+              <Trans>Send</Trans>
+            </Button>
+          </Group>
+        </>
+      }
+    >
+      <FormSelect
+        field="type"
         label={t`Example of`}
         allowDeselect={false}
         searchable
@@ -49,25 +77,6 @@ function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
       <Text size="sm" c="dimmed">
         <Trans>It is signed like every event, and says that it is a test. It is tried once.</Trans>
       </Text>
-      {test.error !== null && <Failure error={test.error} />}
-      <div role="status">
-        {test.data !== undefined && (
-          <Stack gap="sm">
-            <Text fw={600}>
-              {test.data.status === 'succeeded' ? <Trans>It arrived.</Trans> : <Trans>It did not arrive.</Trans>}
-            </Text>
-            {attempt !== undefined && <AttemptCard of={attempt} />}
-          </Stack>
-        )}
-      </div>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          <Trans>Close</Trans>
-        </Button>
-        <Button loading={test.isPending} onClick={() => test.mutate()} data-autofocus>
-          <Trans>Send</Trans>
-        </Button>
-      </Group>
-    </Stack>
+    </Form>
   );
 }

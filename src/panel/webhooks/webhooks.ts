@@ -5,6 +5,7 @@ import { api, ask, askVersioned } from '../api/client.js';
 import { pollEvery } from '../api/polling.js';
 import { queries } from '../api/queries.js';
 
+type Rotation = components['schemas']['RotateWebhookSecret'];
 export type Endpoint = components['schemas']['WebhookEndpoint'];
 export type EndpointDetail = components['schemas']['WebhookEndpointDetail'];
 export type EndpointStatus = Endpoint['status'];
@@ -143,14 +144,21 @@ export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: 
 export const updateEndpoint = (id: string, body: EndpointChange, etag: string | null) =>
   ask(api.PATCH('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } }, headers: onlyIf(etag), body }));
 
-export const rotateSecret = (id: string, overlapSeconds: number, etag: string | null, requestId: string) =>
+export const rotateSecret = (id: string, body: Rotation, etag: string | null, requestId: string) =>
   ask(
     api.POST('/admin/v1/webhook-endpoints/{id}/rotate-secret', {
       params: { path: { id } },
       headers: { ...onlyIf(etag), ...once(requestId) },
-      body: { overlap_seconds: overlapSeconds },
+      body,
     }),
   );
+
+export const endPreviousSecret = (id: string) =>
+  ask(api.POST('/admin/v1/webhook-endpoints/{id}/end-previous-secret', { params: { path: { id } } }));
+
+/** When each previous secret stops signing, the last one first. */
+export const previousSecretEnds = ({ public_keys: keys }: Pick<Endpoint, 'public_keys'>): string[] =>
+  keys.flatMap(({ expires_at: end }) => end ?? []).toSorted((one, other) => Date.parse(other) - Date.parse(one));
 
 export const deleteEndpoint = (id: string) =>
   ask(api.DELETE('/admin/v1/webhook-endpoints/{id}', { params: { path: { id } } }));

@@ -1,16 +1,55 @@
 /** An error where it happened, with what to do and the number that support asks for. */
-import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
-import { Trans } from '@lingui/react/macro';
-import { ApiProblem } from '../api/problem.js';
+import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { ApiProblem, type RefusedField } from '../api/problem.js';
+import { useFieldWords } from './fields.js';
 import { useProblemWords } from './problems.js';
+import { useReasonWords } from './reasons.js';
 
 interface FailureProps {
   readonly error: unknown;
+  /** Refused fields that the form around it shows itself. All others are listed here. */
+  readonly atFields?: readonly RefusedField[];
   /** Tries again, where that is more than a press on the form's own button. */
   readonly again?: (() => void) | undefined;
 }
 
-export function Failure({ error, again }: FailureProps) {
+const REFUSED_INPUT: readonly string[] = ['validation_failed', 'invalid_parameter', 'bad_request'];
+
+export function Failure({ error, atFields = [], again }: FailureProps) {
+  if (error instanceof ApiProblem && REFUSED_INPUT.includes(error.code))
+    return <RefusedInput error={error} atFields={atFields} />;
+  return <OtherFailure error={error} again={again} />;
+}
+
+function RefusedInput({ error, atFields }: { readonly error: ApiProblem; readonly atFields: readonly RefusedField[] }) {
+  const { t } = useLingui();
+  const reason = useReasonWords();
+  const name = useFieldWords();
+  const others = error.fields.filter((each) => !atFields.includes(each));
+  const title = atFields.length > 0 ? t`Check the highlighted fields.` : t`The server did not accept this.`;
+  return (
+    <Alert color="red" variant="light" title={title} role="alert">
+      {error.fields.length === 0 && (
+        <Text size="sm" className="name" data-reason>
+          {error.message}
+        </Text>
+      )}
+      {others.length > 0 && (
+        <List size="sm" data-reason>
+          {others.map((each, index) => (
+            <List.Item key={index} className="name">
+              {each.field === '' || each.field === '#' ? '' : `${name(each.field.split('/')[0] ?? '')}: `}
+              {reason(each)}
+            </List.Item>
+          ))}
+        </List>
+      )}
+    </Alert>
+  );
+}
+
+function OtherFailure({ error, again }: Pick<FailureProps, 'error' | 'again'>) {
   const { title, advice } = useProblemWords()(error);
   return (
     <Alert color="red" variant="light" title={title} role="alert">

@@ -53,6 +53,11 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         };
       case 'conflict':
         return { title: t`This cannot be done now`, advice: t`Load the page again and look at what it is now.` };
+      case 'previous_secret_active':
+        return {
+          title: t`The previous secret still works`,
+          advice: t`Load the page again to see until when. Then rotate, or end the previous secret first.`,
+        };
       case 'too_many_endpoints':
         return { title: t`The account has as many endpoints as it may`, advice: t`Delete one first.` };
       case 'webhook_secret_in_use':
@@ -96,9 +101,6 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
           title: t`The key was made, but its secret was lost on the way`,
           advice: t`Find the key in the list and give it a new secret.`,
         };
-      case 'validation_failed':
-      case 'invalid_parameter':
-        return { title: t`Something in the form is not right`, advice: t`Look at the fields that are marked.` };
       default:
         return { title: t`That did not work`, advice: t`Try again. If it stays so, tell support the number below.` };
     }

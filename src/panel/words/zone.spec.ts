@@ -26,3 +26,15 @@ it('a day so many days from now is one of the account: in one zone it may be ano
   const [east, west] = [dayIn(90, 'Pacific/Kiritimati'), dayIn(90, 'Pacific/Pago_Pago')];
   expect(east > west).toBe(true);
 });
+
+it.each([
+  ['Europe/Vienna', '9999-12-31T22:59:59.000Z'],
+  ['Pacific/Auckland', '9999-12-31T10:59:59.000Z'],
+  ['America/New_York', '+010000-01-01T04:59:59.000Z'],
+])('the last day that the field for days takes has an end in %s, too', (zone, end) => {
+  expect(endOf('9999-12-31', zone)).toBe(end);
+});
+
+it('a day with a year of five digits is none, so that nothing is made of it', () => {
+  expect(endOf('20226-01-01', 'Europe/Vienna')).toBeUndefined();
+});

@@ -36,5 +36,9 @@ function momentIn(there: string, timeZone: string): string | undefined {
 /** How far the clocks of a zone are ahead of UTC, ms. */
 function aheadAt(ms: number, timeZone: string): number {
   const format = new Intl.DateTimeFormat(PLAIN, { ...DAY_PARTS, ...TIME_PARTS, calendar: 'gregory', timeZone });
-  return Date.parse(`${format.format(ms).replace(' ', 'T')}Z`) - Math.floor(ms / 1_000) * 1_000;
+  // By its parts: a text with a year of five digits can be read by no parser.
+  const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
+  const [year = 0, month = 1, day = 1] = [parts.get('year'), parts.get('month'), parts.get('day')];
+  const there = Date.UTC(year, month - 1, day, parts.get('hour'), parts.get('minute'), parts.get('second'));
+  return there - Math.floor(ms / 1_000) * 1_000;
 }

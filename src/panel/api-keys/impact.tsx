@@ -1,0 +1,53 @@
+/** What fails when a key is revoked or paused. */
+import { Alert, Stack, Text } from '@mantine/core';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
+import type { ReactNode } from 'react';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+import { useImpact } from './keys.js';
+
+/** Operations that are named; the others are counted. */
+const NAMED = 5;
+
+interface ImpactProps {
+  readonly id: string;
+  /** What to say where it could not be read. */
+  readonly unread: ReactNode;
+}
+
+/** Lists what the key was used for since yesterday, which will fail. */
+export function Impact({ id, unread }: ImpactProps) {
+  const { t } = useLingui();
+  const { number } = useFormats();
+  const { data, error, refetch } = useImpact(id, true);
+  if (data === undefined)
+    return error === null ? null : (
+      <Stack gap="xs">
+        <Text size="sm">{unread}</Text>
+        <Failure error={error} again={() => void refetch()} />
+      </Stack>
+    );
+  const { requests, operations } = data.last_day;
+  if (requests === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        <Trans>No program has used it yesterday or today.</Trans>
+      </Text>
+    );
+  return (
+    <Alert color="orange" variant="light" title={t`What will fail`}>
+      <Text size="sm">
+        <Plural
+          value={requests}
+          one="Since yesterday it was used # time:"
+          other="Since yesterday it was used # times:"
+        />
+      </Text>
+      {operations.slice(0, NAMED).map((each) => (
+        <Text key={each.operation} size="sm" className="name">
+          {each.operation}: {number(each.requests)}
+        </Text>
+      ))}
+    </Alert>
+  );
+}

@@ -1,0 +1,29 @@
+/** Why a change of a key failed; where the key was revoked meanwhile, by whom and when. */
+import { Alert } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { hasCode } from '../api/problem.js';
+import { Failure } from '../words/failure.js';
+import { useActorWords } from '../words/fields.js';
+import { useFormats } from '../words/times.js';
+
+/** Whether the key was revoked before the change arrived. */
+export const isRevokedMeanwhile = (error: unknown): boolean =>
+  hasCode(error, 'conflict') &&
+  error.fields.some(({ field, changedBy }) => field === 'status' && changedBy !== undefined);
+
+export function KeyFailure({ error }: { readonly error: unknown }) {
+  const { t } = useLingui();
+  const actor = useActorWords();
+  const { relative } = useFormats();
+  if (!isRevokedMeanwhile(error) || !hasCode(error, 'conflict')) return <Failure error={error} />;
+  const [{ changedBy = '', changedAt = '' } = {}] = error.fields;
+  const who = actor(changedBy);
+  const when = changedAt === '' ? '' : relative(changedAt);
+  return (
+    <Alert color="red" variant="light" role="alert" title={t`This key was revoked`}>
+      <Trans>
+        <span className="name">{who}</span> revoked it {when}. Create a new key.
+      </Trans>
+    </Alert>
+  );
+}

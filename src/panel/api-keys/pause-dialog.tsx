@@ -1,0 +1,53 @@
+/** Pauses a key, after naming what will fail, and offers to resume it. */
+import { Stack } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { showUndo } from '../layout/toasts.js';
+import { isolated } from '../words/isolated.js';
+import { Impact } from './impact.js';
+import { KeyFailure } from './key-failure.js';
+import { pauseKey, readAgain, resumeKey, type Key } from './keys.js';
+
+interface PauseDialogProps {
+  readonly shown: Key;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+export function PauseDialog({ shown, opened, onClose }: PauseDialogProps) {
+  const { t } = useLingui();
+  const name = isolated(shown.name);
+  const pause = async (): Promise<void> => {
+    try {
+      await pauseKey(shown.id);
+    } finally {
+      await readAgain(shown.account_id, shown.id);
+    }
+    showUndo(t`${name} is paused.`, async () => {
+      await resumeKey(shown.id);
+      await readAgain(shown.account_id, shown.id);
+    });
+  };
+  return (
+    <SureDialog
+      opened={opened}
+      title={t`Pause this key?`}
+      does={t`Pause key`}
+      onClose={onClose}
+      act={pause}
+      failure={(error) => <KeyFailure error={error} />}
+    >
+      <Stack gap="lg">
+        <span>
+          <Trans>
+            Requests using <b>{name}</b> fail within a second, until you resume the key. Nothing of it is lost.
+          </Trans>
+        </span>
+        <Impact
+          id={shown.id}
+          unread={<Trans>What has used it of late could not be read. It can be paused all the same.</Trans>}
+        />
+      </Stack>
+    </SureDialog>
+  );
+}

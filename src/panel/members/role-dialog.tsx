@@ -1,0 +1,52 @@
+/** Asks before a member gets another role, and names what they can do and lose. */
+import { Stack } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { ROLES, type Role } from '../../members/permissions.js';
+import { SureDialog } from '../layout/sure-dialog.js';
+import { useRoleWords } from './roles.js';
+
+interface RoleDialogProps {
+  readonly name: string;
+  readonly role: Role;
+  /** Null: the dialog is closed. */
+  readonly wanted: Role | null;
+  readonly onClose: () => void;
+  readonly change: (role: Role) => Promise<unknown>;
+}
+
+export function RoleDialog({ name, role, wanted, onClose, change }: RoleDialogProps) {
+  const { t } = useLingui();
+  const words = useRoleWords();
+  const to = wanted ?? role;
+  const [was, becomes] = [words[role], words[to]];
+  const isLess = ROLES.indexOf(to) > ROLES.indexOf(role);
+  const can: Readonly<Record<Role, string>> = {
+    owner: t`Owners have full access. They can also manage and remove owners.`,
+    admin: t`Admins manage API keys, webhooks and members, but not owners.`,
+    viewer: t`Viewers have read-only access. They can't change API keys, webhooks or members.`,
+  };
+  return (
+    <SureDialog
+      opened={wanted !== null}
+      title={t`Change the role of ${name}?`}
+      does={t`Change role`}
+      color={isLess ? 'red' : 'river'}
+      onClose={onClose}
+      act={() => change(to)}
+    >
+      <Stack gap="sm">
+        <span>
+          <Trans>
+            The role changes from {was} to <b>{becomes}</b> immediately.
+          </Trans>
+        </span>
+        <span>{can[to]}</span>
+        {isLess && (
+          <span>
+            <Trans>API keys and webhooks that they created keep working.</Trans>
+          </span>
+        )}
+      </Stack>
+    </SureDialog>
+  );
+}

@@ -1,0 +1,123 @@
+/** The second step of an adjustment: its effect in words, and the button that makes it. */
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useQuery } from '@tanstack/react-query';
+import type { components } from '../api/admin-api.js';
+import { api, ask } from '../api/client.js';
+import { hasCode } from '../api/problem.js';
+import type { Usage, UsageWindow } from '../usage/usage.js';
+import { Failure } from '../words/failure.js';
+import { useFormats } from '../words/times.js';
+
+type Adjustment = components['schemas']['CreateQuotaAdjustment'];
+
+interface ConfirmAdjustmentProps {
+  readonly accountId: string;
+  readonly body: Adjustment;
+  readonly error: unknown;
+  readonly isPending: boolean;
+  readonly onBack: () => void;
+  readonly onConfirm: () => void;
+}
+
+export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, onConfirm }: ConfirmAdjustmentProps) {
+  const { t } = useLingui();
+  const usage = useMonth(accountId, body.api_key_id ?? null);
+  return (
+    <Stack gap="lg">
+      <Text fw={600} className="name">
+        <Effect of={body} on={usage.data} />
+      </Text>
+      <Text className="name">
+        <Trans>Reason: {body.reason}</Trans>
+      </Text>
+      <Text>
+        <Trans>This can't be changed later.</Trans>
+      </Text>
+      {hasCode(error, 'conflict') ? (
+        <Alert color="red" variant="light" role="alert" title={t`There is nothing to raise here`}>
+          <Trans>
+            This month has no limit of its own, or the key is revoked. Go back and choose another month, or set what is
+            used.
+          </Trans>
+        </Alert>
+      ) : (
+        error !== null && <Failure error={error} />
+      )}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onBack} data-autofocus>
+          <Trans>Back</Trans>
+        </Button>
+        <Button loading={isPending || usage.isLoading} onClick={onConfirm}>
+          <Trans>Adjust usage</Trans>
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+/** The month's window of the account or of one key; null: it has no limit. */
+const useMonth = (accountId: string, keyId: string | null) =>
+  useQuery({
+    queryKey: ['account', accountId, 'usage', 'month', keyId],
+    queryFn: async () => {
+      const query = keyId === null ? {} : { api_key_id: keyId };
+      const usage = await ask(api.GET('/admin/v1/accounts/{id}/usage', { params: { path: { id: accountId }, query } }));
+      const policy = keyId === null ? 'account-month' : 'key-month';
+      return (usage as Usage).windows.find((window) => window.policy === policy) ?? null;
+    },
+    // What was true a moment ago is not what is confirmed now.
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  });
+
+interface EffectProps {
+  readonly of: Adjustment;
+  /** Null: there is no limit. Undefined: it could not be read. */
+  readonly on: UsageWindow | null | undefined;
+}
+
+function Effect({ of: { type, amount = 0 }, on }: EffectProps) {
+  const { number } = useFormats();
+  const month = useMonthName(on?.resets_at);
+  const count = number(amount);
+  const limit = on === null || on === undefined ? null : number(on.limit);
+  const used = on === null || on === undefined ? null : number(on.used);
+  if (type === 'grant') {
+    const raised = number((on?.limit ?? 0) + amount);
+    return limit === null ? (
+      <Trans>
+        Adds {count} requests to {month}.
+      </Trans>
+    ) : (
+      <Trans>
+        Adds {count} requests to {month}. The limit becomes {raised}.
+      </Trans>
+    );
+  }
+  if (used === null || limit === null)
+    return (
+      <Trans>
+        Sets the requests used in {month} to {count}.
+      </Trans>
+    );
+  return (
+    <Trans>
+      Sets the requests used in {month} from {used} to {count}. The limit stays {limit}.
+    </Trans>
+  );
+}
+
+/** `November`; where the month begins on another day, the day on which it ends. */
+function useMonthName(resetsAt: string | undefined): string {
+  const { t, i18n } = useLingui();
+  const { date } = useFormats('UTC');
+  if (resetsAt === undefined) return t`this month`;
+  // As a day of the account, whose offset the time has.
+  const noon = new Date(`${resetsAt.slice(0, 10)}T12:00:00Z`);
+  const end = date(noon.toISOString());
+  if (noon.getUTCDate() !== 1) return t`the month until ${end}`;
+  noon.setUTCDate(0);
+  return new Intl.DateTimeFormat(i18n.locales ?? i18n.locale, { month: 'long', timeZone: 'UTC' }).format(noon);
+}
