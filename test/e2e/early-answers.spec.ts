@@ -139,6 +139,20 @@ describe('an upload whose backend answers 2xx before it has read it', () => {
     expect(uploadLine(id)()).not.toHaveProperty('upload');
   });
 
+  it('arrives whole with an Idempotency-Key, and its answer is stored', async () => {
+    const received = answerEarly({ afterBytes: 0, bytes: SIZED });
+    const post = () =>
+      gateway.send('/customers', {
+        method: 'POST',
+        headers: ['Idempotency-Key', 'early-1', 'Content-Type', 'application/json'],
+        body: Buffer.alloc(UPLOAD_BYTES, ' '),
+      });
+    expect((await post()).status).toBe(200);
+    expect(received()).toBe(UPLOAD_BYTES);
+    const replayed = await post();
+    expect([replayed.status, replayed.headers['idempotent-replayed'], received()]).toEqual([200, 'true', UPLOAD_BYTES]);
+  });
+
   it('and closes ends the connection of its client behind the answer, and the log says so', async () => {
     const received = answerEarly({ afterBytes: 0, bytes: SIZED, closes: true });
     const socket = connect({ port: gateway.port, host: '127.0.0.1' }).setEncoding('latin1');
