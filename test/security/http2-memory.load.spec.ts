@@ -17,6 +17,9 @@ const MOST_GROWTH_BYTES = 300 * 1024 * 1024;
 /** How long others are measured beside a crowd that is complete. */
 const MEASURED_MS = 2_500;
 
+/** The machine may be busier beside one crowd than beside another. A loop that is blocked takes seconds. */
+const LATENCY_SLACK_MS = 250;
+
 type Kind = 'harmless' | 'memory' | 'resets' | 'continuation' | 'settings' | 'pings';
 
 interface Seen {
@@ -67,7 +70,8 @@ describeWithOpenssl('clients of HTTP/2 without a key', () => {
   let gateway: Proxied;
   let hostile: Seen;
   let harmless: Seen;
-  const expectNoWorse = ({ latencyMs }: Seen): void => expect(latencyMs).toBeLessThan(3 * harmless.latencyMs + 100);
+  const expectNoWorse = ({ latencyMs }: Seen): void =>
+    expect(latencyMs).toBeLessThan(3 * harmless.latencyMs + LATENCY_SLACK_MS);
 
   beforeAll(async () => {
     gateway = await start({});
