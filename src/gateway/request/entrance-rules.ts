@@ -38,9 +38,10 @@ export class EntranceRules {
   use({ gateway, api, mcp }: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
     this.revokesExposed = gateway.revokeExposedKeys;
-    const publicHost = api.publicUrl === undefined ? [] : [new URL(api.publicUrl).host];
-    const own = [...publicHost, ...gateway.hosts];
-    this.names = own.length === 0 ? undefined : new Set([...own, ...mcp.allowedHosts].map(nameOf));
+    const own = [...hostOf(api.publicUrl), ...gateway.hosts];
+    // Requests to `/mcp` of the authorization server's listener come in here as well.
+    const ofMcp = [...hostOf(mcp.oauth?.publicUrl), ...mcp.allowedHosts];
+    this.names = own.length === 0 ? undefined : new Set([...own, ...ofMcp].map(nameOf));
     this.lastHost = undefined;
   }
 
@@ -80,6 +81,10 @@ export class EntranceRules {
     this.lastHost = host;
     return true;
   }
+}
+
+function hostOf(origin: string | undefined): readonly string[] {
+  return origin === undefined ? [] : [new URL(origin).host];
 }
 
 /** Returns a host without its port, as names are compared: `API.Example.com:8443` → `api.example.com`. */
