@@ -232,8 +232,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   /**
-   * Ends the previous secret of a rotation at once; the current one keeps working. Where there is none, nothing changes,
-   * but every node is notified again.
+   * Ends the previous secret of a rotation at once. The current one keeps working. Where there is none, nothing
+   * changes, but every node is notified again.
    */
   async endPreviousSecret(id: string, context: ChangeContext, expected?: ExpectedVersions): Promise<ApiKey> {
     const now = this.deps.clock.now();

@@ -1,0 +1,348 @@
+/** Every form of the panel: the file it is in, what it asks of the API, how it is opened and sent. */
+import type { Locator, Page } from 'playwright-core';
+import { PUBLIC_URL } from './webhook-endpoints.js';
+
+const PASSWORD = 'several unrelated words';
+
+/** One form: where it is, what it asks for, how it is opened and sent. */
+export interface FormCase {
+  /** The file with the form, below `src/panel/`. */
+  readonly file: string;
+  readonly operation: string;
+  /** Opens it and fills in what it needs. */
+  readonly open: (page: Page, at: At) => Promise<void>;
+  /** Presses what sends it. */
+  readonly send: (page: Page) => Promise<void>;
+  /** In a browser in which nobody is signed in. */
+  readonly isSignedOut?: true;
+}
+
+/** Addresses of pages, which the world fills in. */
+export interface At {
+  readonly site: string;
+  readonly account: string;
+  readonly key: string;
+  readonly endpoint: string;
+}
+
+const dialog = (page: Page): Locator => page.getByRole('dialog').last();
+const inDialog = (page: Page, name: string): Promise<void> =>
+  dialog(page).getByRole('button', { name, exact: true }).click();
+const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('main').getByRole('button', { name, exact: true }).click();
+const answer = async (page: Page, path: string, body: object): Promise<void> =>
+  void (await page.route(path, (route) => route.fulfill({ json: body })));
+const choose = async (page: Page, within: Locator, label: string): Promise<void> => {
+  await within.getByRole('combobox', { name: label }).click();
+  await page.getByRole('option').first().click();
+};
+
+export const FORMS: readonly FormCase[] = [
+  {
+    file: 'api-keys/create-form.tsx',
+    operation: 'createApiKey',
+    open: async (page, at) => void (await page.goto(`${at.account}/api-keys/new?name=Shop&scopes=customers:read`)),
+    send: (page) => inDialog(page, 'Create key'),
+  },
+  {
+    file: 'api-keys/create-form.tsx',
+    operation: 'createApiKey',
+    async open(page, at) {
+      await page.goto(`${at.account}/assistants/new`);
+      await dialog(page).getByLabel('Name', { exact: true }).fill('Assistant');
+      await page.locator('input[type=checkbox][value="customers:read"]').check();
+    },
+    send: (page) => inDialog(page, 'Create key'),
+  },
+  {
+    file: 'api-keys/edit-dialog.tsx',
+    operation: 'updateApiKey',
+    async open(page, at) {
+      await page.goto(at.key);
+      await press(page, 'Change');
+      await dialog(page).getByLabel('Name', { exact: true }).fill('Other');
+    },
+    send: (page) => inDialog(page, 'Save'),
+  },
+  {
+    file: 'api-keys/rotate-dialog.tsx',
+    operation: 'rotateApiKey',
+    async open(page, at) {
+      await page.goto(at.key);
+      await press(page, 'New secret');
+    },
+    send: (page) => inDialog(page, 'Make a new secret'),
+  },
+  {
+    file: 'webhooks/create-dialog.tsx',
+    operation: 'createWebhookEndpoint',
+    async open(page, at) {
+      await page.goto(`${at.account}/webhooks/new`);
+      await dialog(page).getByLabel('URL').fill(PUBLIC_URL);
+    },
+    send: (page) => inDialog(page, 'Add endpoint'),
+  },
+  {
+    file: 'webhooks/edit-dialog.tsx',
+    operation: 'updateWebhookEndpoint',
+    async open(page, at) {
+      await page.goto(at.endpoint);
+      await press(page, 'Change');
+      await dialog(page).getByLabel('Description').fill('Other');
+    },
+    send: (page) => inDialog(page, 'Save'),
+  },
+  {
+    file: 'webhooks/rotate-dialog.tsx',
+    operation: 'rotateWebhookSecret',
+    async open(page, at) {
+      await page.goto(at.endpoint);
+      await press(page, 'New secret');
+    },
+    send: (page) => inDialog(page, 'Make a new secret'),
+  },
+  {
+    file: 'webhooks/enable-dialog.tsx',
+    operation: 'updateWebhookEndpoint',
+    async open(page, at) {
+      await page.route('**/admin/v1/webhook-endpoints/whe_*', async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...((await response.json()) as object), status: 'paused' } });
+      });
+      await page.goto(at.endpoint);
+      await press(page, 'Let it go on');
+    },
+    send: (page) => inDialog(page, 'Let it go on'),
+  },
+  {
+    file: 'webhooks/replay-dialog.tsx',
+    operation: 'replayWebhookDeliveries',
+    async open(page, at) {
+      await page.goto(at.endpoint);
+      await press(page, 'Send many again');
+    },
+    send: (page) => inDialog(page, 'Send again'),
+  },
+  {
+    file: 'webhooks/test-dialog.tsx',
+    operation: 'testWebhookEndpoint',
+    async open(page, at) {
+      await page.goto(at.endpoint);
+      await press(page, 'Send a test');
+    },
+    send: (page) => inDialog(page, 'Send'),
+  },
+  {
+    file: 'access-tokens/create-dialog.tsx',
+    operation: 'createAccountToken',
+    async open(page, at) {
+      await page.goto(`${at.account}/access-tokens/new`);
+      await dialog(page).getByLabel('Name', { exact: true }).fill('Deployment');
+    },
+    send: (page) => inDialog(page, 'Create token'),
+  },
+  {
+    file: 'members/resend-dialog.tsx',
+    operation: 'resendInvitation',
+    async open(page, at) {
+      const invitation = { id: 'inv_1', email: 'ana@example.com', role: 'viewer', status: 'open', invited_by: null };
+      const times = { created_at: '2026-01-01T00:00:00Z', expires_at: '2099-01-01T00:00:00Z' };
+      const list = { data: [{ ...invitation, ...times }], has_more: false, next_cursor: null };
+      await answer(page, '**/admin/v1/accounts/*/invitations?*', list);
+      await page.goto(`${at.account}/members`);
+      await page.getByRole('button', { name: 'Resend the invitation of ana@example.com' }).click();
+    },
+    send: (page) => inDialog(page, 'Resend'),
+  },
+  {
+    file: 'members/invite-dialog.tsx',
+    operation: 'createInvitation',
+    async open(page, at) {
+      await page.goto(`${at.account}/members`);
+      await press(page, 'Invite somebody');
+      await dialog(page).getByLabel('Email').fill('a@b');
+    },
+    send: (page) => inDialog(page, 'Invite'),
+  },
+  {
+    file: 'explain/explain-page.tsx',
+    operation: 'explain',
+    async open(page, at) {
+      await page.goto(`${at.account}/explain`);
+      await choose(page, page.getByRole('main'), 'Key');
+      await choose(page, page.getByRole('main'), 'What it asks for');
+      await page.getByLabel('From this address').fill('not an ip');
+    },
+    send: (page) => press(page, 'Explain'),
+  },
+  {
+    file: 'platform/account-dialog.tsx',
+    operation: 'createAccount',
+    async open(page, at) {
+      await page.goto(`${at.site}/platform/accounts`);
+      await press(page, 'Create an account');
+      await dialog(page).getByLabel('Name', { exact: true }).fill('Isar Rafting');
+      await choose(page, dialog(page), 'Plan');
+    },
+    send: (page) => inDialog(page, 'Create account'),
+  },
+  {
+    file: 'platform/account-dialog.tsx',
+    operation: 'updateAccount',
+    async open(page, at) {
+      await page.goto(`${at.account}/account`);
+      await press(page, 'Change');
+      await dialog(page).getByLabel('Name', { exact: true }).fill('Other');
+    },
+    send: (page) => inDialog(page, 'Save'),
+  },
+  {
+    file: 'platform/adjustment-dialog.tsx',
+    operation: 'createQuotaAdjustment',
+    async open(page, at) {
+      await page.goto(`${at.site}/platform/adjustments`);
+      await press(page, 'Adjust a month');
+      await choose(page, dialog(page), 'Account');
+      await dialog(page).getByLabel('Additional requests').fill('5');
+      await dialog(page).getByLabel('Reason').fill('Trade fair');
+    },
+    async send(page) {
+      await inDialog(page, 'Continue');
+      await inDialog(page, 'Adjust usage');
+    },
+  },
+  {
+    file: 'profile/personal.tsx',
+    operation: 'updateMe',
+    async open(page, at) {
+      await page.goto(`${at.site}/profile`);
+      await page.getByLabel('Name', { exact: true }).fill('Ana\tBauer');
+    },
+    send: (page) => page.getByRole('region', { name: 'About you' }).getByRole('button', { name: 'Save' }).click(),
+  },
+  {
+    file: 'profile/password.tsx',
+    operation: 'changePassword',
+    async open(page, at) {
+      await page.goto(`${at.site}/profile`);
+      await press(page, 'Change the password');
+      await dialog(page).getByLabel('New password').fill(PASSWORD);
+      await dialog(page).getByLabel('Once more').fill(PASSWORD);
+    },
+    send: (page) => inDialog(page, 'Save'),
+  },
+  {
+    file: 'profile/passkeys.tsx',
+    operation: 'renamePasskey',
+    async open(page, at) {
+      const passkey = { id: 'psk_1', name: 'Phone', backed_up: false, created_at: '2026-01-01T00:00:00Z' };
+      const list = { data: [{ ...passkey, last_used_at: null }], has_more: false, next_cursor: null };
+      await answer(page, '**/admin/v1/me/passkeys', list);
+      await page.goto(`${at.site}/profile`);
+      await page.getByRole('button', { name: 'Rename Phone' }).click();
+    },
+    send: (page) => inDialog(page, 'Save'),
+  },
+  {
+    file: 'profile/set-up-dialog.tsx',
+    operation: 'confirmTotp',
+    async open(page, at) {
+      await page.goto(`${at.site}/profile`);
+      await page.getByRole('region', { name: 'Authenticator app' }).getByRole('button', { name: 'Set up' }).click();
+      await dialog(page).getByLabel('Code from your authenticator app').fill('123456');
+    },
+    async send(page) {
+      // A refused code is taken out of its field.
+      await dialog(page).getByLabel('Code from your authenticator app').fill('123456');
+      await inDialog(page, 'Go on');
+    },
+  },
+  {
+    file: 'session/confirm-form.tsx',
+    operation: 'confirm',
+    async open(page, at) {
+      const wanted = { code: 'confirmation_required', confirm_with: ['password'] };
+      await page.route('**/admin/v1/me/password', (route) => route.fulfill({ status: 403, json: wanted }));
+      await page.goto(`${at.site}/profile`);
+      await press(page, 'Change the password');
+      await dialog(page).getByLabel('New password').fill(PASSWORD);
+      await dialog(page).getByLabel('Once more').fill(PASSWORD);
+      await inDialog(page, 'Save');
+      await page.getByRole('dialog', { name: 'Is it you?' }).waitFor();
+    },
+    async send(page) {
+      const gate = page.getByRole('dialog', { name: 'Is it you?' });
+      await gate.getByLabel('Password', { exact: true }).fill(PASSWORD);
+      await gate.getByRole('button', { name: 'Go on' }).click();
+    },
+  },
+  {
+    file: 'oauth/consent-page.tsx',
+    operation: 'approveAuthorizationRequest',
+    async open(page, at) {
+      await answer(page, '**/admin/v1/authorization-requests/asked', {
+        client_id: 'https://claude.ai/client',
+        client_name: 'Claude',
+        client_host: 'claude.ai',
+        redirect_host: 'claude.ai',
+        scopes: ['customers:read'],
+        longest_access_days: 30,
+      });
+      await page.goto(`${at.site}/oauth/asked`);
+      const account = page.getByRole('combobox', { name: 'Account' });
+      await account.click();
+      await page.getByRole('option').first().click();
+    },
+    send: (page) => page.getByRole('button', { name: 'Let it in' }).click(),
+  },
+  {
+    file: 'session/link-page.tsx',
+    operation: 'takeLink',
+    isSignedOut: true,
+    async open(page, at) {
+      const link = {
+        kind: 'first_owner',
+        account_name: null,
+        email: null,
+        role: null,
+        ways: ['password'],
+        factors: [],
+      };
+      await answer(page, '**/admin/v1/links/read', { ...link, expires_at: '2027-01-01T00:00:00Z' });
+      await page.goto(`${at.site}/link#token`);
+      await page.getByLabel('Email').fill('ana@example.com');
+      await page.getByLabel('Your name').fill('Ana');
+      await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    },
+    send: (page) => page.getByRole('button', { name: 'Begin' }).click(),
+  },
+  {
+    file: 'session/sign-in-form.tsx',
+    operation: 'signInWithPassword',
+    isSignedOut: true,
+    async open(page, at) {
+      await page.goto(`${at.site}/sign-in`);
+      await page.getByLabel('Email').fill('ana@example.com');
+    },
+    async send(page) {
+      await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    },
+  },
+  {
+    file: 'session/second-factor-form.tsx',
+    operation: 'signInWithSecondFactor',
+    isSignedOut: true,
+    async open(page, at) {
+      await answer(page, '**/admin/v1/sign-in/password', { state: 'second_factor', ways: ['totp'] });
+      await page.goto(`${at.site}/sign-in`);
+      await page.getByLabel('Email').fill('ana@example.com');
+      await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    },
+    async send(page) {
+      await page.getByLabel('Code from your authenticator app').fill('123456');
+      await page.getByRole('button', { name: 'Go on' }).click();
+    },
+  },
+];
