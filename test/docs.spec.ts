@@ -10,7 +10,7 @@ import { addOpenApiCommand } from '../src/cli/openapi-command.js';
 import { addServerJsonCommand } from '../src/cli/server-json-command.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
-import { THROTTLES, type ThrottleRow } from '../src/limits/throttle-rows.js';
+import { THROTTLES, type ThrottleRow } from '../src/limits/model/throttle-rows.js';
 import { METRICS } from '../src/platform/metrics.js';
 import { makeCertificate } from './support/certificates.js';
 import { configOf, problemsOf } from './support/config-files.js';
@@ -147,7 +147,7 @@ describe('commands', () => {
   });
 
   it('every command of trailgate that is named exists', () => {
-    const pattern = /(?<![\w/.:-])trailgate (?:-- )?([a-z]+(?:-[a-z]+)*)(?: ([a-z]+)\b)?/g;
+    const pattern = /(?<![\w/.:-])trailgate (?:-- )?([a-z]+(?:-[a-z]+)*)(?: ([a-z]+(?:-[a-z]+)*)\b)?/g;
     for (const [whole, name = '', sub] of CODE.matchAll(pattern)) {
       const subcommands = commands.get(name);
       expect([whole, subcommands !== undefined]).toEqual([whole, true]);
@@ -158,7 +158,7 @@ describe('commands', () => {
   it('README lists every command with its subcommands', () => {
     const listed = matches(page('README.md'), /^(\| `trailgate .*)$/gm).map((row): [string, string[]] => {
       const [, name = '', does = ''] = row.split('|');
-      return [name.replaceAll(/`|trailgate/g, '').trim(), matches(does.split(':')[0] ?? '', /`([a-z]+)`/g)];
+      return [name.replaceAll(/`|trailgate/g, '').trim(), matches(does.split(':')[0] ?? '', /`([a-z-]+)`/g)];
     });
     const subcommandsOf = ([name, subs]: [string, string[]]) => [
       name,

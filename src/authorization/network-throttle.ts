@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../keys/client-network.js';
 import type { Trusts } from '../keys/clients/client-address.js';
-import { THROTTLES } from '../limits/throttle-rows.js';
+import { THROTTLES } from '../limits/model/throttle-rows.js';
 import type { ThrottleWindows } from '../limits/throttle-windows.js';
 
 /** For a network of many people. */

@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE_SECONDS } from '../limits/model/policies.js';
 import { SlidingWindow } from '../limits/process/sliding-window.js';
-import { THROTTLES } from '../limits/throttle-rows.js';
+import { THROTTLES } from '../limits/model/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
 
 const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MOST_KEYS } = THROTTLES.freeRequests;

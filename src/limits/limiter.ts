@@ -19,7 +19,7 @@ import { preview, type PreviewedLimits } from './preview.js';
 import type { Recovery } from './recovery.js';
 import type { ShadowLimits } from './shadow-limits.js';
 import { retryAfterOf, Throttle } from './throttle.js';
-import type { ThrottleRow } from './throttle-rows.js';
+import type { ThrottleRow } from './model/throttle-rows.js';
 import type { ThrottleWindows } from './throttle-windows.js';
 
 /** How many requests had their cost refunded, and how much that came to. */

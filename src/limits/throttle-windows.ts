@@ -5,7 +5,7 @@ import type { RedisClient } from '../redis/connect.js';
 import { throttleKey } from '../redis/keys.js';
 import { MINUTE_BUCKETS, MINUTE_SECONDS } from './model/policies.js';
 import { Script } from '../redis/script.js';
-import type { ThrottleRow } from './throttle-rows.js';
+import type { ThrottleRow } from './model/throttle-rows.js';
 import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from './redis/scripts/throttle.js';
 import { SlidingWindow } from './process/sliding-window.js';
 

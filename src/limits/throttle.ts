@@ -1,5 +1,5 @@
 /** One throttle of `THROTTLES`, on the windows of this process or of Redis. */
-import type { ThrottleRow } from './throttle-rows.js';
+import type { ThrottleRow } from './model/throttle-rows.js';
 import type { ThrottleVerdict, ThrottleWindows } from './throttle-windows.js';
 
 /** Throttle counts hits of one row. */

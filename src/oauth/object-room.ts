@@ -59,10 +59,10 @@ export class ObjectRoom {
     const { most, mostOfNetwork, mostOfSite, mostOfClient } = this.bounds;
     const { network, site, client } = origin;
     const open = await this.count(origin);
-    if (open.network >= mostOfNetwork) await this.evict(sql`network = ${network}`, open.network + 1 - mostOfNetwork);
-    else if (open.site >= mostOfSite) await this.evict(sql`site = ${site}`, open.site + 1 - mostOfSite);
-    else if (open.client >= mostOfClient) await this.evict(sql`client = ${client}`, open.client + 1 - mostOfClient);
-    else if (open.total >= most) await this.evict(sql`true`, open.total + 1 - most);
+    if (open.network >= mostOfNetwork) await this.evict(sql`network = ${network}`, mostOfNetwork);
+    else if (open.site >= mostOfSite) await this.evict(sql`site = ${site}`, mostOfSite);
+    else if (open.client >= mostOfClient) await this.evict(sql`client = ${client}`, mostOfClient);
+    else if (open.total >= most) await this.evict(sql`true`, most);
   }
 
   private async count({ network, site, client }: ObjectOrigin): Promise<Record<keyof ObjectOrigin | 'total', number>> {
@@ -78,14 +78,26 @@ export class ObjectRoom {
     return { total: read('total'), network: read('network'), site: read('site'), client: read('client') };
   }
 
-  private async evict(where: RawBuilder<unknown>, count: number): Promise<void> {
+  /**
+   * Deletes what is more than `most - 1` objects. One statement counts and chooses: with a count from before, requests
+   * that arrive together would each delete for all of them, and reach objects of other networks.
+   */
+  private async evict(where: RawBuilder<unknown>, most: number): Promise<void> {
     const { kind, beside } = this.bounds;
-    const fullest = sql`
-      select hash from oauth_object where ${this.isOpen()} and ${where}
-      order by count(*) over (partition by site) desc, count(*) over (partition by network) desc, expires_at
-      limit ${count}
+    const counted = sql`
+      select hash, expires_at, count(*) over (partition by site) as of_site,
+        count(*) over (partition by network) as of_network
+      from oauth_object where ${this.isOpen()} and ${where}
     `;
-    const { rows } = await sql<{ readonly hash: string }>`${fullest}`.execute(this.db);
+    const placed = sql`
+      select hash, count(*) over () as total,
+        row_number() over (order by of_site desc, of_network desc, expires_at) as place
+      from (${counted}) as counted
+    `;
+    const superfluous = sql<{ readonly hash: string }>`
+      select hash from (${placed}) as placed where place <= total + 1 - ${most}
+    `;
+    const { rows } = await superfluous.execute(this.db);
     const hashes = rows.map(({ hash }) => hash);
     if (hashes.length === 0) return;
     await this.db

@@ -6,7 +6,7 @@ import { sharedRedisUrl, startRedis } from '../support/redis.js';
 import { TestClock } from '../support/stores.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
-import type { ThrottleRow } from '../../src/limits/throttle-rows.js';
+import type { ThrottleRow } from '../../src/limits/model/throttle-rows.js';
 import {
   ProcessThrottleWindows,
   RedisThrottleWindows,

@@ -7,7 +7,7 @@ import type { DatabaseHandle } from '../../database/connect.js';
 import { newId } from '../../database/ids.js';
 import type { WebhookAttemptTable, WebhookDeliveryTable } from '../../database/tables/webhook-tables.js';
 import { retryAfterOf, Throttle } from '../../limits/throttle.js';
-import { THROTTLES, type ThrottleRow } from '../../limits/throttle-rows.js';
+import { THROTTLES, type ThrottleRow } from '../../limits/model/throttle-rows.js';
 import type { ThrottleVerdict, ThrottleWindows } from '../../limits/throttle-windows.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';

@@ -10,7 +10,7 @@ import type { ParameterError } from '../../problems/parameter-problem.js';
 import type { OwnPolicy } from '../../limits/model/headers.js';
 import { Limiter } from '../../limits/limiter.js';
 import { retryAfterOf } from '../../limits/throttle.js';
-import { THROTTLES } from '../../limits/throttle-rows.js';
+import { THROTTLES } from '../../limits/model/throttle-rows.js';
 import { usageParameters } from '../../usage/usage-query.js';
 import { UsageReader, type UsageReport } from '../../limits/usage.js';
 import { retryFields } from '../../problems/retry-after.js';

@@ -3,7 +3,7 @@ import type { CachedKey } from '../../keys/cached-key.js';
 import type { OwnPolicy } from '../../limits/model/headers.js';
 import type { Limiter } from '../../limits/limiter.js';
 import { retryAfterOf, type Throttle } from '../../limits/throttle.js';
-import { THROTTLES } from '../../limits/throttle-rows.js';
+import { THROTTLES } from '../../limits/model/throttle-rows.js';
 import { Problem } from '../../problems/errors.js';
 
 /** Its name among the policies of `RateLimit`. */

@@ -1,7 +1,7 @@
 /** How often an account invites: each invitation may be a mail of ours to somebody who has not asked for one. */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../database/schema.js';
-import { THROTTLES } from '../../limits/throttle-rows.js';
+import { THROTTLES } from '../../limits/model/throttle-rows.js';
 import { Problem } from '../../problems/errors.js';
 import type { Giver } from '../permissions.js';
 

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../../keys/client-network.js';
 import { retryAfterOf, Throttle } from '../../limits/throttle.js';
-import { THROTTLES, type ThrottleRow } from '../../limits/throttle-rows.js';
+import { THROTTLES, type ThrottleRow } from '../../limits/model/throttle-rows.js';
 import type { ThrottleVerdict, ThrottleWindows } from '../../limits/throttle-windows.js';
 import { Problem } from '../../problems/errors.js';
 

@@ -1,6 +1,6 @@
 /**
  * READ FIRST: every throttle of the program, in one table. A throttle bounds what plans do not: attempts to guess, and
- * requests that cost us something and the caller nothing. Plans are in `model/policies.ts`.
+ * requests that cost us something and the caller nothing. Plans are in `policies.ts`.
  */
 
 const MINUTE_MS = 60_000;
