@@ -5,6 +5,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { accountSearch } from './migrations/account-search-migration.js';
+import { auditCreations } from './migrations/audit-creations-migration.js';
 import { credentialCreators } from './migrations/credential-creators-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
@@ -288,4 +289,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0026_oauth_origins': oauthOrigins,
   '0027_verified_addresses': verifiedAddresses,
   '0028_previous_secrets': previousSecrets,
+  '0029_audit_creations': auditCreations,
 };

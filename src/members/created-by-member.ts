@@ -3,6 +3,7 @@
  * keys and webhook endpoints, which belong to the account and stay.
  */
 import { sql, type Kysely } from 'kysely';
+import type { AuditAction } from '../accounts/audit-actions.js';
 import type { Tables } from '../database/schema.js';
 import { mayMake, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks, type CredentialQuery } from './open-credentials.js';
@@ -49,35 +50,29 @@ export async function readKept(
   memberId: string,
   accountId?: string,
 ): Promise<Pick<MemberCredentials, 'kept' | 'hasMore'>> {
-  const creations = db
-    .selectFrom('audit_entry')
-    .select('target_id')
-    .where('target_version', '=', 1)
-    .where(({ or, eb, selectFrom }) =>
-      or([
-        eb('actor', '=', memberId),
-        eb('actor', 'in', selectFrom('account_token').select('id').where('created_by', '=', memberId)),
-      ]),
-    );
+  const createdWith = (action: AuditAction) =>
+    db
+      .selectFrom('audit_entry')
+      .select('target_id')
+      // As a constant: the index of creations would not be found for a parameter.
+      .where('target_version', '=', sql.lit(1))
+      .where('action', '=', action)
+      .where(
+        'actor',
+        'in',
+        sql<string>`(select ${memberId} union all select id from account_token where created_by = ${memberId})`,
+      );
   let keys = db
     .selectFrom('api_key')
     .select(['id', 'account_id', 'name'])
     .where('status', '<>', 'revoked')
     .where('oauth_client_id', 'is', null)
-    .where(({ exists }) =>
-      exists(creations.where('action', '=', 'api_key.created').where('target_id', '=', sql.ref<string>('api_key.id'))),
-    );
+    .where('id', 'in', createdWith('api_key.created'));
   let endpoints = db
     .selectFrom('webhook_endpoint')
     .select(['id', 'account_id', 'url'])
     .where('deleted_at', 'is', null)
-    .where(({ exists }) =>
-      exists(
-        creations
-          .where('action', '=', 'webhook_endpoint.created')
-          .where('target_id', '=', sql.ref<string>('webhook_endpoint.id')),
-      ),
-    );
+    .where('id', 'in', createdWith('webhook_endpoint.created'));
   if (accountId !== undefined) {
     keys = keys.where('account_id', '=', accountId);
     endpoints = endpoints.where('account_id', '=', accountId);
