@@ -265,7 +265,7 @@ describe('who asks', () => {
   });
 
   it.each([
-    ['under another name', { host: 'evil.example' }, 403],
+    ['under another name', { host: 'evil.example' }, 421],
     ['under its own name', { host: 'api.example.com' }, 200],
     ['under its own name with a port', { host: 'API.example.com:8443' }, 200],
     ['from this machine', { host: 'localhost:1234' }, 200],
@@ -283,7 +283,8 @@ describe('who asks', () => {
     const answer = await ask({ authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers });
     expect(answer.status).toBe(status);
     const { origin } = headers as { origin?: string };
-    expect(answer.json()['code']).toBe(status === 403 ? 'origin_not_allowed' : undefined);
+    const codes: Readonly<Record<number, string>> = { 403: 'origin_not_allowed', 421: 'misdirected_request' };
+    expect(answer.json()['code']).toBe(codes[status]);
     expect(answer.headers['access-control-allow-origin']).toBe(status === 403 ? undefined : origin);
   });
 

@@ -112,6 +112,7 @@ function classified(
     resumeApiKey: { widening: { 'a paused key': { before: pause } }, narrowing: { 'a key that works': {} } },
     pauseApiKey: { widening: {}, narrowing: { 'a key': {} } },
     revokeApiKey: { widening: {}, narrowing: { 'a key': {} } },
+    endPreviousApiKeySecret: { widening: {}, narrowing: { 'a key without one': {} } },
     updateWebhookEndpoint: {
       widening: {
         'another URL': { body: { url: 'https://attacker.trailgate.dev/hooks' } },
@@ -155,6 +156,7 @@ function classified(
       narrowing: { 'a delivery to the same URL': { before: fail, status: 202 } },
     },
     testWebhookEndpoint: { widening: {}, narrowing: { 'an example': { body: {} } } },
+    endPreviousWebhookSecret: { widening: {}, narrowing: { 'an endpoint without one': {} } },
     deleteWebhookEndpoint: { widening: {}, narrowing: { 'an endpoint': { status: 204 } } },
     updateAccountMember: {
       widening: {
