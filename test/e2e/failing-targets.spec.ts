@@ -80,6 +80,7 @@ describe('an only target that is dead, without `health` and `ejection`,', () => 
       failing: 1,
     });
     expect((await send(`${gateway.trailgate.adminUrl}/readyz`)).status).toBe(200);
+    await eventually('it is logged', () => logged('target_failing', 'only').length > 0);
     expect(logged('target_failing', 'only')).toMatchObject([
       { target: dead.url, last: 'unreachable', failed_calls: { unreachable: 3 } },
     ]);

@@ -40,6 +40,10 @@ describeWithChromium('somebody who looks after a key', () => {
 
   it('pauses it and lets it go on: calls are 403 key_paused at once, and go through again', async () => {
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
+    await eventually('the call is written', async () => {
+      const { recent } = await admin.call<{ recent: { requests: number } }>('GET', `/api-keys/${key.id}/impact`);
+      return recent.requests > 0;
+    });
     await page.goto(`${home}/api-keys/${key.id}`);
     await press('Pause');
     const asked = page.getByRole('dialog', { name: 'Pause this key?' });
