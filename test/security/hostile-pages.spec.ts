@@ -147,8 +147,9 @@ describeWithChromium('a page of somebody else', () => {
 
   it('leaves the panel in its own tab as it was: with its own page all of it works', async () => {
     await page.goto(`${panel}/${accountId}/api-keys/${key.id}`);
-    await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('button', { name: 'Let it go on' }).waitFor();
+    await page.getByRole('main').getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause key' }).click();
+    await page.getByRole('button', { name: /^(?:Resume|Let it go on)$/ }).waitFor();
     expect(await keyNow()).toMatchObject({ status: 'paused' });
   });
 });

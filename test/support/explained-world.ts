@@ -141,6 +141,7 @@ export class ExplainedWorld {
     const { random, clock } = this;
     if (random.oneIn(3)) clock.advance(random.below(random.oneIn(40) ? 400_000 : 2_000));
     if (random.oneIn(300)) await this.quotas.toggle();
+    if (random.oneIn(60)) await this.guess(random.of(ADDRESSES));
     if (random.oneIn(20)) await this.renew(random.of(this.callers));
     const { id, status } = random.of(this.accounts);
     if (random.oneIn(status === 'active' ? 80 : 8)) {
@@ -193,9 +194,13 @@ export class ExplainedWorld {
     return this.explainer.explain(key, account, asked);
   }
 
-  ask({ caller, method, path, clientAddress }: Drawn): Promise<Told> {
+  ask({ caller, ...asked }: Drawn): Promise<Told> {
+    return this.askWith(caller.secret, asked);
+  }
+
+  private askWith(secret: string, { method, path, clientAddress }: Omit<Drawn, 'caller'>): Promise<Told> {
     const { url, agent } = this.gateway;
-    const headers = { authorization: `Bearer ${caller.secret}`, 'x-forwarded-for': clientAddress };
+    const headers = { authorization: `Bearer ${secret}`, 'x-forwarded-for': clientAddress };
     return new Promise((resolve, reject) => {
       const sent = send(url, { agent, method, path, headers }, (response) => {
         let body = '';
@@ -204,6 +209,14 @@ export class ExplainedWorld {
       });
       sent.on('error', reject).end();
     });
+  }
+
+  /** Sends as many invented keys from an address as it takes to be refused. */
+  private async guess(clientAddress: string): Promise<void> {
+    const guesses = FILE.gateway.failedAuthentication.perMinute + 1;
+    for (let count = 0; count < guesses; count++) {
+      await this.askWith(createSecret('live'), { method: 'GET', path: '/api/v1/open', clientAddress });
+    }
   }
 
   private async addAccount(name: string): Promise<void> {
