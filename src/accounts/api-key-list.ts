@@ -1,11 +1,11 @@
 /** Lists of an account's keys: searched, filtered and sorted by the database, with what each has used of its month. */
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
-import { textList } from '../database/json-rows.js';
 import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../database/cursor.js';
 import { likeAnywhere, searchText } from '../database/search/search-text.js';
 import type { ApiKeyTable } from '../database/schema.js';
 import { effectiveLimits } from '../limits/model/effective-limits.js';
+import { scopesWithin } from '../keys/scopes-within.js';
 import { calendarOf } from '../limits/model/month-period.js';
 import type { Account, StoreDependencies } from './accounts.js';
 import { apiKeyOf, type ApiKey } from './api-key-rows.js';
@@ -24,8 +24,8 @@ export interface ApiKeyQuery extends PageRequest {
   readonly hasOAuthClient?: boolean | undefined;
   /** Id of a member: only those by which they let an OAuth client in. */
   readonly letInBy?: string | undefined;
-  /** Keys that the caller may see; undefined: all. */
-  readonly ids?: readonly string[] | undefined;
+  /** Only keys that have no scopes but these; undefined: all. */
+  readonly granted?: readonly string[] | undefined;
   readonly sort: ApiKeySort;
   readonly order: 'asc' | 'desc';
 }
@@ -78,7 +78,7 @@ export class ApiKeyList {
   }
 
   private rows(accountId: string, query: ApiKeyQuery, list: string, nowMs: number): Promise<Row[]> {
-    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient, letInBy, ids } = query;
+    const { limit, cursor, sort, order, q, statuses, environment, hasOAuthClient, letInBy, granted } = query;
     const by: RawBuilder<string | number> = SORTED_BY[sort];
     const beyond = order === 'asc' ? sql`>` : sql`<`;
     let select = this.deps.database.db
@@ -90,7 +90,7 @@ export class ApiKeyList {
     if (statuses !== undefined) select = select.where(inStatus(statuses, nowMs));
     if (environment !== undefined) select = select.where('environment', '=', environment);
     if (hasOAuthClient !== undefined) select = select.where('oauth_client_id', hasOAuthClient ? 'is not' : 'is', null);
-    if (ids !== undefined) select = select.where('id', 'in', textList(this.deps.database.kind, ids));
+    if (granted !== undefined) select = select.where(scopesWithin(this.deps.database.kind, granted));
     if (letInBy !== undefined) select = select.where('oauth_member_id', '=', letInBy);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);

@@ -15,7 +15,6 @@ import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.
 import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
 import type { CreateApiKey, RotateApiKey, UpdateApiKey } from './api-key-fields.js';
 import { ACCESS_TOKEN_HINT, createSecret, hintOf } from '../keys/api-key-format.js';
-import { missingScopes } from '../keys/scopes.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
 import {
   apiKeyNotFound,
@@ -119,15 +118,6 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   /** A page of the keys of an account, with what each has used of its month. */
   list(account: Account, query: ApiKeyQuery): Promise<Page<ListedApiKey>> {
     return this.keyLists.page(account, query);
-  }
-
-  /** Returns the ids of the keys of an account that have no scopes but those granted. */
-  async idsWithin(accountId: string, granted: readonly string[]): Promise<readonly string[]> {
-    const keys = this.db.selectFrom('api_key').select(['id', 'scopes']).where('account_id', '=', accountId);
-    const within = (await keys.execute()).filter(
-      ({ scopes }) => missingScopes(granted, parseStrings(scopes)).length === 0,
-    );
-    return within.map(({ id }) => id);
   }
 
   /** The names of the members who let OAuth clients in by these keys, by their ids. */

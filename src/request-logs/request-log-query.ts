@@ -8,8 +8,8 @@ export interface RequestLogQuery {
   readonly from: number;
   readonly to: number;
   readonly keyId?: string | undefined;
-  /** Keys that the caller may see; undefined: all. */
-  readonly keyIds?: readonly string[] | undefined;
+  /** Only requests of keys that have no scopes but these; undefined: of all. */
+  readonly granted?: readonly string[] | undefined;
   readonly operation?: string | undefined;
   /** The lowest and the highest status. */
   readonly status?: readonly [number, number] | undefined;

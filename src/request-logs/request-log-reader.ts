@@ -5,8 +5,8 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { decodeJsonCursor, encodeCursor, invalidCursor } from '../database/cursor.js';
 import { kindOf } from '../database/database-kind.js';
-import { textList } from '../database/json-rows.js';
 import type { RequestLogTable, Tables } from '../database/schema.js';
+import { scopesWithin } from '../keys/scopes-within.js';
 import { dayOf } from './days.js';
 import type { RequestLogQuery } from './request-log-query.js';
 import { isPlace, LAST_DAY, TailPosition, type PassedRows, type RowPlace } from './tail-position.js';
@@ -50,9 +50,9 @@ export class RequestLogReader {
     accountId: string,
     requestId: string,
     sinceMs: number,
-    keyIds?: readonly string[],
+    granted?: readonly string[],
   ): Promise<LoggedRequest | undefined> {
-    const query = { from: sinceMs, to: Number.MAX_SAFE_INTEGER, requestId, keyIds, limit: 1, order: 'desc' } as const;
+    const query = { from: sinceMs, to: Number.MAX_SAFE_INTEGER, requestId, granted, limit: 1, order: 'desc' } as const;
     return (await this.page(accountId, query)).data[0];
   }
 
@@ -99,9 +99,15 @@ export class RequestLogReader {
     order: RawBuilder<unknown>,
     isLimited = true,
   ): RawBuilder<unknown> {
-    const { from, to, keyId, keyIds, requestId } = query;
+    const { from, to, keyId, granted, requestId } = query;
     const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
-    const ofKeys = keyIds === undefined ? sql`` : sql`and api_key_id in ${textList(kindOf(this.db), keyIds)}`;
+    // One key for each row: an account may have far more keys than a page has rows.
+    const ofKeys =
+      granted === undefined
+        ? sql``
+        : sql`and exists (
+            select 1 from api_key
+            where api_key.id = request_log.api_key_id and ${scopesWithin(kindOf(this.db), granted)})`;
     const ofRequest = requestId === undefined ? sql`` : sql`and request_id = ${requestId}`;
     // The days let PostgreSQL leave out partitions.
     return sql`(

@@ -29,8 +29,8 @@ export class RequestLogs {
   }
 
   /** The latest request with this id; undefined where there is none. */
-  async find(accountId: string, requestId: string, keyIds?: readonly string[]): Promise<LoggedRequest | undefined> {
+  async find(accountId: string, requestId: string, granted?: readonly string[]): Promise<LoggedRequest | undefined> {
     const since = this.keptSinceMs;
-    return since === undefined ? undefined : this.reader.find(accountId, requestId, since, keyIds);
+    return since === undefined ? undefined : this.reader.find(accountId, requestId, since, granted);
   }
 }

@@ -1,6 +1,15 @@
 /** A portal session that is limited to scopes sees and changes nothing that its scopes do not cover. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type {
+  KyselyPlugin,
+  PluginTransformQueryArgs,
+  PluginTransformResultArgs,
+  QueryResult,
+  RootOperationNode,
+  UnknownRow,
+} from 'kysely';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import { missingScopes } from '../../src/keys/scopes.js';
 import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
@@ -9,6 +18,20 @@ import { send, type Answer } from '../support/http.js';
 import { requestLogRow } from '../support/request-logs.js';
 import { portalSession, type Credentials } from '../support/signed-in.js';
 import { newWebhook } from '../support/webhook-endpoints.js';
+
+/** Tells how many rows each statement returns. */
+class LargestResult implements KyselyPlugin {
+  constructor(private readonly tell: (rows: number) => void) {}
+
+  transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+    return node;
+  }
+
+  transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    this.tell(result.rows.length);
+    return Promise.resolve(result);
+  }
+}
 
 type Asked = readonly [method: string, path: string, body?: object];
 
@@ -20,10 +43,13 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
   /** A key with its scopes, and one with one more. */
   let within: string;
   let beyond: string;
+  /** The most rows that one statement returned. */
+  let largest = 0;
 
   beforeAll(async () => {
     database = await testDatabase(kind);
-    running = await startAdmin(database, { events: ['customer.created'] });
+    const db = database.db.withPlugin(new LargestResult((rows) => void (largest = Math.max(largest, rows))));
+    running = await startAdmin({ ...database, db }, { events: ['customer.created'] });
   });
   afterAll(async () => {
     await running.close();
@@ -61,6 +87,31 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     const scopes = await read<{ data: { scope: string }[] }>('/scopes');
     expect(scopes.data.map(({ scope }) => scope)).toEqual(['customers:*', 'customers:read', 'customers:write']);
     expect(await read('/me')).toMatchObject({ portal: { scopes: ['customers:*'] } });
+  });
+
+  it('lists exactly the keys whose scopes are all covered, as the check of a single key has it', async () => {
+    const { admin, stores } = running;
+    const sets = [['*'], ['customers:*'], ['customers:write'], ['tours:*'], ['customers:read', 'tours:*']];
+    for (const scopes of sets) await admin.createKey(account, { scopes });
+    const whole = await stores.accounts.get(account);
+    const page = { limit: 100, cursor: undefined, sort: 'created', order: 'asc' } as const;
+    const { data: all } = await stores.keys.list(whole, page);
+    expect(all).toHaveLength(7);
+    const grants = [['*'], ['customers:*'], ['customers:read'], ['tours:read', 'customers:write'], ['custom:*']];
+    for (const granted of grants) {
+      const { data } = await stores.keys.list(whole, { ...page, granted });
+      const covered = all.filter(({ scopes }) => missingScopes(granted, scopes).length === 0);
+      expect([granted, data.map(({ id }) => id)]).toEqual([granted, covered.map(({ id }) => id)]);
+    }
+  });
+
+  it('reads a page of an account with many keys, and not the others', async () => {
+    for (let key = 0; key < 12; key++) await running.admin.createKey(account, { scopes: ['customers:read'] });
+    largest = 0;
+    const { data } = await read<{ data: object[] }>(`/accounts/${account}/api-keys?limit=2`);
+    expect(data).toHaveLength(2);
+    expect((await ask('GET', `/accounts/${account}/requests?limit=2`)).status).toBe(200);
+    expect(largest).toBeLessThan(5);
   });
 
   it('neither reads nor changes a key that has one scope more', async () => {

@@ -11,7 +11,7 @@ import type { Permission } from '../../members/permissions.js';
 import { Problem } from '../../problems/errors.js';
 import type { Principal } from './principal.js';
 
-const visible = new WeakMap<FastifyRequest, readonly string[]>();
+const limits = new WeakMap<FastifyRequest, readonly string[]>();
 
 /** Returns the scopes that a caller is limited to; null: none, for everyone but such portal sessions. */
 export function grantedScopes(principal: Principal): readonly string[] | null {
@@ -42,12 +42,12 @@ export class PortalScopes {
       throw new Problem('forbidden', { detail: 'A portal session that is limited to scopes may not do this.' });
     }
     if (named.kind === 'api_key') checkWithinGrant(principal, (await this.keys.get(named.id)).scopes);
-    else visible.set(request, await this.keys.idsWithin(named.id, granted));
+    else limits.set(request, granted);
   }
 }
 
-/** The parameter of a handler that lists what is about keys: the ids that the caller may see; undefined: all. */
-export const VisibleKeys = createParamDecorator(
+/** Injects the scopes that the keys in a list may have at most; undefined: any. For lists about keys. */
+export const GrantedScopes = createParamDecorator(
   (_: unknown, context: ExecutionContext): readonly string[] | undefined =>
-    visible.get(context.switchToHttp().getRequest<FastifyRequest>()),
+    limits.get(context.switchToHttp().getRequest<FastifyRequest>()),
 );

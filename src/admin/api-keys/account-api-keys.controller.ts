@@ -6,7 +6,7 @@ import { createApiKeySchema, type CreateApiKey } from '../../accounts/api-key-fi
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { VisibleKeys } from '../access/portal-scopes.js';
+import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { listBody, type ListBody } from '../request/list.js';
@@ -43,7 +43,7 @@ export class AccountApiKeysController {
     @Param('id') accountId: string,
     @Query({ schema: apiKeyQuerySchema }) query: ApiKeyQueryFields,
     @Caller() caller: Principal,
-    @VisibleKeys() ids: readonly string[] | undefined,
+    @GrantedScopes() granted: readonly string[] | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<ListedApiKeyResource>> {
     const account = await this.accounts.get(accountId);
@@ -51,7 +51,7 @@ export class AccountApiKeysController {
     const hasOAuthClient = isClients === undefined ? undefined : isClients === 'true';
     const isPortal = caller.kind === 'portal';
     const letInBy = memberId !== undefined && isPortal ? NOBODY : memberId;
-    const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient, letInBy, ids });
+    const page = await this.keys.list(account, { ...rest, statuses, hasOAuthClient, letInBy, granted });
     const members = isPortal ? NO_MEMBERS : await this.keys.whoLetIn(page.data);
     return listBody(page, (key) => listedApiKeyResource(key, account.timeZone, members), query, reply);
   }

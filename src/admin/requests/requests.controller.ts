@@ -15,7 +15,7 @@ import type { LoggedRequest } from '../../request-logs/request-log-reader.js';
 import { RequestLogs } from '../../request-logs/request-logs.js';
 import { Explainer } from '../explain/explainer.js';
 import { explanationResource } from '../explain/explanation.resource.js';
-import { VisibleKeys } from '../access/portal-scopes.js';
+import { GrantedScopes } from '../access/portal-scopes.js';
 import { Documented } from '../openapi/documented.js';
 import { setNextLink } from '../request/list.js';
 import {
@@ -49,12 +49,12 @@ export class RequestsController {
   async list(
     @Param('id') accountId: string,
     @Query({ schema: requestsQuerySchema }) query: RequestsQuery,
-    @VisibleKeys() keyIds: readonly string[] | undefined,
+    @GrantedScopes() granted: readonly string[] | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RequestLogList> {
     const { timeZone } = await this.accounts.get(accountId);
     const { keptSinceMs } = this.logs;
-    const page = await this.logs.page(accountId, { ...logQuery(query), keyIds });
+    const page = await this.logs.page(accountId, { ...logQuery(query), granted });
     setNextLink(reply, query, page.nextCursor);
     return {
       data: page.data.map((row) => requestLogEntry(row, timeZone)),
@@ -74,10 +74,10 @@ export class RequestsController {
   async get(
     @Param('id') accountId: string,
     @Param('request_id') requestId: string,
-    @VisibleKeys() keyIds: readonly string[] | undefined,
+    @GrantedScopes() granted: readonly string[] | undefined,
   ): Promise<RequestDetail> {
     const account = await this.accounts.get(accountId);
-    const row = await this.logs.find(accountId, requestId, keyIds);
+    const row = await this.logs.find(accountId, requestId, granted);
     if (row === undefined) {
       throw new Problem('resource_not_found', { detail: 'No request of the account with this id is kept.' });
     }
