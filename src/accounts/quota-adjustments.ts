@@ -7,6 +7,7 @@ import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
 import { newId } from '../database/ids.js';
 import type { AccountTable, ApiKeyTable, QuotaAdjustmentTable, Tables } from '../database/schema.js';
+import { scopesWithin } from '../keys/scopes-within.js';
 import { Problem } from '../problems/errors.js';
 import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../limits/model/effective-limits.js';
 import { calendarOf, type MonthCalendar, type MonthPeriod } from '../limits/model/month-period.js';
@@ -52,13 +53,22 @@ export class QuotaAdjustmentStore {
   }
 
   /** Newest first. Rejects with `resource_not_found` where there is no such account. */
-  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<QuotaAdjustment>> {
-    const { db } = this.deps.database;
+  async list(
+    accountId: string,
+    { limit, cursor }: PageRequest,
+    granted?: readonly string[],
+  ): Promise<Page<QuotaAdjustment>> {
+    const { db, kind } = this.deps.database;
     const account = await db.selectFrom('account').select('time_zone').where('id', '=', accountId).executeTakeFirst();
     if (account === undefined) throw noAccount();
     const list = `quota-adjustments:${accountId}`;
     let query = db.selectFrom('quota_adjustment').selectAll().where('account_id', '=', accountId);
     if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
+    if (granted !== undefined) {
+      const keys = db.selectFrom('api_key').select('id').where('account_id', '=', accountId);
+      const within = keys.where(scopesWithin(kind, granted));
+      query = query.where(({ eb, or }) => or([eb('api_key_id', '=', ''), eb('api_key_id', 'in', within)]));
+    }
     const page = query.orderBy('id', 'desc').limit(limit + 1);
     return pageOf(list, limit, await page.execute(), (row) => adjustmentOf(row, account.time_zone));
   }

@@ -30,10 +30,10 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     createRecoveryCodes
   `,
   'account owner admin viewer token portal limited': `
-    getAccount getUsage listQuotaAdjustments listMcpTools
+    getAccount listMcpTools
   `,
   'account owner admin viewer token portal within': `
-    listApiKeys getApiKey getApiKeyImpact explain
+    listApiKeys getApiKey getApiKeyImpact explain getUsage listQuotaAdjustments
   `,
   'account owner admin viewer token portal': `
     listWebhookEndpoints getWebhookEndpoint

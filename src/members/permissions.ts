@@ -138,8 +138,8 @@ export const PERMISSIONS = {
   denyAuthorizationRequest: self,
   approveAuthorizationRequest: { ...secret, tokens: 'none', portal: false, limitedPortal: 'no' },
 
-  getUsage: read,
-  listQuotaAdjustments: read,
+  getUsage: readKeys,
+  listQuotaAdjustments: readKeys,
   createQuotaAdjustment: { ...operate, confirm: 'always' },
   // What events are about is the data of customers.
   listEvents: hooks,

@@ -59,6 +59,8 @@ export interface UsageQuery {
   readonly cursor: string | undefined;
   /** What shadow limits would have refused, instead of what was asked: for operators, never for callers. */
   readonly ofShadow?: boolean;
+  /** Only the rows of keys that have no scopes but these; undefined: all rows. */
+  readonly granted?: readonly string[] | undefined;
 }
 
 /**

@@ -114,6 +114,41 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
     expect(largest).toBeLessThan(5);
   });
 
+  it('reads the usage and adjustments of keys within its scopes, and of no others', async () => {
+    const { admin } = running;
+    const row = { account_id: account, day: 20_261_101, operation: 'listCustomers', period: 20_261_101, cost: 1 };
+    for (const key of [within, beyond, '']) {
+      const of = { api_key_id: key, outcome: 'success', requests: 1, updated_at: 1 };
+      await database.db
+        .insertInto('usage_daily')
+        .values({ ...row, ...of })
+        .execute();
+    }
+    for (const key of [within, beyond]) {
+      const adjustment = { window: 'month', api_key_id: key, type: 'set', amount: 5, reason: 'fair' };
+      await admin.call('POST', `/accounts/${account}/quota-adjustments`, adjustment);
+    }
+    const usage = `/accounts/${account}/usage`;
+    const days = 'from=2026-11-01&to=2026-11-01';
+    const counted = async (query: string) => (await read<{ data: object[] }>(`${usage}?${days}&${query}`)).data;
+    expect(await counted('group_by=api_key')).toEqual([{ api_key_id: within, requests: 1, cost: 1 }]);
+    expect(await counted('group_by=operation')).toEqual([{ operation: 'listCustomers', requests: 1, cost: 1 }]);
+    expect(await counted(`group_by=day&api_key_id=${within}`)).toMatchObject([{ requests: 1 }]);
+    const csv = (await ask('GET', `${usage}?${days}&format=csv&group_by=api_key`)).text;
+    expect(csv).toContain(within);
+    expect(csv).not.toContain(beyond);
+    for (const query of ['', '&group_by=day', '&group_by=day&format=csv', '&forecast=true']) {
+      const refused = await ask('GET', `${usage}?api_key_id=${beyond}${query}`);
+      expect([query, refused.status, refused.json()]).toEqual([
+        query,
+        403,
+        expect.objectContaining({ code: 'forbidden', missing_scopes: ['tours:read'] }),
+      ]);
+    }
+    const adjustments = await read<{ data: { api_key_id: string }[] }>(`/accounts/${account}/quota-adjustments`);
+    expect(adjustments.data.map(({ api_key_id: id }) => id)).toEqual([within]);
+  });
+
   it('neither reads nor changes a key that has one scope more', async () => {
     const asked: readonly Asked[] = [
       ['GET', `/api-keys/${beyond}`],

@@ -7,6 +7,7 @@ import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../accounts/audit-log.js';
 import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../accounts/quota-adjustment-fields.js';
 import { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
+import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';
 import { toldAgain } from '../request/idempotency.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
@@ -32,9 +33,10 @@ export class QuotaAdjustmentsController {
   async list(
     @Param('id') accountId: string,
     @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @GrantedScopes() granted: readonly string[] | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<QuotaAdjustmentResource>> {
-    return listBody(await this.adjustments.list(accountId, query), quotaAdjustmentResource, query, reply);
+    return listBody(await this.adjustments.list(accountId, query, granted), quotaAdjustmentResource, query, reply);
   }
 
   @Post()

@@ -13,6 +13,8 @@ import { CSV_CONTENT_TYPE, csvText } from '../../usage/usage-csv.js';
 import type { UsageForecast } from '../../limits/usage-forecast.js';
 import { UsageReader, type UsageReport, type UsageSubject } from '../../limits/usage.js';
 import { ALL_GROUPS, dateOf, LARGEST_USAGE_PAGE, type UsageQuery } from '../../usage/usage-query.js';
+import { checkWithinGrant, GrantedScopes } from '../access/portal-scopes.js';
+import { Caller, type Principal } from '../access/principal.js';
 import { setNextLink } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import { usageQuerySchema, usageSchema, type UsageQueryFields } from './usage.resource.js';
@@ -37,15 +39,17 @@ export class UsageController {
     @Param('id') accountId: string,
     @Query({ schema: usageQuerySchema }) fields: UsageQueryFields,
     @Headers('accept') accept: string | undefined,
+    @Caller() caller: Principal,
+    @GrantedScopes() granted: readonly string[] | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<(UsageReport & { forecasts?: readonly UsageForecast[] }) | Readable> {
     const account = await this.accounts.get(accountId);
-    const subject = await this.subjectOf(account, fields.api_key_id);
+    const subject = await this.subjectOf(account, fields.api_key_id, caller);
     const isCsv = fields.format === 'csv' || (fields.format === undefined && prefersCsv(accept));
     const groups = isCsv ? ALL_GROUPS.filter((group) => group !== 'month').join() : undefined;
     const { forecast, ...parameters } = fields;
     const asked = this.usage.query({ ...parameters, group_by: fields.group_by ?? groups }, account);
-    const query = asked && { ...asked, ofShadow: fields.shadow === 'true' };
+    const query = asked && { ...asked, ofShadow: fields.shadow === 'true', granted };
     if (isCsv && query !== undefined) return this.csv(subject, query, reply);
     const report = await this.usage.readWithRows(subject, query);
     if ('next_cursor' in report && query !== undefined) {
@@ -56,12 +60,13 @@ export class UsageController {
     return { ...report, forecasts: await this.usage.forecasts(subject, report, account.createdAt) };
   }
 
-  private async subjectOf(account: Account, keyId: string | undefined): Promise<UsageSubject> {
+  private async subjectOf(account: Account, keyId: string | undefined, caller: Principal): Promise<UsageSubject> {
     const { id: accountId, plan, timeZone, billingDay, grant: accountGrant } = account;
     const key = keyId === undefined ? undefined : await this.keys.get(keyId);
     if (key !== undefined && key.accountId !== accountId) {
       throw new Problem('resource_not_found', { detail: 'The account has no API key with this id.' });
     }
+    if (key !== undefined) checkWithinGrant(caller, key.scopes);
     const limitChanges = { accountGrant, keyLimits: key?.limits ?? null, keyGrant: key?.grant ?? NO_GRANT };
     return { accountId, keyId, plan, timeZone, billingDay, limitChanges };
   }
