@@ -1,10 +1,11 @@
 /** Who gets into the admin API, and what a caller meets who does not; and what stands open beside it. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { FastifyInstance } from 'fastify';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { createToken } from '../../src/members/session-token.js';
 import { ERRORS } from '../../src/problems/errors.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { answersNow, emptyDatabase, testDatabase, type TestDatabase } from '../support/database.js';
@@ -147,6 +148,48 @@ describe('the admin listener', () => {
     expect((await running.admin.request('GET', '/accounts')).status).toBe(200);
     running.stores.clock.advance(61_000);
     expect((await attempt()).status).toBe(401);
+  });
+
+  it('looks up few credentials at once for an address over its limit, and those that are valid get through', async () => {
+    running.stores.clock.advance(61_000);
+    const memberId = await newMember(database, { isOperator: true });
+    const [known, fresh] = [await signIn(running, memberId), await signIn(running, memberId)];
+    const ask = async (headers: Credentials) => (await send(`${running.url}/admin/v1/plans`, { headers })).status;
+    const wrong = { Authorization: 'Bearer guess' };
+    expect(await ask(known)).toBe(200);
+    for (let count = 0; count < 10; count += 1) expect(await ask(wrong)).toBe(401);
+    expect(await ask(wrong)).toBe(429);
+
+    const { sessions } = running.members;
+    const guess = createToken();
+    const held = Promise.withResolvers<void>();
+    let underWay = 0;
+    const find = sessions.find.bind(sessions);
+    const spy = jest.spyOn(sessions, 'find').mockImplementation(async (cookie, isAttended) => {
+      if (cookie === guess) {
+        underWay += 1;
+        await held.promise;
+      }
+      return await find(cookie, isAttended);
+    });
+    try {
+      let refused = 0;
+      const flood = Array.from({ length: 60 }, async () => {
+        const status = await ask({ Cookie: `tg_session=${guess}` });
+        if (underWay > 0 && status === 429) refused += 1;
+        return status;
+      });
+      await eventually('all but the look-ups under way and those that wait are refused', () => refused >= 38);
+      expect(underWay).toBe(2);
+      expect(await ask(known)).toBe(200);
+      held.resolve();
+      await Promise.all(flood);
+      // All who wait are served in their turn.
+      expect(await ask(fresh)).toBe(200);
+    } finally {
+      held.resolve();
+      spy.mockRestore();
+    }
   });
 
   describe('limits each caller for themselves, over all of the API', () => {

@@ -9,9 +9,12 @@ import type { FastifyRequest } from 'fastify';
 import { AdminNetworks } from '../listener/admin-networks.js';
 import { AccountTokens } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
+import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../problems/errors.js';
 import { bearerToken, CHALLENGE, isBearer, noCredentials, wrongToken } from './bearer.js';
 import { countAnonymous, countWrongToken } from './caller-limits.js';
+import { CLOCK } from './confirmed.js';
+import { CredentialLookups } from './credential-lookups.js';
 import { permissionOf } from './operation-of.js';
 import { setPrincipal, type Principal } from './principal.js';
 import { isPublic } from './public.js';
@@ -23,6 +26,7 @@ export const OPERATOR_TOKEN = Symbol('OperatorToken');
 @Injectable()
 export class CredentialsGuard implements CanActivate {
   private readonly expected: Buffer;
+  private readonly lookups: CredentialLookups;
 
   constructor(
     @Inject(OPERATOR_TOKEN) token: string,
@@ -31,8 +35,10 @@ export class CredentialsGuard implements CanActivate {
     private readonly sessions: Sessions,
     private readonly site: Site,
     private readonly networks: AdminNetworks,
+    @Inject(CLOCK) clock: Clock,
   ) {
     this.expected = digest(token);
+    this.lookups = new CredentialLookups(clock);
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -56,7 +62,17 @@ export class CredentialsGuard implements CanActivate {
       // A database that is away is nobody's fault. The right credentials are never locked out: they cannot be guessed,
       // and their owner may share the address of whoever tries.
       if (!(error instanceof Problem)) throw error;
-      await (isBearer(authorization) ? countWrongToken : countAnonymous)(this.storage, request.ip);
+      await this.countRefused(isBearer(authorization), request.ip);
+      throw error;
+    }
+  }
+
+  /** Rejects with 429 where the network is over its limit. */
+  private async countRefused(isToken: boolean, ip: string): Promise<void> {
+    try {
+      await (isToken ? countWrongToken : countAnonymous)(this.storage, ip);
+    } catch (error) {
+      if (error instanceof Problem) this.lookups.watch(ip);
       throw error;
     }
   }
@@ -66,8 +82,7 @@ export class CredentialsGuard implements CanActivate {
     const isOperators = timingSafeEqual(digest(token), this.expected);
     // Outside of the operators' networks it is a token like any other that does not work.
     if (isOperators && this.networks.mayOperate(ip)) return { kind: 'operator' };
-    const found = await this.tokens.find(token);
-    if (found === undefined) throw wrongToken();
+    const found = await this.lookups.run(ip, token, async () => (await this.tokens.find(token)) ?? refuseToken());
     if (!this.tokens.mayBeUsedFrom(found, ip)) {
       throw new Problem('forbidden', { detail: 'This token may not be used from this address.' });
     }
@@ -77,20 +92,25 @@ export class CredentialsGuard implements CanActivate {
   private async signedIn(cookie: string, { ip, method, headers }: FastifyRequest): Promise<Principal> {
     // The panel says so of what its pages read by themselves. It can only end one's own session sooner.
     const isAttended = method !== 'GET' || headers['x-unattended'] === undefined;
-    const live = await this.sessions.find(cookie, isAttended);
-    if (live === undefined) {
-      // The cookie stays: a late reply must not take away the one that a sign-in has set since.
-      throw new Problem('session_ended', {
-        detail: 'You are not signed in any more. Sign in again.',
-        headers: ['WWW-Authenticate', CHALLENGE],
-      });
-    }
-    const { session, member, portal } = live;
+    const find = async () => (await this.sessions.find(cookie, isAttended)) ?? refuseSession();
+    const { session, member, portal } = await this.lookups.run(ip, cookie, find);
     if (member === null) return { kind: 'portal', portal, session, cookie };
     // Outside of the operators' networks somebody is what they are in their own accounts, and no more.
     const isOperator = member.isOperator && this.networks.mayOperate(ip);
     return { kind: 'member', member: { ...member, isOperator }, session, cookie };
   }
+}
+
+function refuseToken(): never {
+  throw wrongToken();
+}
+
+function refuseSession(): never {
+  // The cookie stays: a late reply must not take away the one that a sign-in has set since.
+  throw new Problem('session_ended', {
+    detail: 'You are not signed in any more. Sign in again.',
+    headers: ['WWW-Authenticate', CHALLENGE],
+  });
 }
 
 function digest(token: string): Buffer {
