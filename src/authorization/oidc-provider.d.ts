@@ -65,6 +65,7 @@ declare module 'oidc-provider' {
   export const interactionPolicy: { readonly Check: typeof Check; base(): Policy };
   export const errors: {
     readonly AccessDenied: new (detail: string) => Error;
+    readonly CustomOIDCProviderError: new (error: string, description: string) => Error;
     readonly InvalidGrant: new (detail: string) => Error;
     readonly InvalidScope: new (description: string) => Error;
     readonly InvalidTarget: new () => Error;

@@ -72,7 +72,12 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
     );
   const { objects, keys, clock } = parts;
   const usedTwice = (): Error => new errors.InvalidGrant('it has been used already');
-  const writes = new TokenWrites({ objects, keys, clock, request: () => Provider.ctx, usedTwice });
+  const tooMany = (retryAfterMs: number): Error => {
+    Provider.ctx?.set('Retry-After', String(Math.ceil(retryAfterMs / 1_000)));
+    const error = new errors.CustomOIDCProviderError('slow_down', 'this client has got too many tokens just now');
+    return Object.assign(error, { status: 429, statusCode: 429 });
+  };
+  const writes = new TokenWrites({ objects, keys, clock, request: () => Provider.ctx, usedTwice, tooMany });
   const openRequest = (id: string, interaction: StoredPayload, expiresAtMs: number): Promise<void> => {
     const { ip, oidc } = Provider.ctx ?? {};
     if (ip === undefined || oidc?.client === undefined) throw new Error('an interaction of no request');

@@ -32,6 +32,23 @@ describe('a refresh token', () => {
     expect(await statusOf()).toEqual(['active']);
   });
 
+  it('that is sent too often within a minute is told to wait, and every token given goes on to work', async () => {
+    const { clientId, access_token: first, refresh_token: refresh } = await door.letIn(accountId);
+    const again = () => door.token(door.refresh(clientId, refresh));
+    const given: string[] = [first];
+    for (let count = 1; count < 50; count += 1) given.push((await again()).body.access_token);
+    const works = async () =>
+      (await Promise.all(given.map((token) => door.keys.findToken(token)))).filter((token) => token !== undefined);
+    door.clock.advance(20_000);
+    const refused = await again();
+    expect(refused).toMatchObject({ status: 429, body: { error: 'slow_down' }, retryAfter: '40' });
+    expect(await works()).toHaveLength(50);
+    expect(await statusOf()).toEqual(['active']);
+    door.clock.advance(39_999);
+    expect(await again()).toMatchObject({ status: 429, retryAfter: '1' });
+    expect(await works()).toHaveLength(50);
+  });
+
   it('that is sent again within a minute gives new tokens, and later ends the grant and its tokens', async () => {
     const { clientId, refresh_token: refresh } = await door.letIn(accountId);
     const first = await door.token(door.refresh(clientId, refresh));

@@ -3,19 +3,14 @@
  * it. The library asks for one after the other; they are written together, with the last of them. Where the database
  * goes away on the way, or the process ends, a client still has what it came with.
  */
-import type { ClientKeys } from '../oauth/client-keys.js';
+import type { Kysely } from 'kysely';
+import { REPEATED_REFRESH_MS, TooManyTokens, type ClientKeys } from '../oauth/client-keys.js';
+import type { Tables } from '../database/schema.js';
 import type { OAuthObjects, StoredObject, StoredPayload } from '../oauth/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 
 /** Kind of the objects that are refresh tokens. */
 export const REFRESH_TOKEN = 'RefreshToken';
-
-/**
- * A refresh token works again for this long after its first use. Clients with several windows refresh at the same
- * moment, and clients that lost a response send the token again. Each gets tokens of its own. A later use is a replay
- * (RFC 9700 section 4.14.2), which ends the grant.
- */
-const REPEATED_REFRESH_MS = 60_000;
 
 /** TokenWriteParts are what it stands on. */
 export interface TokenWriteParts {
@@ -26,6 +21,8 @@ export interface TokenWriteParts {
   readonly request: () => object | undefined;
   /** Returns the error for a second use that is not allowed. */
   readonly usedTwice: () => Error;
+  /** Returns the error for a key that has too many new tokens. */
+  readonly tooMany: (retryAfterMs: number) => Error;
 }
 
 /** NewRefreshToken is a refresh token as it is kept. */
@@ -71,7 +68,7 @@ export class TokenWrites {
 
   /**
    * Takes the access token. The later of the two calls writes both tokens. It rejects with the database's error, or
-   * with `usedTwice`; then nothing is written.
+   * with `usedTwice` or `tooMany`; then nothing is written.
    */
   addAccess(access: NewAccessToken): Promise<void> {
     return this.add({ access });
@@ -83,19 +80,26 @@ export class TokenWrites {
     if (pending === undefined) throw new Error('tokens for nothing');
     const { used, refresh, access } = Object.assign(pending, token);
     if (refresh === undefined || access === undefined) return;
-    const { keys, objects, clock, usedTwice } = this.parts;
-    await keys.addToken(access.keyId, access.token, access.expiresAtMs, async (trx) => {
+    const { keys, objects, clock, usedTwice, tooMany } = this.parts;
+    const write = async (trx: Kysely<Tables>): Promise<void> => {
       const within = objects.within(trx);
       if (!(await within.consume(used.kind, used.id))) {
         const found = await within.find(used.kind, used.id);
         if (found === undefined || isUsedUp(used.kind, found, clock)) throw usedTwice();
       }
       await within.put(refresh.kind, refresh.id, refresh.payload, refresh.expiresAtMs, { keyId: refresh.keyId });
+    };
+    await keys.addToken(access.keyId, access.token, access.expiresAtMs, write).catch((error: unknown) => {
+      throw error instanceof TooManyTokens ? tooMany(error.retryAfterMs) : error;
     });
   }
 }
 
-/** Reports whether an object was used and must not be used again. Clocks of two nodes may differ either way. */
+/**
+ * Reports whether an object was used and must not be used again. Clients with several windows send a refresh token at
+ * the same moment, and clients that lost a response send it again: each gets tokens of its own. A later use is a replay
+ * (RFC 9700 section 4.14.2), which ends the grant. Clocks of two nodes may differ either way.
+ */
 export function isUsedUp(kind: string, { consumedAt }: StoredObject, clock: Clock): boolean {
   if (consumedAt === null) return false;
   return kind !== REFRESH_TOKEN || Math.abs(clock.now() - consumedAt) >= REPEATED_REFRESH_MS;

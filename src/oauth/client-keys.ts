@@ -16,8 +16,13 @@ import { checkCreator } from '../members/credentials.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../problems/errors.js';
 
-/** Tokens of one key that work at the same time: a client has one, and the next before the last has ended. */
-const MOST_TOKENS = 10;
+/**
+ * A refresh token works again for this long after its first use, and each use gives a token. No token is ended this
+ * soon after it was issued: a window of the client holds it.
+ */
+export const REPEATED_REFRESH_MS = 60_000;
+/** Tokens of one key that work at the same time: each window of a client can have one. */
+const MOST_TOKENS = 50;
 /** How long an ended token is remembered. Until then it is refused as expired, and its use is no guess. */
 const DEAD_TOKEN_RETENTION_MS = 86_400_000;
 /** Tokens of one key that are remembered, working or not. */
@@ -50,6 +55,14 @@ export interface ClientKeyParts {
   readonly keys: Pick<ApiKeyStore, 'createForClient' | 'revoke'>;
 }
 
+/** TooManyTokens is thrown where a key got as many tokens as it may have, all of them a moment ago. */
+export class TooManyTokens extends Error {
+  /** @param retryAfterMs until the key can have another one. */
+  constructor(readonly retryAfterMs: number) {
+    super('too many tokens of one key');
+  }
+}
+
 /** ClientKeys makes, reads and ends them. Rejects with the database's error. */
 export class ClientKeys {
   constructor(private readonly parts: ClientKeyParts) {}
@@ -76,7 +89,7 @@ export class ClientKeys {
 
   /**
    * Makes a text that was drawn by chance an access token of a key until a time. What an earlier one leaves is cleared
-   * away; of too many that work, the oldest ends.
+   * away; of too many that work, the oldest end. Rejects with `TooManyTokens` where those were issued a moment ago.
    * @param together what is written with it, before it: all of it, or nothing.
    */
   async addToken(
@@ -98,16 +111,19 @@ export class ClientKeys {
         .execute();
       const kept = await trx
         .selectFrom('api_key_secret')
-        .select(['hash', 'expires_at'])
+        .select(['hash', 'created_at', 'expires_at'])
         .where('api_key_id', '=', keyId)
         .orderBy('created_at', 'desc')
         .orderBy('hash')
         .execute();
       const forgotten = kept.slice(MOST_KEPT_TOKENS).map(({ hash }) => hash);
       if (forgotten.length > 0) await trx.deleteFrom('api_key_secret').where('hash', 'in', forgotten).execute();
-      const oldest = kept.filter(({ expires_at: end }) => end !== null && end > now)[MOST_TOKENS];
-      if (oldest === undefined) return undefined;
-      await endSecret(trx, oldest.hash, now);
+      const oldest = kept.filter(({ expires_at: end }) => end !== null && end > now).slice(MOST_TOKENS);
+      const [newest] = oldest;
+      if (newest === undefined) return undefined;
+      const retryAfterMs = newest.created_at + REPEATED_REFRESH_MS - now;
+      if (retryAfterMs > 0) throw new TooManyTokens(retryAfterMs);
+      for (const { hash } of oldest) await endSecret(trx, hash, now);
       return changeOf(trx, keyId);
     });
     if (change !== undefined) await bus.publish(change);

@@ -117,11 +117,16 @@ export abstract class OAuthSteps {
   }
 
   /** Asks the token endpoint. */
-  async token(form: Form): Promise<{ status: number; body: Tokens & { error?: string; error_description?: string } }> {
+  async token(form: Form): Promise<{
+    status: number;
+    retryAfter: string | null;
+    body: Tokens & { error?: string; error_description?: string };
+  }> {
     const body = new URLSearchParams();
     for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
     const response = await fetch(`${this.origin}/token`, { method: 'POST', headers: stranger(), body });
-    return { status: response.status, body: (await response.json()) as Tokens };
+    const retryAfter = response.headers.get('retry-after');
+    return { status: response.status, retryAfter, body: (await response.json()) as Tokens };
   }
 
   /** A client that is let in, from the beginning to its first tokens. */
