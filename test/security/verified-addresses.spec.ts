@@ -390,15 +390,33 @@ describeOnDatabases('an address', (kind) => {
     expect((await row.executeTakeFirstOrThrow()).email_verified_at !== null).toBe(verified);
   });
 
-  it('from before it was recorded is verified where a mailed reset link of its member was used', async () => {
+  it('from before it was recorded is verified where its member used a mailed reset link or invitation', async () => {
     const [mailed, handed] = [await member(), await member()];
     await withMail.admin.call('POST', `/members/${mailed.id}/password-reset-links`);
     const token = await mailedToken(mailed.email);
     await database.db.updateTable('mail').set({ state: 'sent' }).where('to_address', '=', mailed.email).execute();
     await browser().call('POST', '/links/take', { token, password: GOOD_PASSWORD });
+    const accountId = await newAccount();
+    const take = async (email: string, { admin } = withMail): Promise<string> => {
+      const link = await invited(email, accountId, { ...withMail, admin });
+      await database.db.updateTable('mail').set({ state: 'sent' }).where('to_address', '=', email).execute();
+      await browser().call('POST', '/links/take', { token: link, ...newcomer });
+      return email;
+    };
+    const [invitedByMail, invitedByHand] = [await take(newAddress()), await take(newAddress(), running)];
+    // Someone took it by signing in as who they are; later an operator typed the same address for a new member.
+    const other = await member();
+    const typed = newAddress();
+    const link = await invited(typed, accountId, withMail);
+    await database.db.updateTable('mail').set({ state: 'sent' }).where('to_address', '=', typed).execute();
+    await other.own.call('POST', '/links/take', { token: link });
+    await member(typed);
     await database.db.schema.alterTable('member').dropColumn('email_verified_at').execute();
     await MIGRATIONS['0027_verified_addresses']?.up(database.db);
-    expect([await isVerified(mailed.email), await isVerified(handed.email)]).toEqual([true, false]);
+    const emails = [mailed.email, handed.email, invitedByMail, invitedByHand, other.email, typed];
+    const verified: boolean[] = [];
+    for (const email of emails) verified.push(await isVerified(email));
+    expect(verified).toEqual([true, false, true, false, false, false]);
   });
 });
 

@@ -2,22 +2,36 @@
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
+/** A transaction takes less: each statement has a deadline. */
+const LONGEST_TRANSACTION_MS = 60_000;
+
 /**
- * Members who used a reset link that was mailed to their address have proven it. All others begin unverified. One pass
- * over the mails: a subquery for each member would read them all again.
+ * Links whose token only a mail had prove an address. A reset link names its member. An invitation was taken by the
+ * member of its address if that member joined the account at that moment: members were made or joined by address, and
+ * the join is written behind the use of the link in one transaction. A member who was removed since stays unverified.
+ * One pass over the mails: a subquery for each member would read them all again.
  */
-const USED_MAILED_LINK = `
-  with proven as (
-    select link.member_id, mail.to_address, min(link.used_at) as used_at
+const USED_MAILED_LINKS = `
+  with used as (
+    select link.kind, link.account_id, link.member_id, link.email_key, link.used_at, mail.to_address
     from link join mail on mail.link_id = link.id
-    where link.kind = 'password_reset' and link.used_at is not null and mail.state = 'sent'
-    group by link.member_id, mail.to_address)
-  update member set email_verified_at = proven.used_at from proven
-  where member.id = proven.member_id and member.email = proven.to_address`;
+    where link.kind in ('password_reset', 'invitation') and link.used_at is not null and mail.state = 'sent'),
+  proof as (
+    select member.id, used.used_at from used
+    join member on member.id = used.member_id and member.email = used.to_address
+    where used.kind = 'password_reset'
+    union all
+    select member.id, used.used_at from used
+    join member on member.email_key = used.email_key
+    join account_member joined on joined.account_id = used.account_id and joined.member_id = member.id
+      and joined.created_at between used.used_at and used.used_at + ${LONGEST_TRANSACTION_MS}
+    where used.kind = 'invitation'),
+  proven as (select id, min(used_at) as used_at from proof group by id)
+  update member set email_verified_at = proven.used_at from proven where member.id = proven.id`;
 
 export const verifiedAddresses: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema.alterTable('member').addColumn('email_verified_at', 'bigint').execute();
-    await sql.raw(USED_MAILED_LINK).execute(db);
+    await sql.raw(USED_MAILED_LINKS).execute(db);
   },
 };
