@@ -37,3 +37,24 @@ it.each([undefined, 'acc_1'])('looks up what a member created, and reads no tabl
     expect(plan).not.toMatch(/SCAN (?:api_key|webhook_endpoint|audit_entry)/);
   }
 });
+
+it('lists keys that were created before the audit log had versions', async () => {
+  const own = `insert into account (id, name, plan, time_zone, billing_day, status, created_at, updated_at)
+    values ('acc_1', 'A', 'starter', 'UTC', 1, 'active', 1, 1)`;
+  await db.executeQuery(CompiledQuery.raw(own));
+  const entries = [
+    ['key_1', 'api_key.created', null],
+    ['key_2', 'api_key.created', 1],
+    ['key_3', 'api_key.updated', null],
+  ] as const;
+  for (const [id, action, version] of entries) {
+    const key = `insert into api_key (id, account_id, name, scopes, environment, status, allowed_ips, hint, created_at,
+      updated_at) values (?, 'acc_1', '', '[]', 'live', 'active', '[]', '', 1, 1)`;
+    await db.executeQuery(CompiledQuery.raw(key, [id]));
+    const entry = `insert into audit_entry (id, account_id, actor, action, target_type, target_id, ip, request_id,
+      created_at, target_version) values (?, 'acc_1', 'mem_1', ?, 'api_key', ?, '', '', 1, ?)`;
+    await db.executeQuery(CompiledQuery.raw(entry, [`aud_${id}`, action, id, version]));
+  }
+  const { kept } = await readKept(db, 'mem_1', 'acc_1');
+  expect(kept.map(({ id }) => id)).toEqual(['key_1', 'key_2']);
+});

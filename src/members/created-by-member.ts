@@ -54,9 +54,8 @@ export async function readKept(
     db
       .selectFrom('audit_entry')
       .select('target_id')
-      // As a constant: the index of creations would not be found for a parameter.
-      .where('target_version', '=', sql.lit(1))
-      .where('action', '=', action)
+      // As a constant: the databases do not use the index of creations for a parameter.
+      .where('action', '=', sql.lit(action))
       .where(
         'actor',
         'in',
