@@ -220,7 +220,7 @@ describeOnDatabases('request logs', (kind) => {
     const nowMs = kind === 'postgres' ? Math.min(Date.now(), clock.now()) : clock.now();
     const kept = written.filter((day) => day >= dayOf(keptSinceMs(nowMs, 3)));
     expect([...new Set((await rows()).map(({ day }) => day))]).toEqual(kept);
-    if (kind === 'sqlite') expect(kept).toEqual([20_261_129, 20_261_130, 20_261_201]);
+    expect(kept).toEqual(kind === 'sqlite' ? [20_261_129, 20_261_130, 20_261_201] : kept);
   });
 
   it('are all forgotten where none are kept any more', async () => {
