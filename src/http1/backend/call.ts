@@ -40,8 +40,8 @@ export interface Call {
    */
   onEnd(trailerText: string): void;
   /**
-   * The response is whole, and the rest of the request is still being sent (RFC 9112 section 9.3). `onEnd` follows when
-   * that is over: all of it is sent, or the server has closed the connection.
+   * The response is whole, and the rest of the request has not left yet (RFC 9112 section 9.3). `onEnd` follows when
+   * that is over: all of it has left, or the server has closed the connection.
    */
   onAnswered(): void;
   /** The only end where there is no `onEnd`; nothing follows. What the handlers above throw comes back here. */

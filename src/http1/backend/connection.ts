@@ -209,15 +209,16 @@ export class Connection implements Sending {
     this.earlyTrailer = trailerText;
     // The end of the connection must be noticed.
     this.readOn();
-    if (this.writer.isSending) {
-      try {
-        call.onAnswered();
-      } catch (error) {
-        // The client has no response: the call fails.
-        this.earlyTrailer = undefined;
-        this.fail(error as Error);
-      }
-    } else this.whenFlushed();
+    try {
+      call.onAnswered();
+    } catch (error) {
+      // The client has no response: the call fails.
+      this.earlyTrailer = undefined;
+      this.fail(error as Error);
+      return;
+    }
+    // The body can have been handed over without having left: its server reads slowly, or no more.
+    if (this.call === call && !this.writer.isSending) this.whenFlushed();
   }
 
   private onSent(): void {

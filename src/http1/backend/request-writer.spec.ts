@@ -146,6 +146,31 @@ describeWays('the body of a request', (isSecure) => {
     },
   );
 
+  it.each(['reads no more', 'reads on'])(
+    'waits for a server that %s behind its answer: the call hears',
+    async (what) => {
+      await start((socket) => socket.pause());
+      const body = new PassThrough();
+      const call = line.send({ method: 'PUT', body });
+      await eventually('it is connected', () => line.sockets.length === 1);
+      // Until nothing more leaves: then all of it is handed over, and its end waits.
+      while (socketOf(call).writableLength === 0) {
+        body.write(Buffer.alloc(8_000));
+        await new Promise(setImmediate);
+      }
+      body.end();
+      await eventually('it is handed over', () => call.sentTimes === 1);
+      expect(socketOf(call).writableLength).toBeGreaterThan(0);
+      line.sockets[0]?.write(OK);
+      await eventually('the answer is here', () => call.text === 'hello');
+      expect([call.answered, call.isOver]).toEqual([1, false]);
+      if (what === 'reads on') line.sockets[0]?.resume();
+      else call.sending?.endUpload(call);
+      expect([(await call.over).outcome, call.text]).toEqual(['200', 'hello']);
+      expect(socketOf(call).destroyed).toBe(what === 'reads no more');
+    },
+  );
+
   it('is refused by a server that closes on it: the answer arrives, though sending has failed', async () => {
     await start((socket) => socket.pause());
     for (let time = 0; time < 10; time++) {
