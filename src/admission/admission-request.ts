@@ -1,5 +1,6 @@
 /** What the steps of the request path look at of a request, and where they put what they found. */
 import type { Operation } from '../config/model/schema.js';
+import type { ClientResponse } from '../http1/client/client-response.js';
 import type { Keyed } from '../idempotency/key-claim.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { QuotaDecision } from '../limits/model/policies.js';
@@ -30,6 +31,8 @@ export interface AdmissionRequest extends CountedRequest {
   readonly contentType: string | undefined;
   /** Where access tokens are taken in the place of keys; undefined: keys are, as nearly everywhere. */
   readonly tokenDoor?: TokenDoor | undefined;
+  /** Hears that the key has been accepted, whatever the later steps say. */
+  readonly response: Pick<ClientResponse, 'noteAdmitted'>;
   /** Whether the address is that of a proxy of ours that nobody has named to us. */
   readonly isFromUnknownProxy: boolean;
 

@@ -54,6 +54,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
     if (verdict instanceof Problem) return this.refuse(request, verdict);
     request.key = verdict;
     request.subject = verdict.subject;
+    request.response.noteAdmitted?.();
     return true;
   }
 

@@ -142,6 +142,27 @@ describeWithOpenssl('over HTTP/2', () => {
     });
   });
 
+  it.each([
+    ['only reads its usage', '/usage'],
+    ['has none of the scopes', '/customers'],
+  ])('a key that %s lets its connection hold 100 of the largest heads of others', async (_what, path) => {
+    const { key } = await gateway.trailgate.admin.newKey('unlimited', { scopes: ['files:read'] });
+    const raw = await connectRawHttp2(gateway.port, 0);
+    const fields = [
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':authority', 'a.example'],
+    ] as const;
+    const authorized = [...fields, [':path', `/api/v1${path}`], ['authorization', `Bearer ${key.secret}`]] as const;
+    raw.send(frame(FRAME.headers, WHOLE, 1, fieldBlock(authorized)));
+    await eventually('the key is accepted', () => raw.answer(1).begun);
+    const large = fieldBlock([...fields, [':path', '/api/v1/open'], ['x-large', 'a'.repeat(15_000)]]);
+    for (let stream = 3; stream < 200; stream += 2) raw.send(frame(FRAME.headers, WHOLE, stream, large));
+    await eventually('the last one is refused for its key', () => raw.answer(199).begun);
+    for (let stream = 3; stream < 200; stream += 2) expect([stream, raw.answer(stream).reset]).toEqual([stream, false]);
+    raw.socket.destroy();
+  });
+
   it.each([0, 2, 8])('an upload that is reset with code %i is broken off, never at its end', async (code) => {
     const raw = await connectRawHttp2(gateway.port);
     raw.send(frame(FRAME.headers, END_HEADERS, 1, head('PUT', '/files/a')), frame(FRAME.data, 0, 1, 'half'));

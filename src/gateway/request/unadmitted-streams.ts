@@ -8,6 +8,8 @@ import { METRICS } from '../../platform/metrics.js';
 
 /** Decoded header bytes that one connection can hold. */
 const MOST_CONNECTION_BYTES = 256 * 1024;
+/** The same once a key has been accepted on it: 100 streams with the largest heads have room. */
+const MOST_KEYED_CONNECTION_BYTES = 2 * 1024 * 1024;
 /** Bytes that all connections of the process can hold, `STREAM_BYTES` for each stream included. */
 const MOST_BYTES = 32 * 1024 * 1024;
 /** The objects of a stream, its request and its response. */
@@ -105,7 +107,8 @@ export class UnadmittedStreams {
     this.admitted = undefined;
     const opened = (session as OpenedSession)[OPENED];
     if (opened === undefined) return true;
-    if (opened.bytes >= MOST_CONNECTION_BYTES) return refuse(stream, 'header_bytes');
+    const mostBytes = opened.hasKey ? MOST_KEYED_CONNECTION_BYTES : MOST_CONNECTION_BYTES;
+    if (opened.bytes >= mostBytes) return refuse(stream, 'header_bytes');
     if (opened.untaken >= MOST_UNTAKEN && !opened.hasKey) return refuse(stream, 'streams_without_key');
     return true;
   }
@@ -149,11 +152,13 @@ export class UnadmittedStreams {
     if (held.isUntaken) session.untaken -= 1;
   }
 
-  /** Resets the oldest streams. Those of a client that reads its responses have closed long before. */
+  /** Resets the oldest streams: first those with an untaken refusal, then those whose key is being looked up. */
   private makeRoom(): void {
-    for (const held of this.held) {
-      if (this.bytes <= MOST_BYTES) return;
-      if (!held.isReset) this.reset(held, 'header_bytes');
+    for (const isAny of [false, true]) {
+      for (const held of this.held) {
+        if (this.bytes <= MOST_BYTES) return;
+        if (!held.isReset && (isAny || hasUntakenRefusal(held.stream))) this.reset(held, 'header_bytes');
+      }
     }
   }
 
@@ -162,11 +167,9 @@ export class UnadmittedStreams {
       const age = now - held.sinceMs;
       if (age < UNTAKEN_AFTER_MS) return;
       const { stream, session } = held;
-      // Not a refusal that waits: its key is being looked up, the response is large, or it is out.
-      const isWaiting = stream.writableEnded && !stream.writableFinished;
       if (held.isReset) {
         if (age >= CLOSE_AFTER_MS) session.close();
-      } else if (isWaiting && stream.writableLength <= LARGEST_REFUSAL_BYTES) {
+      } else if (hasUntakenRefusal(stream)) {
         if (!held.isUntaken) session.untaken += 1;
         held.isUntaken = true;
         // With a key it can wait behind a download that the client takes slowly.
@@ -184,6 +187,11 @@ export class UnadmittedStreams {
     stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     session.addReset();
   }
+}
+
+/** Reports whether a refusal waits for its client. It does not while the key is being looked up. */
+function hasUntakenRefusal(stream: ServerHttp2Stream): boolean {
+  return stream.writableEnded && !stream.writableFinished && stream.writableLength <= LARGEST_REFUSAL_BYTES;
 }
 
 /** RFC 9113 section 8.7: the client can send the request again. */

@@ -74,7 +74,6 @@ export class Backend {
       response.destroy();
       return;
     }
-    response.noteAdmitted?.();
     if (keyed?.isReplay === true) {
       this.replays.respond(exchange, keyed, this.forwarder.uploadBounds(operation));
       return;

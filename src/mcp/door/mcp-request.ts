@@ -128,7 +128,6 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     const { key } = request;
     if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
     this.key = key;
-    request.response.noteAdmitted?.();
     if (late === undefined) this.onHead();
     else this.onText(late);
   }

@@ -1,0 +1,58 @@
+/** The order of resets where all connections together hold too much. Streams are stand-ins: it takes thousands. */
+import { afterEach, expect, it } from '@jest/globals';
+import { EventEmitter } from 'node:events';
+import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { UnadmittedStreams } from './unadmitted-streams.js';
+
+const FIELDS = ['x-large', 'a'.repeat(15_000)];
+/** More than the process can hold. */
+const STREAMS = 1_500;
+const STREAMS_PER_CONNECTION = 10;
+
+class FakeStream extends EventEmitter {
+  destroyed = false;
+  writableFinished = false;
+  writableLength = 200;
+  isReset = false;
+
+  /** @param writableEnded a refusal has been written to it. */
+  constructor(readonly writableEnded: boolean) {
+    super();
+  }
+
+  close(): void {
+    this.isReset = true;
+  }
+}
+
+let streams: UnadmittedStreams;
+afterEach(() => streams.stop());
+
+it('resets the oldest refusals that are not taken before a stream whose key is being looked up', () => {
+  streams = new UnadmittedStreams();
+  let session = {} as ServerHttp2Session;
+  const hold = (isRefused: boolean, isNew: boolean): FakeStream => {
+    if (isNew) streams.open((session = {} as ServerHttp2Session));
+    const stream = new FakeStream(isRefused);
+    const node = stream as unknown as ServerHttp2Stream;
+    expect(streams.begin(session, node)).toBe(true);
+    streams.hold(session, node, FIELDS);
+    return stream;
+  };
+  const lookedUp = hold(false, true);
+  const refused = Array.from({ length: STREAMS }, (_, at) => hold(true, at % STREAMS_PER_CONNECTION === 0));
+  expect(lookedUp.isReset).toBe(false);
+  expect([refused.at(0)?.isReset, refused.at(-1)?.isReset]).toEqual([true, false]);
+});
+
+it('resets streams whose keys are being looked up where nothing else is held', () => {
+  streams = new UnadmittedStreams();
+  const held = Array.from({ length: STREAMS }, () => {
+    const session = {} as ServerHttp2Session;
+    streams.open(session);
+    const stream = new FakeStream(false);
+    streams.hold(session, stream as unknown as ServerHttp2Stream, FIELDS);
+    return stream;
+  });
+  expect([held.at(0)?.isReset, held.at(-1)?.isReset]).toEqual([true, false]);
+});
