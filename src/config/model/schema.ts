@@ -55,7 +55,10 @@ export const configSchema = z.strictObject({
         .array(host)
         .max(100)
         .default([])
-        .describe('Host names of the API beside that of `api.publicUrl`; others get 421. With neither: any name.'),
+        .describe(
+          'Host names of the API beside that of `api.publicUrl`; others get 421. With neither: any name. Names such ' +
+            'as `localhost` and 127.0.0.1 are accepted from this machine.',
+        ),
       hsts: untilRestart(hsts),
       failedAuthentication,
       proxyStatus: z

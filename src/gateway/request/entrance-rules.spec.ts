@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { EntranceRules } from './entrance-rules.js';
 import type { Exchange } from './exchange.js';
 
@@ -8,6 +8,10 @@ const FILE = {
   mcp: { allowedHosts: ['tools.example.com'], oauth: { publicUrl: 'https://mcp.example.com' } },
 } as unknown as ConstructorParameters<typeof EntranceRules>[0];
 
+function exchangeOf(host: string, remoteAddress?: string): Exchange {
+  return { scheme: 'https', message: { headers: { host }, socket: { remoteAddress } } } as unknown as Exchange;
+}
+
 it.each([
   ['api.example.com', undefined],
   ['tools.example.com', undefined],
@@ -16,6 +20,21 @@ it.each([
   ['mcp.example.com:8443', undefined],
   ['other.example.com', 'misdirected_request'],
 ])('judges the host %s: %s', (host, code) => {
-  const exchange = { scheme: 'https', message: { headers: { host }, socket: {} } } as unknown as Exchange;
-  expect(new EntranceRules(FILE).refusalOf(exchange)?.code).toBe(code);
+  expect(new EntranceRules(FILE).refusalOf(exchangeOf(host))?.code).toBe(code);
+});
+
+describe.each(['localhost', 'api.localhost:8080', '127.0.0.1:8080', '127.9.9.9', '[::1]'])('the host %s', (host) => {
+  it.each([
+    ['127.0.0.1', undefined],
+    ['::ffff:127.0.0.1', undefined],
+    ['::1', undefined],
+    ['192.0.2.7', 'misdirected_request'],
+    ['2001:db8::1', 'misdirected_request'],
+    [undefined, 'misdirected_request'],
+  ])('is judged by the other end of the connection, %s: %s', (remoteAddress, code) => {
+    const rules = new EntranceRules(FILE);
+    // An accepted request of this machine opens no way for others.
+    expect(rules.refusalOf(exchangeOf(host, '127.0.0.1'))).toBeUndefined();
+    expect(rules.refusalOf(exchangeOf(host, remoteAddress))?.code).toBe(code);
+  });
 });

@@ -5,8 +5,10 @@
 import type { GatewayFile } from '../../config/model/schema.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import type { ExposingRequest } from '../../accounts/exposed-keys.js';
+import type { ClientMessage } from '../../http1/client/client-response.js';
 import { bearerSecret } from '../../keys/bearer.js';
 import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
+import { plainAddress } from '../../platform/network-list.js';
 import { Problem } from '../../problems/errors.js';
 import type { Exchange } from './exchange.js';
 
@@ -51,9 +53,11 @@ export class EntranceRules {
       if (this.revokesExposed) setImmediate(() => this.reportExposed(exchange));
       return CLEAR_TEXT;
     }
-    const { host } = exchange.message.headers;
+    const { message } = exchange;
+    const { host } = message.headers;
     // HTTP/1.0 may go without.
-    return this.names === undefined || host === undefined || this.accepts(host) ? undefined : OTHER_HOST;
+    if (this.names === undefined || host === undefined) return undefined;
+    return this.accepts(host, message) ? undefined : OTHER_HOST;
   }
 
   /** Where nothing is configured, a trusted proxy has to say that the client spoke http. */
@@ -74,10 +78,13 @@ export class EntranceRules {
     if (typeof secret === 'string') this.onExposed({ secret, clientAddress, requestId, isFromUnknownProxy });
   }
 
-  private accepts(host: string): boolean {
+  /** Programs on this machine can use its own names as well. */
+  private accepts(host: string, message: ClientMessage): boolean {
     if (host === this.lastHost) return true;
     const name = nameOf(host);
-    if (this.names?.has(name) !== true && !isLoopbackHost(name)) return false;
+    if (this.names?.has(name) !== true) {
+      return isLoopbackHost(name) && isLoopbackHost(plainAddress(message.socket.remoteAddress ?? ''));
+    }
     this.lastHost = host;
     return true;
   }
