@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ExposingRequest } from '../../accounts/exposed-keys.js';
+import { createSecret } from '../../keys/api-key-format.js';
 import { EntranceRules } from './entrance-rules.js';
 import type { Exchange } from './exchange.js';
 
@@ -37,4 +40,27 @@ describe.each(['localhost', 'api.localhost:8080', '127.0.0.1:8080', '127.9.9.9',
     expect(rules.refusalOf(exchangeOf(host, '127.0.0.1'))).toBeUndefined();
     expect(rules.refusalOf(exchangeOf(host, remoteAddress))?.code).toBe(code);
   });
+});
+
+it('reports the key of a request in clear text as it was sent, behind the response', async () => {
+  const secret = createSecret('live');
+  const exposed: ExposingRequest[] = [];
+  const file = { ...FILE, gateway: { ...FILE.gateway, requireTls: true, revokeExposedKeys: true } };
+  const rules = new EntranceRules(file, (request) => exposed.push(request));
+  const exchange = {
+    ...exchangeOf('api.example.com'),
+    scheme: 'http',
+    authorization: `Bearer ${secret}` as string | undefined,
+    rawHeaders: [],
+    url: '/api/v1/open',
+    clientAddress: '192.0.2.7',
+    requestId: 'req_1',
+    isFromUnknownProxy: false,
+  };
+  expect(rules.refusalOf(exchange as unknown as Exchange)?.code).toBe('tls_required');
+  expect(exposed).toEqual([]);
+  // What its connection does next.
+  Object.assign(exchange, { authorization: undefined, clientAddress: '', requestId: '' });
+  await nextTurn();
+  expect(exposed).toEqual([{ secret, clientAddress: '192.0.2.7', requestId: 'req_1', isFromUnknownProxy: false }]);
 });

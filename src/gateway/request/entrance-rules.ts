@@ -50,7 +50,7 @@ export class EntranceRules {
   /** Returns why a request is refused; undefined: it is not. */
   refusalOf(exchange: Exchange): Problem | undefined {
     if (exchange.scheme === 'http' && this.requireTls !== false && this.isClearText(exchange)) {
-      if (this.revokesExposed) setImmediate(() => this.reportExposed(exchange));
+      if (this.revokesExposed) this.reportExposed(exchange);
       return CLEAR_TEXT;
     }
     const { message } = exchange;
@@ -66,16 +66,12 @@ export class EntranceRules {
     return headers['x-forwarded-proto'] !== undefined && this.trusts?.(socket.remoteAddress ?? '') === true;
   }
 
-  private reportExposed({
-    authorization,
-    rawHeaders,
-    url,
-    clientAddress,
-    requestId,
-    isFromUnknownProxy,
-  }: Exchange): void {
-    const secret = bearerSecret(authorization, rawHeaders, url);
-    if (typeof secret === 'string') this.onExposed({ secret, clientAddress, requestId, isFromUnknownProxy });
+  /** Reads the request at once: its connection can have another one when the response is out. */
+  private reportExposed(exchange: Exchange): void {
+    const { clientAddress, requestId, isFromUnknownProxy } = exchange;
+    const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
+    if (typeof secret !== 'string') return;
+    setImmediate(() => this.onExposed({ secret, clientAddress, requestId, isFromUnknownProxy }));
   }
 
   /** Programs on this machine can use its own names as well. */
