@@ -19,6 +19,9 @@ export const TRUSTED_NAMES: readonly string[] = [
   ...words('x-original-url x-original-host x-original-uri x-rewrite-url x-override-url x-http-path-override'),
   ...words('x-host x-forwarded-prefix front-end-https x-url-scheme x-scheme x-script-name path-info'),
   ...words('x-middleware-subrequest x-middleware-rewrite x-invoke-path x-envoy-original-path x-amzn-trace-id'),
+  // files
+  ...words('x-sendfile x-sendfile-type x-sendfile2 x-accel-mapping x-accel-redirect x-accel-buffering'),
+  ...words('x-lighttpd-send-file x-reproxy-url x-reproxy-file'),
 ];
 
 function words(text: string): readonly string[] {

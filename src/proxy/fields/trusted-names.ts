@@ -1,6 +1,7 @@
 /**
  * Names of request fields that backends, frameworks and proxies trust: for who is calling, from which address, by which
- * method or for which URL. Only the gateway may say so; a client's copy never reaches a backend (design section 2.7).
+ * method, for which URL, or which files a proxy serves in the backend's place. Only the gateway may say so; a client's
+ * copy never reaches a backend (design section 2.7).
  *
  * Names are compared as CGI and WSGI servers see them: in one case, with `_` for every character that is neither a
  * letter nor a digit. `X.Account.Id` and `X~Account~Id` are `X-Account-Id` to them.
@@ -30,6 +31,8 @@ const NAMES: ReadonlySet<string> = new Set([
   ...words('front_end_https https x_https x_scheme x_url_scheme cf_visitor'),
   ...words('fastly_ssl x_host x_server_name x_script_name script_name path_info request_uri'),
   ...words('x_request_uri x_path_info x_waws_unencoded_url x_matched_path x_now_route_matches'),
+  // Files: a proxy that sends them where the backend names them. Rack and Symfony believe a client's offer.
+  ...words('x_reproxy_url x_reproxy_file x_lighttpd_send_file x_lighttpd_send_tempfile x_litespeed_location'),
   // Set by load balancers that stand where the gateway stands.
   'x_amzn_trace_id',
 ]);
@@ -42,6 +45,8 @@ const PREFIXES = [
   // Application servers and load balancers: Next.js, Envoy, Azure, Fly.io, Cloudflare, App Engine, Vercel, IIS.
   ...words('x_middleware_ x_invoke_ x_envoy_ x_azure_ fly_ cf_connecting_ x_appengine_ x_vercel_'),
   'x_arr_',
+  // Files, as above: `X-Sendfile-Type`, `X-Accel-Mapping` and others.
+  ...words('x_sendfile x_accel_'),
   // Identity: certificates, Cloudflare Access, Google IAP, Amazon, Azure, Kong, oauth2-proxy, Tailscale.
   ...words('ssl_client_ x_ssl_ x_client_cert cf_access_ x_goog_authenticated_ x_goog_iap_ x_amzn_oidc_'),
   ...words('x_ms_client_principal x_consumer_ x_auth_request_ tailscale_user_'),
