@@ -111,7 +111,7 @@ async function startGateway(
   const descriptors = await openDescriptors(config.current, log);
   const cors = new Cors(file.gateway.cors, routes);
   const exposed = new ExposedKeys(keys.authenticator, domain.keyStore, admission.failedAttempts, log.logger);
-  const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request));
+  const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request), log.logger);
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);

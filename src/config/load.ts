@@ -19,6 +19,7 @@ import { scopeWords } from './openapi/scope-words.js';
 import { readTools } from './tools/making/read-tools.js';
 import { parse } from './parse.js';
 import { operationWarnings } from './checks/life-cycle-checks.js';
+import { hostWarnings } from './checks/host-warnings.js';
 import { planWarnings } from './checks/plan-warnings.js';
 import { webhookWarnings } from './checks/webhook-warnings.js';
 import type { ConfigProblem } from './model/problem.js';
@@ -90,6 +91,7 @@ export async function loadConfig(
   const warnings = [
     ...adminWarnings(source, parsed.data.admin),
     ...secretsWarnings(source, environment),
+    ...hostWarnings(source, parsed.data),
     ...operationWarnings(source, parsed.data, systemClock.now()),
     ...planWarnings(source, parsed.data.plans, whole.operations),
     ...webhookWarnings(source, parsed.data, environment),

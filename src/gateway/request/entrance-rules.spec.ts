@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExposingRequest } from '../../accounts/exposed-keys.js';
 import { createSecret } from '../../keys/api-key-format.js';
+import type { Logger } from '../../platform/log.js';
 import { EntranceRules } from './entrance-rules.js';
 import type { Exchange } from './exchange.js';
 
@@ -24,6 +25,17 @@ it.each([
   ['other.example.com', 'misdirected_request'],
 ])('judges the host %s: %s', (host, code) => {
   expect(new EntranceRules(FILE).refusalOf(exchangeOf(host))?.code).toBe(code);
+});
+
+it('logs the first refused host, shortened, and the accepted ones', () => {
+  const lines: unknown[] = [];
+  const log = { warn: (fields: unknown) => void lines.push(fields) } as unknown as Logger;
+  const rules = new EntranceRules(FILE, undefined, log);
+  rules.refusalOf(exchangeOf('api.example.com'));
+  expect(lines).toEqual([]);
+  for (const host of ['a'.repeat(5_000), '192.0.2.7', 'other.example.com']) rules.refusalOf(exchangeOf(host));
+  const accepted = ['api.example.com', 'mcp.example.com', 'tools.example.com'];
+  expect(lines).toEqual([{ event: 'host_refused', host: 'a'.repeat(100), accepted, times: 1 }]);
 });
 
 describe.each(['localhost', 'api.localhost:8080', '127.0.0.1:8080', '127.9.9.9', '[::1]'])('the host %s', (host) => {

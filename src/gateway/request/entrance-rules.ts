@@ -3,18 +3,24 @@
  * host name that is not ours (421 `misdirected_request`). Both answers are the same for valid and invalid keys.
  */
 import type { GatewayFile } from '../../config/model/schema.js';
+import { acceptedHosts, hostName } from '../../config/model/accepted-hosts.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import type { ExposingRequest } from '../../accounts/exposed-keys.js';
 import type { ClientMessage } from '../../http1/client/client-response.js';
 import { bearerSecret } from '../../keys/bearer.js';
 import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
+import type { Logger } from '../../platform/log.js';
 import { plainAddress } from '../../platform/network-list.js';
+import { RareWarning } from '../../platform/rare-warning.js';
 import { Problem } from '../../problems/errors.js';
 import type { Exchange } from './exchange.js';
 
 const CLEAR_TEXT = new Problem('tls_required', {
   detail: 'Use https. A key that was sent over http can have been read on the way: replace it.',
 });
+/** A client chooses what it sends: the log has the beginning. */
+const LONGEST_LOGGED_HOST = 100;
+const MOST_LOGGED_NAMES = 10;
 const OTHER_HOST = new Problem('misdirected_request', { detail: 'This API is not served under this host name.' });
 
 /** EntranceRules follows the configuration: a change holds from the next request on. */
@@ -26,24 +32,26 @@ export class EntranceRules {
   private names: ReadonlySet<string> | undefined;
   /** The host of the request before, which was accepted; nearly all requests have the same. */
   private lastHost: string | undefined;
+  private readonly refusals: RareWarning;
 
   /** @param onExposed called after the response to a request in clear text that has a well-formed key. */
   constructor(
     file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>,
     private readonly onExposed: (request: ExposingRequest) => unknown = () => undefined,
+    log?: Logger,
   ) {
+    this.refusals = new RareWarning(log);
     this.trusts = trustsOf(file.gateway.trustedProxies);
     this.use(file);
   }
 
   /** Follows this configuration from now on. */
-  use({ gateway, api, mcp }: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
+  use(file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
+    const { gateway } = file;
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
     this.revokesExposed = gateway.revokeExposedKeys;
-    const own = [...hostOf(api.publicUrl), ...gateway.hosts];
-    // Requests to `/mcp` of the authorization server's listener come in here as well.
-    const ofMcp = [...hostOf(mcp.oauth?.publicUrl), ...mcp.allowedHosts];
-    this.names = own.length === 0 ? undefined : new Set([...own, ...ofMcp].map(nameOf));
+    const names = acceptedHosts(file);
+    this.names = names === undefined ? undefined : new Set(names);
     this.lastHost = undefined;
   }
 
@@ -57,7 +65,7 @@ export class EntranceRules {
     const { host } = message.headers;
     // HTTP/1.0 may go without.
     if (this.names === undefined || host === undefined) return undefined;
-    return this.accepts(host, message) ? undefined : OTHER_HOST;
+    return this.accepts(host, message) ? undefined : this.refuseHost(host);
   }
 
   /** Where nothing is configured, a trusted proxy has to say that the client spoke http. */
@@ -74,24 +82,23 @@ export class EntranceRules {
     setImmediate(() => this.onExposed({ secret, clientAddress, requestId, isFromUnknownProxy }));
   }
 
+  private refuseHost(host: string): Problem {
+    const accepted = [...(this.names ?? [])].slice(0, MOST_LOGGED_NAMES);
+    this.refusals.warn(
+      { event: 'host_refused', host: host.slice(0, LONGEST_LOGGED_HOST), accepted },
+      'A request for a host that is neither that of api.publicUrl nor in gateway.hosts gets 421',
+    );
+    return OTHER_HOST;
+  }
+
   /** Programs on this machine can use its own names as well. */
   private accepts(host: string, message: ClientMessage): boolean {
     if (host === this.lastHost) return true;
-    const name = nameOf(host);
+    const name = hostName(host);
     if (this.names?.has(name) !== true) {
       return isLoopbackHost(name) && isLoopbackHost(plainAddress(message.socket.remoteAddress ?? ''));
     }
     this.lastHost = host;
     return true;
   }
-}
-
-function hostOf(origin: string | undefined): readonly string[] {
-  return origin === undefined ? [] : [new URL(origin).host];
-}
-
-/** Returns a host without its port, as names are compared: `API.Example.com:8443` → `api.example.com`. */
-function nameOf(host: string): string {
-  const [, inBrackets, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
-  return (inBrackets ?? plain).toLowerCase().replace(/\.$/, '');
 }

@@ -1,0 +1,26 @@
+/** Warns where `api.publicUrl` alone restricts the hosts of requests. Probes and proxies often use another name. */
+import { acceptedHosts } from '../model/accepted-hosts.js';
+import { isLoopbackHost } from '../model/address-values.js';
+import type { ConfigProblem } from '../model/problem.js';
+import type { GatewayFile } from '../model/schema.js';
+import type { SourceDocument } from '../source/source-document.js';
+
+/** Most names that the warning lists. */
+const MOST_NAMED = 3;
+
+/** Returns the warning, at `api.publicUrl`. There is none where `gateway.hosts` names hosts. */
+export function hostWarnings(source: SourceDocument, file: GatewayFile): ConfigProblem[] {
+  const { publicUrl } = file.api;
+  if (publicUrl === undefined || file.gateway.hosts.length > 0) return [];
+  if (isLoopbackHost(new URL(publicUrl).hostname)) return [];
+  const names = acceptedHosts(file) ?? [];
+  const others = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
+  return [
+    source.problem(
+      ['api', 'publicUrl'],
+      `lets the gateway serve requests for ${names.slice(0, MOST_NAMED).join(', ')}${others} only: any other host ` +
+        'gets 421, an IP address too',
+      'name the hosts that clients, proxies and probes use under `gateway.hosts`, be it this one alone',
+    ),
+  ];
+}
