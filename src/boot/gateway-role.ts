@@ -129,7 +129,7 @@ async function startGateway(
     forwarder,
     proxyStatus,
     draining: { hasBegun: false },
-    connections: new Connections(file.gateway, file.services, descriptors),
+    connections: new Connections(file.gateway, file.services, descriptors, log.logger),
     openDoor: mcp.openDoor,
   };
   config.onChange(({ config: changed, description: described }) => {

@@ -6,14 +6,17 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configSchema } from '../../config/model/schema.js';
 import { FileDescriptors } from '../../platform/resources/file-descriptors.js';
+import type { Logger } from '../../platform/log.js';
 import { Connections } from './connections.js';
 
 const KEEP_ALIVE_TIMEOUT_MS = 300;
 const SWEEP_INTERVAL_MS = 50;
+const MOST_CONNECTIONS = 3;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 let server: Server;
 let stop: () => void;
+let lines: unknown[];
 const clients: Socket[] = [];
 
 beforeEach(async () => {
@@ -26,9 +29,12 @@ beforeEach(async () => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
     socket.on('end', () => socket.end()).resume();
   });
-  stop = new Connections(gateway, services, new FileDescriptors(), KEEP_ALIVE_TIMEOUT_MS, SWEEP_INTERVAL_MS).watch(
-    server,
-  );
+  lines = [];
+  const log = { warn: (fields: unknown) => void lines.push(fields) } as unknown as Logger;
+  const limited = { ...gateway, limits: { ...gateway.limits, connectionsPerAddress: MOST_CONNECTIONS } };
+  const descriptors = new FileDescriptors();
+  const times = [KEEP_ALIVE_TIMEOUT_MS, SWEEP_INTERVAL_MS] as const;
+  stop = new Connections(limited, services, descriptors, log, ...times).watch(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });
@@ -76,4 +82,16 @@ it('one that has become something else than HTTP stays', async () => {
   client.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
   await sleep(3 * KEEP_ALIVE_TIMEOUT_MS);
   expect(client.closed).toBe(false);
+});
+
+it('those that an address has beyond its limit are cut, and the log names setting and address once', async () => {
+  for (let index = 0; index < MOST_CONNECTIONS; index++) await open();
+  expect(lines).toEqual([]);
+  for (let index = 0; index < 2; index++) {
+    const client = await open();
+    await once(client, 'close');
+  }
+  const setting = 'gateway.limits.connectionsPerAddress';
+  const line = { event: 'address_connections_cut', client_network: '127.0.0.1', setting, limit: MOST_CONNECTIONS };
+  expect(lines).toEqual([{ ...line, times: 1 }]);
 });

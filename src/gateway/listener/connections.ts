@@ -11,9 +11,12 @@ import type { GatewayFile } from '../../config/model/schema.js';
 import { FileDescriptors } from '../../platform/resources/file-descriptors.js';
 import { errorOfPeer } from '../../http1/grammar/errors.js';
 import { plainConnectionOf } from '../../http1/client/plain-connection.js';
+import { clientNetwork } from '../../keys/client-network.js';
 import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import { NetworkCounts } from '../../keys/clients/network-counts.js';
+import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
+import { RareWarning } from '../../platform/rare-warning.js';
 import { SHORTAGES } from '../../platform/resources/shortages.js';
 import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-timeouts.js';
 import { descriptorOf, isReadByParser, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
@@ -52,6 +55,7 @@ export class Connections {
   /** Proxies carry the connections of many clients: they have no limit of their own. */
   private readonly trusts: Trusts | undefined;
   private server: Server | undefined;
+  private readonly networkCuts: RareWarning;
 
   /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
   longestIdleMs = 0;
@@ -60,10 +64,12 @@ export class Connections {
     gateway: GatewayFile['gateway'],
     services: GatewayFile['services'],
     private readonly descriptors = new FileDescriptors(),
+    log?: Logger,
     private readonly keepAliveTimeoutMs = KEEP_ALIVE_TIMEOUT_MS,
     private readonly sweepIntervalMs = SWEEP_INTERVAL_MS,
     private readonly headTimeoutMs = HEAD_TIMEOUT_MS,
   ) {
+    this.networkCuts = new RareWarning(log);
     this.limits = gateway.limits;
     this.trusts = trustsOf(gateway.trustedProxies);
     this.use(gateway, services);
@@ -96,7 +102,7 @@ export class Connections {
         SHORTAGES.note('file_descriptors', 'accept');
         cut(socket, 'file_descriptors');
       }
-      if (this.exceedsNetwork(socket)) cut(socket, 'address_limit');
+      if (this.exceedsNetwork(socket)) this.cutForNetwork(socket);
       count.inc();
       socket.on('close', countDown);
     });
@@ -127,6 +133,17 @@ export class Connections {
     const { networks, trusts } = this;
     if (networks === undefined || trusts?.(socket.remoteAddress ?? '') === true) return false;
     return networks.add(socket) > this.limits.connectionsPerAddress;
+  }
+
+  private cutForNetwork(socket: SystemSocket): void {
+    const { connectionsPerAddress: limit } = this.limits;
+    const network = clientNetwork(socket.remoteAddress ?? '');
+    const setting = 'gateway.limits.connectionsPerAddress';
+    this.networkCuts.warn(
+      { event: 'address_connections_cut', client_network: network, setting, limit },
+      'An address has more connections than gateway.limits.connectionsPerAddress; is it a proxy of yours?',
+    );
+    cut(socket, 'address_limit');
   }
 
   /** Whether a response that Node writes has its end and has not left yet: for Node its connection is idle. */
