@@ -70,6 +70,17 @@ describe('a share of failures', () => {
     expect(line.changes).toEqual([]);
   });
 
+  it('takes out none while the others have too few calls to compare with', () => {
+    line.make(2, EJECTION);
+    line.call(0, 'x.'.repeat(15));
+    line.call(1, '.'.repeat(19));
+    line.call(0, 'x');
+    expect(line.changes).toEqual([]);
+    line.call(1, '.');
+    line.call(0, 'x');
+    expect(line.changes).toEqual(['t0 ejected']);
+  });
+
   it('leaves half of the addresses in service, and a single one always', () => {
     line.make(3, EJECTION);
     for (const index of [0, 1, 2]) line.call(index, '.'.repeat(20));
@@ -82,10 +93,12 @@ describe('a share of failures', () => {
 
   it('counts anew when the address is back', () => {
     line.make(2, EJECTION);
+    line.call(1, '.'.repeat(20));
     line.call(0, '.x'.repeat(10));
     expect(line.changes).toEqual(['t0 ejected']);
     line.at(0).readmit(line.nowMs);
     line.balancer.use(line.endpoints);
+    line.call(1, '.'.repeat(20));
     line.call(0, '.x'.repeat(9));
     expect(line.changes).toEqual(['t0 ejected']);
   });

@@ -30,7 +30,8 @@ interface Observed {
 
 /**
  * Reports whether so many calls to an address fail that it is better left alone. It never is where the others fail more
- * than half as often: then the cause is not the address, and without it the others get its calls as well.
+ * than half as often: then the cause is not the address, and without it the others get its calls as well. Where the
+ * others have too few calls to compare with, the cause can be one caller's requests.
  * @param others that are in service.
  */
 export function failsTooOften(
@@ -48,5 +49,5 @@ export function failsTooOften(
     calls += other.recent.calls;
     failed += other.recent.failed;
   }
-  return 2 * failed * recent.calls <= recent.failed * calls;
+  return calls >= requests && 2 * failed * recent.calls <= recent.failed * calls;
 }
