@@ -13,6 +13,7 @@ let well: Backend;
 let dead: Backend;
 let unwilling: Backend;
 let resetting: Backend;
+let frozen: Backend;
 
 beforeAll(async () => {
   let asked = 0;
@@ -23,15 +24,17 @@ beforeAll(async () => {
     if (asked++ % 10 < 3) request.socket.destroy();
     else response.end('well');
   });
+  frozen = await startBackend(() => undefined);
   gateway = await startProxied({
     targets: [well.url],
     config: {
       services: {
         only: { targets: [dead.url] },
+        frozen: { targets: [frozen.url], timeouts: { firstByte: '100ms' } },
         unwilling: { targets: [well.url, unwilling.url] },
         resetting: { targets: [well.url, resetting.url] },
       },
-      operations: ['only', 'unwilling', 'resetting'].map((service) => ({
+      operations: ['only', 'frozen', 'unwilling', 'resetting'].map((service) => ({
         match: `POST /${service}`,
         service,
         scopes: [],
@@ -42,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway.stop();
-  for (const backend of [well, unwilling, resetting]) await backend.stop();
+  for (const backend of [well, unwilling, resetting, frozen]) await backend.stop();
 });
 
 const post = async (path: string) => (await gateway.send(path, { method: 'POST' })).status;
@@ -94,11 +97,32 @@ describe('an only target that is dead, without `health` and `ejection`,', () => 
       expect(await post('/only')).toBe(200);
       await eventually('readyz says so', async () => !JSON.stringify((await seen()).backends).includes('only'));
       expect(await seen()).toEqual({ backends: { status: 'pass' }, state: 'healthy', healthy: 1, failing: 0 });
-      expect(logged('target_back', 'only')).toHaveLength(1);
+      await eventually('it is logged', () => logged('target_back', 'only').length === 1);
     } finally {
       await dead.stop();
     }
   });
+});
+
+it('an only target that is frozen is told of after some seconds, and not for three slow calls at once', async () => {
+  const stateOf = async () => {
+    const { data } = await gateway.trailgate.admin.call<{ data: { service: string; state: string }[] }>(
+      'GET',
+      '/targets',
+    );
+    return data.find(({ service }) => service === 'frozen')?.state;
+  };
+  const beganMs = performance.now();
+  expect(await Promise.all([post('/frozen'), post('/frozen'), post('/frozen')])).toEqual([504, 504, 504]);
+  expect([await stateOf(), logged('target_failing', 'frozen')]).toEqual(['healthy', []]);
+  await eventually(
+    'it is told of',
+    async () => (await post('/frozen')) === 504 && (await stateOf()) === 'failing',
+    15_000,
+  );
+  expect(performance.now() - beganMs).toBeLessThan(30_000);
+  await eventually('it is logged', () => logged('target_failing', 'frozen').length > 0);
+  expect(logged('target_failing', 'frozen')).toMatchObject([{ last: 'first_byte_timeout' }]);
 });
 
 describe('one of two targets', () => {

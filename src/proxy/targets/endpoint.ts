@@ -18,7 +18,9 @@ const KEEP_ALIVE_MS = 4_000;
 const MOST_DOUBLINGS = 32;
 
 /** An address counts as failing after so many failed calls in a row. */
-export const FAILING_AFTER = 3;
+const FAILING_AFTER = 3;
+/** So much time lies between the first and the last of them, unless there was no connection: a caller can be slow. */
+const FAILING_SPAN_MS = 5_000;
 /** It counts as failing for so long after the last of them. Later it may be well again. */
 const FAILING_FOR_MS = 120_000;
 
@@ -63,7 +65,8 @@ export class Endpoint {
   /** How its latest calls went. */
   readonly recent: OutcomeWindow;
   /** Calls that failed since the last that went well. */
-  failedInRow = 0;
+  private failedInRow = 0;
+  private firstFailedMs = 0;
   private failedAtMs = 0;
   /** Calls that failed in a row, by status or outcome. */
   private readonly failed = new Map<string, number>();
@@ -102,7 +105,15 @@ export class Endpoint {
   }
 
   private get isFailing(): boolean {
-    return this.failedInRow >= FAILING_AFTER && performance.now() - this.failedAtMs < FAILING_FOR_MS;
+    return this.failsThroughout && performance.now() - this.failedAtMs < FAILING_FOR_MS;
+  }
+
+  /** Whether the calls that failed since the last that went well are enough to say that every call fails. */
+  get failsThroughout(): boolean {
+    const { failed, failedInRow, failedAtMs, firstFailedMs } = this;
+    if (failedInRow < FAILING_AFTER) return false;
+    const isUnreached = failed.has('unreachable') || failed.has('connect_timeout');
+    return isUnreached || failedAtMs - firstFailedMs >= FAILING_SPAN_MS;
   }
 
   get isAvailable(): boolean {
@@ -146,13 +157,15 @@ export class Endpoint {
     this.ejectedUntilMs = nowMs;
   }
 
-  /** Takes note of a call that failed there. */
-  noteFailure(failure: LastFailure): void {
+  /** Takes note of a call that failed there. Returns whether every call fails from this one on. */
+  noteFailure(failure: LastFailure): boolean {
+    const wasFailing = this.failsThroughout;
     this.lastFailure = failure;
     this.failedAtMs = failure.atMs;
-    this.failedInRow++;
+    if (this.failedInRow++ === 0) this.firstFailedMs = failure.atMs;
     const name = failure.status > 0 && failure.outcome === 'answered' ? String(failure.status) : failure.outcome;
     this.failed.set(name, (this.failed.get(name) ?? 0) + 1);
+    return !wasFailing && this.failsThroughout;
   }
 
   /** A call went well: what failed before it is no row any more. */

@@ -8,7 +8,7 @@ import type { Logger } from '../../platform/log.js';
 import { BackendTls, type BackendTlsFiles } from './backend-tls.js';
 import { Balancer, verdictOf, type Verdict } from './balancer.js';
 import type { Deadlines } from './deadlines.js';
-import { FAILING_AFTER, type Endpoint } from './endpoint.js';
+import type { Endpoint } from './endpoint.js';
 import { systemResolve, type Resolve } from './name-watch.js';
 import type { PendingCall } from './pending-call.js';
 import { RetryBudget } from './retry-budget.js';
@@ -108,23 +108,25 @@ export class Upstream {
     endpoint.series.record(outcome, status, durationMs);
     const verdict = verdictOf(outcome, status);
     if (verdict !== 'none') endpoint.recent.count(verdict === 'bad', this.deadlines.nowMs);
+    const beginsToFail = verdict === 'bad' && endpoint.noteFailure({ outcome, status, atMs: performance.now() });
     // A 500 takes nobody out, but whoever looks for what fails has to find it.
-    if (verdict === 'bad') endpoint.noteFailure({ outcome, status, atMs: performance.now() });
-    else if (status >= 500 && outcome === 'answered')
+    if (verdict !== 'bad' && status >= 500 && outcome === 'answered')
       endpoint.lastFailure = { outcome, status, atMs: performance.now() };
-    if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) this.judge(endpoint, call, verdict);
+    if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
+      this.judge(endpoint, call, verdict, beginsToFail);
+    }
     if (this.waiting.length > 0) this.serveWaiting();
   }
 
   /** Judges a call, and logs when an address that stays in service begins to fail or answers again. */
-  private judge(endpoint: Endpoint, call: PendingCall, verdict: Verdict): void {
-    const { failedInRow } = endpoint;
+  private judge(endpoint: Endpoint, call: PendingCall, verdict: Verdict, beginsToFail: boolean): void {
+    const wasFailing = endpoint.failsThroughout;
     this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
     if (this.balancer.ejects || !endpoint.isAvailable) return;
-    if (verdict === 'bad' && failedInRow === FAILING_AFTER) {
+    if (beginsToFail) {
       const line = { event: 'target_failing', ...this.lineOf(endpoint), ...lossOf(endpoint) };
       this.options.log?.warn(line, 'Every call to a target fails; it stays in service');
-    } else if (verdict === 'good' && failedInRow >= FAILING_AFTER) {
+    } else if (verdict === 'good' && wasFailing) {
       this.options.log?.info({ event: 'target_back', ...this.lineOf(endpoint) }, 'A target answers again');
     }
   }
