@@ -3,11 +3,13 @@ import type { Provider, Type } from '@nestjs/common';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { AccountAccess } from '../members/account-access.js';
 import { AccountMembers } from '../members/account-members.js';
+import { AddressVerification } from '../members/links/address-verification.js';
 import { Invitations } from '../members/links/invitations.js';
 import { PasswordChange } from '../members/sign-in/password-change.js';
 import { MemberAdmin } from '../members/member-admin.js';
 import { PortalLinks } from '../members/links/portal-links.js';
 import { MemberRemovalController } from './members/member-removal.controller.js';
+import { AddressVerificationController } from './me/address-verification.controller.js';
 import { MyAccountsController } from './me/my-accounts.controller.js';
 import { Forgetting } from '../members/forgetting.js';
 import { MembersController } from './members/members.controller.js';
@@ -64,6 +66,7 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
   MembersController,
   MemberRemovalController,
   MyAccountsController,
+  AddressVerificationController,
   PortalSessionsController,
   AccountPortalSessionsController,
   PasswordResetsController,
@@ -90,6 +93,7 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: SecondFactorSignIn, useValue: members.secondFactorSignIn },
     { provide: LinkTaking, useValue: members.links },
     { provide: AccountMembers, useValue: members.accountMembers },
+    { provide: AddressVerification, useValue: members.addressVerification },
     { provide: Invitations, useValue: members.invitations },
     { provide: PasswordChange, useValue: members.passwordChange },
     { provide: MemberAdmin, useValue: members.admin },

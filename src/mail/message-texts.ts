@@ -21,6 +21,7 @@ export interface MailText {
 interface Texts {
   readonly invitation: (data: InvitationData, link: string, ends: string) => MailText;
   readonly password_reset: (link: string, ends: string) => MailText;
+  readonly email_verification: (link: string, ends: string) => MailText;
 }
 
 const ROLES = {
@@ -50,6 +51,16 @@ export const MESSAGE_TEXTS: Readonly<Record<MailLocale, Texts>> = {
         'If it was not you, do nothing: your password stays as it is.',
       ],
     }),
+    email_verification: (link, ends) => ({
+      subject: 'Verify your email address',
+      paragraphs: [
+        'Hello,',
+        'A member with this address asked to verify it. If it was you, sign in and open this link:',
+        link,
+        `It works once, until ${ends}.`,
+        'If it was not you, do nothing: the address stays unverified.',
+      ],
+    }),
   },
   es: {
     invitation: ({ accountName, invitedBy, role }, link, ends) => ({
@@ -70,6 +81,16 @@ export const MESSAGE_TEXTS: Readonly<Record<MailLocale, Texts>> = {
         link,
         `Funciona una sola vez, hasta el ${ends}.`,
         'Si no ha sido usted, no haga nada: su contraseña sigue siendo la misma.',
+      ],
+    }),
+    email_verification: (link, ends) => ({
+      subject: 'Verifique su correo electrónico',
+      paragraphs: [
+        'Hola:',
+        'Un miembro con esta dirección ha pedido verificarla. Si ha sido usted, inicie sesión y abra este enlace:',
+        link,
+        `Funciona una sola vez, hasta el ${ends}.`,
+        'Si no ha sido usted, no haga nada: la dirección sigue sin verificar.',
       ],
     }),
   },

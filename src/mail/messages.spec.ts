@@ -95,10 +95,11 @@ it('every text is there in every language, and none twice', () => {
       invitation,
       disabled,
       { kind: 'password_reset' } as const,
+      { kind: 'email_verification' } as const,
       ...CHANGES.map((change) => ({ ...changed, change })),
     ].map((content) => messageOf({ to, locale, content, link, endsMs })),
   );
-  expect(new Set(texts.flatMap(({ subject, text }) => [subject, text])).size).toBe(4 * (3 + CHANGES.length));
+  expect(new Set(texts.flatMap(({ subject, text }) => [subject, text])).size).toBe(4 * (4 + CHANGES.length));
 });
 
 it.each([

@@ -12,6 +12,7 @@ const LONGEST_NAME = 100;
 export type MailContent =
   | ({ readonly kind: 'invitation' } & InvitationData)
   | { readonly kind: 'password_reset' }
+  | { readonly kind: 'email_verification' }
   | ({ readonly kind: 'sign_in_changed' } & SignInChange)
   | ({ readonly kind: 'webhook_disabled' } & WebhookDisabled);
 
@@ -38,6 +39,8 @@ function textOf({ to, locale, content, link, endsMs }: MailParts): MailText {
   switch (content.kind) {
     case 'password_reset':
       return texts.password_reset(link, ends);
+    case 'email_verification':
+      return texts.email_verification(link, ends);
     case 'invitation': {
       const names = { accountName: tamed(content.accountName), invitedBy: tamed(content.invitedBy) };
       return texts.invitation({ ...content, ...names }, link, ends);

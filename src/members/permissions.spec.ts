@@ -21,7 +21,8 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     getMe getOpenApiDocument listScopes listPlans listOperations listAccounts listEventTypes
   `,
   'oneself person': `
-    updateMe confirm listMySessions endSession endMyOtherSessions leaveAccount beginPasskeyConfirmation
+    updateMe requestAddressVerification confirm listMySessions endSession endMyOtherSessions leaveAccount
+    beginPasskeyConfirmation
     listMyIdentities listMyPasskeys renamePasskey getMySecondFactor
     getAuthorizationRequest denyAuthorizationRequest
   `,

@@ -89,6 +89,7 @@ export const PERMISSIONS = {
   signOut: { ...self, portal: true, limitedPortal: 'yes' },
   getMe: everyone,
   updateMe: self,
+  requestAddressVerification: self,
   confirm: self,
   changePassword: factor,
   listMySessions: self,

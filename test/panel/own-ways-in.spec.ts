@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import type { CDPSession, Page } from 'playwright-core';
 import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
+import { renewLinkToken } from '../../src/members/links/link-renewal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';
 import { hasRead, startBrowser, type Browser } from '../support/browser.js';
@@ -23,6 +24,7 @@ const LEAVING: readonly ((page: Page) => Promise<unknown>)[] = [
 describeWithChromium('the ways in of a member', () => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
+  let withMail: RunningAdmin;
   let browser: Browser;
   let page: Page;
   let devtools: CDPSession;
@@ -34,6 +36,8 @@ describeWithChromium('the ways in of a member', () => {
     if (panel === null) throw new Error('dist/panel was not built');
     database = await testDatabase('sqlite');
     running = await startAdmin(database, { panel });
+    const mail = { url: 'smtp://localhost', from: 'no-reply@example.com' };
+    withMail = await startAdmin(database, { panel, settings: { mail } });
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
     browser = await startBrowser();
     page = await browser.newPage();
@@ -53,6 +57,7 @@ describeWithChromium('the ways in of a member', () => {
   afterAll(async () => {
     await browser?.close();
     await running?.close();
+    await withMail?.close();
     await database?.close();
   });
   beforeEach(async () => {
@@ -82,6 +87,26 @@ describeWithChromium('the ways in of a member', () => {
     await gate.getByRole('button', { name: 'Go on' }).click();
   };
   const part = (name: string) => page.getByRole('region', { name });
+
+  it('prove their address by a link that is mailed to it, once they have signed in', async () => {
+    const address = part('Sign-in address');
+    await address.getByText('No mail is set up here').waitFor();
+    const site = `http://localhost:${withMail.port}`;
+    await page.goto(`${site}/profile`);
+    await address.getByText('Not verified').waitFor();
+    await address.getByRole('button', { name: 'Verify address' }).click();
+    await address.getByText('The link is on its way.').waitFor();
+    const mails = database.db.selectFrom('mail').select('link_id').where('to_address', '=', email);
+    const { link_id: linkId } = await mails.executeTakeFirstOrThrow();
+    const token = await renewLinkToken(database.db, linkId ?? '', withMail.stores.clock.now());
+    await signOut();
+    await page.goto(`${site}/link#${token}`);
+    await page.getByText('Sign in with this address first.').waitFor();
+    await byPassword();
+    await press('Verify address');
+    await address.getByText('Verified', { exact: true }).waitFor();
+    expect(await address.getByRole('button').count()).toBe(0);
+  });
 
   it('take an authenticator app, ask for its code at each sign-in, and one recovery code once in its place; no key or button loses the codes', async () => {
     const app = part('Authenticator app');

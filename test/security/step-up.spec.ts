@@ -236,6 +236,7 @@ const WITHOUT_ACCESS: ReadonlySet<OperationId> = new Set([
   'beginPasskeyConfirmation',
   'endSession',
   'renamePasskey',
+  'requestAddressVerification',
   'denyAuthorizationRequest',
 ]);
 

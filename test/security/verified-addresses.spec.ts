@@ -1,6 +1,6 @@
 /**
  * An address gives nothing to anybody until it is proven. Every place of the program that finds a member by an address
- * is here, and so is everything that proves one.
+ * is here, and so is everything that proves one but the link that a member asks for (`address-verification.spec.ts`).
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';

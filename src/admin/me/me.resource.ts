@@ -26,6 +26,9 @@ const ownMemberSchema = z
   .object({
     id: idField('mem'),
     email: z.string().max(254),
+    email_verified: z
+      .boolean()
+      .meta({ description: 'Whether a mailed link or an identity provider proved the address.' }),
     name: z.string().max(200),
     locale: z.enum(LOCALES).nullable(),
     is_operator: z.boolean(),
@@ -94,6 +97,7 @@ export function ownMember(
   return {
     id: member.id,
     email: member.email,
+    email_verified: member.isEmailVerified,
     name: member.name,
     locale: member.locale,
     is_operator: member.isOperator,

@@ -70,7 +70,7 @@ const factorSchema = z
 
 export const linkSchema = z
   .object({
-    kind: z.enum(['first_owner', 'invitation', 'password_reset', 'start', 'portal']),
+    kind: z.enum(['first_owner', 'invitation', 'password_reset', 'email_verification', 'start', 'portal']),
     account_name: z.string().max(200).nullable(),
     email: z.string().max(254).nullable(),
     role: z.enum(ROLES).nullable(),

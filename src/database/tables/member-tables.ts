@@ -123,7 +123,7 @@ export interface LinkTable {
   hash: string;
   /** `inv_…` */
   id: string;
-  kind: 'first_owner' | 'invitation' | 'password_reset' | 'start' | 'portal';
+  kind: 'first_owner' | 'invitation' | 'password_reset' | 'email_verification' | 'start' | 'portal';
   account_id: string | null;
   member_id: string | null;
   email_key: string | null;

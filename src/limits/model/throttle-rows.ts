@@ -57,6 +57,7 @@ export const THROTTLES = {
   webhookTestsOfAccount: row('webhook-tests-account', [30, MINUTE_MS], 'account'),
   invitations: row('invitations', [100, HOUR_MS], 'account', { counted: 'database' }),
   invitationsToAddress: row('invitations-address', [5, HOUR_MS], 'account and email address', { counted: 'database' }),
+  addressVerifications: row('address-verifications', [5, HOUR_MS], 'member', { counted: 'database' }),
 
   // Signing in: failed attempts.
   signInNetwork: row('sign-in-network', [20, MINUTE_MS], 'network'),

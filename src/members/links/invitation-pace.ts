@@ -1,17 +1,14 @@
 /** How often an account invites: each invitation may be a mail of ours to somebody who has not asked for one. */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../database/schema.js';
-import { THROTTLES } from '../../limits/model/throttle-rows.js';
+import { THROTTLES, type ThrottleRow } from '../../limits/model/throttle-rows.js';
 import { Problem } from '../../problems/errors.js';
 import type { Giver } from '../permissions.js';
 
-const { limit: MOST_INVITATIONS, windowMs: WINDOW_MS } = THROTTLES.invitations;
-/** An invitation that is sent again or corrected counts once more. */
-const { limit: MOST_TO_ONE_ADDRESS } = THROTTLES.invitationsToAddress;
-
 /**
  * Throws `too_many_requests` with `Retry-After` where the account has invited too many in the last hour, or one address
- * too often. Operators are not held to it: the mails are theirs. Give it the transaction that makes the invitation.
+ * too often. An invitation that is sent again or corrected counts once more. Operators are not held to it: the mails
+ * are theirs. Give it the transaction that makes the invitation.
  */
 export async function checkPace(
   trx: Transaction<Tables>,
@@ -27,25 +24,28 @@ export async function checkPace(
     .where('account_id', '=', accountId)
     .where('kind', '=', 'invitation')
     .orderBy('id', 'desc')
-    .limit(MOST_INVITATIONS)
+    .limit(THROTTLES.invitations.limit)
     .execute();
   // What a clock that was ahead has written says nothing of this hour.
-  const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < WINDOW_MS);
+  const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < THROTTLES.invitations.windowMs);
   const toAddress = fresh.filter((link) => link.email_key === emailKey);
-  refuseFrom(MOST_INVITATIONS, fresh, 'Too many people were invited within an hour.', nowMs);
-  refuseFrom(MOST_TO_ONE_ADDRESS, toAddress, 'This address was invited too often within an hour.', nowMs);
+  refuseBeyond(THROTTLES.invitations, fresh, 'Too many people were invited within an hour.', nowMs);
+  refuseBeyond(THROTTLES.invitationsToAddress, toAddress, 'This address was invited too often within an hour.', nowMs);
 }
 
-/** @param made the newest first. */
-function refuseFrom(
-  most: number,
+/**
+ * Throws `too_many_requests` where as many were made as the throttle allows.
+ * @param made within the window of the throttle, the newest first
+ */
+export function refuseBeyond(
+  { limit, windowMs }: ThrottleRow,
   made: readonly { readonly created_at: number }[],
   detail: string,
   nowMs: number,
 ): void {
-  const first = made[most - 1];
+  const first = made[limit - 1];
   if (first === undefined) return;
-  const seconds = Math.ceil((first.created_at + WINDOW_MS - nowMs) / 1_000);
+  const seconds = Math.ceil((first.created_at + windowMs - nowMs) / 1_000);
   throw new Problem('too_many_requests', {
     detail: `${detail} Try again in ${Math.ceil(seconds / 60)} minutes.`,
     headers: ['Retry-After', String(seconds)],

@@ -101,6 +101,8 @@ export class LinkTaking {
         return this.takeInvitation(link, given, browser, live);
       case 'password_reset':
         return this.takeReset(link, given, browser);
+      case 'email_verification':
+        return this.takeVerification(link, browser, live);
       case 'start':
         return this.takeStart(link, browser);
       case 'portal':
@@ -180,6 +182,18 @@ export class LinkTaking {
       await change(trx);
     });
     return { state: 'second_factor', memberId: member.id };
+  }
+
+  /**
+   * Verifies the address of the member who asked for the link. Only their session takes it: whoever reads the mailbox
+   * must not verify it for a member who typed the address of somebody else.
+   */
+  private async takeVerification(link: LinkRow, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
+    const member = await this.memberOfLink(link);
+    const email = emailOf(link);
+    if (member === undefined || member.status !== 'active' || email === null) throw linkEnded();
+    if (live === undefined || live.member?.id !== member.id) throw signInFirst(email);
+    return this.signedIn(link, browser, (trx) => this.proven(trx, link, member.id, email), live.session);
   }
 
   private async takeStart(link: LinkRow, browser: Browser): Promise<LinkResult> {
@@ -276,6 +290,7 @@ export interface PortalData {
 
 function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedWays): LinkShown['ways'] {
   if (link.kind === 'start' || link.kind === 'portal') return [];
+  if (link.kind === 'email_verification') return ['sign_in'];
   const password = offered.passwords ? (['password'] as const) : [];
   if (link.kind !== 'invitation') return password;
   if (member !== undefined) return ['sign_in'];

@@ -9,6 +9,7 @@ import { AccessChanges, type KeyRevocations } from '../credential-ends.js';
 import { FirstOwner } from '../first-owner.js';
 import { Forgetting } from '../forgetting.js';
 import { LinkTaking } from './link-taking.js';
+import { AddressVerification } from '../links/address-verification.js';
 import { Invitations } from '../links/invitations.js';
 import { MemberAdmin } from '../member-admin.js';
 import { PortalLinks } from '../links/portal-links.js';
@@ -78,6 +79,7 @@ export interface Members {
   readonly accountMembers: AccountMembers;
   readonly invitations: Invitations;
   readonly passwordChange: PasswordChange;
+  readonly addressVerification: AddressVerification;
   readonly admin: MemberAdmin;
   readonly forgetting: Forgetting;
   readonly portal: PortalLinks;
@@ -126,6 +128,7 @@ export function openMembers(parts: MembersParts): Members {
     admin: new MemberAdmin(database, clock, parts.hasMail, accessChanges),
     forgetting: new Forgetting(database, clock, accessChanges),
     portal: new PortalLinks(database, clock, parts.returnOrigins),
+    addressVerification: new AddressVerification(database, clock, parts.hasMail),
     passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions, notices),
   };
 }

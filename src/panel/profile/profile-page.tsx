@@ -3,6 +3,7 @@ import { Alert, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearchParams } from 'wouter';
 import { Page } from '../layout/page.js';
+import { Address } from './address.js';
 import { Identities } from './identities.js';
 import { Passkeys } from './passkeys.js';
 import { Password } from './password.js';
@@ -31,6 +32,7 @@ export function ProfilePage() {
         </Alert>
       )}
       <Personal />
+      <Address />
       <Password />
       <SecondFactor />
       <Passkeys />

@@ -80,6 +80,7 @@ function ToTheSignIn() {
 function useWords(link: Link): { readonly title: string; readonly about: string; readonly button: string } {
   const { t } = useLingui();
   const account = isolated(link.account_name ?? '');
+  const email = isolated(link.email ?? '');
   switch (link.kind) {
     case 'invitation':
       return {
@@ -92,6 +93,12 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
         title: t`Choose a new password`,
         about: t`The old one ends, and so do your other sessions.`,
         button: t`Save and sign in`,
+      };
+    case 'email_verification':
+      return {
+        title: t`Verify your address`,
+        about: t`This shows that ${email} is your address.`,
+        button: t`Verify address`,
       };
     case 'first_owner':
       return {
@@ -130,8 +137,9 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const [password, setPassword] = useState('');
   const member = session.data?.member ?? null;
   const isInvitation = link.kind === 'invitation';
+  const isVerification = link.kind === 'email_verification';
   const canBeNew = link.ways.some((way) => way !== 'sign_in');
-  // An invitation for one member alone: whoever else is signed in has to become them first.
+  // A link for one member alone: whoever else is signed in has to become them first.
   const isTheirs = member !== null && (canBeNew || member.email === link.email);
   const [chosen, choose] = useState<Taker | null>(null);
   // Who was signed in, or nobody, when the API wanted a member of that address.
@@ -149,7 +157,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
     kept = '';
     if (signIn.me === undefined) return setHalf(true);
     signedIn(signIn.me);
-    go('/', { replace: true });
+    go(isVerification ? '/profile' : '/', { replace: true });
   };
   // A second press of a double click arrives before the button shows that it waits.
   const isSent = useRef(false);
@@ -186,10 +194,14 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
     setRefused(null);
     choose('new');
   };
-  if (isInvitation && taker === 'sign_in')
+  if ((isInvitation || isVerification) && taker === 'sign_in')
     return (
       <Frame title={title} about={about}>
-        {!isRefused ? (
+        {isVerification ? (
+          <Text>
+            <Trans>Sign in with this address first.</Trans>
+          </Text>
+        ) : !isRefused ? (
           <Text>
             <Trans>Sign in first, then join.</Trans>
           </Text>

@@ -1,0 +1,72 @@
+/** Lets members prove their own address: by a link that is mailed to it, and that only they can take. */
+import type { Transaction } from 'kysely';
+import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { DatabaseHandle } from '../../database/connect.js';
+import type { Tables } from '../../database/schema.js';
+import { THROTTLES } from '../../limits/model/throttle-rows.js';
+import { addLinkMail } from '../../mail/mail-outbox.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../problems/errors.js';
+import { createLink } from '../links.js';
+import { lockMember } from '../member-rows.js';
+import { MAILED } from '../verified-addresses.js';
+import { refuseBeyond } from './invitation-pace.js';
+
+const LINK_MS = 24 * 3_600_000;
+const KIND = 'email_verification';
+
+/** AddressVerification mails the links. */
+export class AddressVerification {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly hasMail: () => boolean,
+  ) {}
+
+  /**
+   * Mails a link to the member's own address. The link before ends. Rejects with `conflict` where no mail is set up or
+   * the address is verified, and with `too_many_requests`.
+   * @returns when the link ends, in milliseconds since the epoch
+   */
+  async request(memberId: string, context: ChangeContext): Promise<number> {
+    if (!this.hasMail()) {
+      throw new Problem('conflict', { detail: 'No mail is set up here (admin.mail), so no address can be verified.' });
+    }
+    const now = this.clock.now();
+    return this.database.db.transaction().execute(async (trx) => {
+      const { email, name, locale, ...member } = await lockMember(trx, this.database.kind, memberId);
+      if (member.email_verified_at !== null) {
+        throw new Problem('conflict', { detail: 'Your address is verified already.' });
+      }
+      await checkPace(trx, memberId, now);
+      const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', KIND);
+      await open
+        .where('account_id', 'is', null)
+        .where('member_id', '=', memberId)
+        .where('used_at', 'is', null)
+        .where('revoked_at', 'is', null)
+        .execute();
+      const data = { email, ...MAILED };
+      const link = { kind: KIND, memberId, data, createdBy: context.actor, lastsMs: LINK_MS } as const;
+      const { row } = await createLink(trx, link, now);
+      const mail = { linkId: row.id, to: { name, address: email }, content: { kind: KIND } } as const;
+      await addLinkMail(trx, { ...mail, locale: locale ?? 'en' }, now);
+      return row.expires_at;
+    });
+  }
+}
+
+async function checkPace(trx: Transaction<Tables>, memberId: string, nowMs: number): Promise<void> {
+  const row = THROTTLES.addressVerifications;
+  const latest = await trx
+    .selectFrom('link')
+    .select('created_at')
+    .where('account_id', 'is', null)
+    .where('kind', '=', KIND)
+    .where('member_id', '=', memberId)
+    .orderBy('id', 'desc')
+    .limit(row.limit)
+    .execute();
+  const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < row.windowMs);
+  refuseBeyond(row, fresh, 'You asked for too many of these links within an hour.', nowMs);
+}

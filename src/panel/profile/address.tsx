@@ -1,0 +1,52 @@
+/** The address that the member signs in with, and whether it is verified. */
+import { Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useMutation } from '@tanstack/react-query';
+import { api, ask } from '../api/client.js';
+import { Section } from '../layout/section.js';
+import { useMe } from '../session/session.js';
+import { useWays } from '../session/ways.js';
+import { Failure } from '../words/failure.js';
+
+export function Address() {
+  const { t } = useLingui();
+  const { member } = useMe();
+  const hasMail = useWays().data?.mail;
+  const send = useMutation({ mutationFn: () => ask(api.POST('/admin/v1/me/address-verification')) });
+  const isVerified = member?.email_verified === true;
+  return (
+    <Section
+      title={t`Sign-in address`}
+      about={<Trans>Links for a new password are sent to verified addresses only.</Trans>}
+      actions={
+        !isVerified && hasMail === true ? (
+          <Button variant="default" loading={send.isPending} onClick={() => send.mutate()}>
+            <Trans>Verify address</Trans>
+          </Button>
+        ) : undefined
+      }
+    >
+      <Stack gap="sm">
+        <Group gap="sm">
+          <Text size="sm" className="name">
+            {member?.email}
+          </Text>
+          <Badge variant="light" color={isVerified ? 'green' : 'orange'}>
+            {isVerified ? t`Verified` : t`Not verified`}
+          </Badge>
+        </Group>
+        {!isVerified && hasMail === false && (
+          <Text size="sm" c="dimmed">
+            <Trans>No mail is set up here, so no link can be sent.</Trans>
+          </Text>
+        )}
+        {send.isSuccess && !isVerified && (
+          <Text size="sm" role="status">
+            <Trans>The link is on its way. It works once, for 24 hours.</Trans>
+          </Text>
+        )}
+        {send.error !== null && <Failure error={send.error} />}
+      </Stack>
+    </Section>
+  );
+}
