@@ -204,7 +204,8 @@ describeWithRedis('while Redis keeps the start waiting', () => {
     await eventually('it asks Redis', () => proxy.accepted > 0);
     await sleep(100);
     await endsInOrder(program, 'SIGTERM');
-    expect(program.event('shutdown_phase')).toMatchObject({ phase: 'close database', level: 'info' });
+    // Redis is reached before the database is opened.
+    expect(program.event('migrated')).toBeUndefined();
   });
 
   it.each([
