@@ -84,9 +84,9 @@ function Unavailable({ error, again }: { readonly error: unknown; readonly again
     <Frame title={isLimited ? t`This page has to wait` : t`Trailgate cannot be reached`}>
       <Text>
         {isLimited ? (
-          <Trans>Nothing was lost. The page loads by itself when the time is over.</Trans>
+          <Trans>Nothing was lost. This page reloads by itself.</Trans>
         ) : (
-          <Trans>Nothing is lost. The page tries by itself as soon as you press the button.</Trans>
+          <Trans>Nothing was lost. Try again in a moment.</Trans>
         )}
       </Text>
       <Failure error={error} again={() => void again()} />

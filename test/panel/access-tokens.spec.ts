@@ -75,11 +75,11 @@ describeWithChromium('the page of access tokens', () => {
     const secret = await create('Deployment');
     // Going back, or Escape, does not lose the secret.
     await page.keyboard.press('Escape');
-    await dialog().getByText('Leave without the secret?').waitFor();
-    await dialog().getByRole('button', { name: 'Stay' }).click();
+    await dialog().getByText('Close without saving?').waitFor();
+    await dialog().getByRole('button', { name: 'Go back' }).click();
     await page.goBack();
-    await dialog().getByText('Leave without the secret?').waitFor();
-    await dialog().getByRole('button', { name: 'Stay' }).click();
+    await dialog().getByText('Close without saving?').waitFor();
+    await dialog().getByRole('button', { name: 'Go back' }).click();
     expect(await axeFindings(page)).toEqual([]);
     await store();
     expect(await page.content()).not.toContain(secret);
@@ -116,10 +116,10 @@ describeWithChromium('the page of access tokens', () => {
   it('says at the field what was not taken, and offers no day later than a year from now', async () => {
     await enter('access-tokens/new', 'owner');
     await dialog().getByLabel('Name').fill('CI');
-    await dialog().getByLabel('Only from these addresses').fill('nowhere');
+    await dialog().getByLabel('Allowed IP addresses').fill('nowhere');
     await dialog().getByRole('button', { name: 'Create token' }).click();
-    await dialog().getByText('Write addresses like 203.0.113.7').waitFor();
-    await dialog().getByLabel('A day that I choose').check();
+    await dialog().getByText('Enter addresses such as 203.0.113.7').waitFor();
+    await dialog().getByLabel('Custom date').check();
     const last = (await dialog().getByLabel('Last day').getAttribute('max')) ?? '';
     const days = (Date.parse(last) - running.stores.clock.now()) / 86_400_000;
     expect(days).toBeGreaterThan(363);

@@ -46,7 +46,7 @@ describeWithChromium('while others use the panel', () => {
     return page;
   };
   const change = async (page: Page, name: string): Promise<void> => {
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Name', { exact: true }).fill(name);
   };
   const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click();
@@ -69,7 +69,7 @@ describeWithChromium('while others use the panel', () => {
     await first.getByRole('link', { name: 'Shop' }).first().click();
     await first.getByRole('button', { name: 'Pause' }).click();
     await first.getByRole('button', { name: 'Pause key' }).click();
-    await first.getByRole('button', { name: 'Let it go on' }).waitFor();
+    await first.getByRole('button', { name: 'Resume' }).waitFor();
   });
 
   it('a session that was ended elsewhere ends here with the next request', async () => {
@@ -112,7 +112,7 @@ describeWithChromium('while others use the panel', () => {
       await open(await browserOf(ben), `api-keys/${key.id}`),
     ];
     await change(mine, 'Shop in Graz');
-    await theirs.getByRole('button', { name: 'Change', exact: true }).click();
+    await theirs.getByRole('button', { name: 'Edit', exact: true }).click();
     await theirs.locator('input[type=checkbox][value="customers:write"]').check();
     await save(mine);
     await mine.getByRole('dialog').waitFor({ state: 'hidden' });
@@ -157,12 +157,12 @@ describeWithChromium('while others use the panel', () => {
 
   it('who gives a key a new secret after somebody changed it is told, and may go on', async () => {
     const page = await open(await browserOf(ana), `api-keys/${key.id}`);
-    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
     await trailgate.admin.updateKey(key.id, { name: 'Shop in Linz' });
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('button', { name: 'Create new secret' }).click();
     await page.getByText('Somebody else changed this meanwhile').waitFor();
     await page.locator('h1', { hasText: 'Shop in Linz' }).waitFor();
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('button', { name: 'Create new secret' }).click();
     await page.getByText('Copy it now').waitFor();
   });
 
@@ -254,7 +254,7 @@ describeWithChromium('while others use the panel', () => {
 
   it('an invitation is handed over by its link, taken in a browser, and works once', async () => {
     const owner = await open(await browserOf(ana), 'members');
-    await owner.getByRole('button', { name: 'Invite somebody' }).click();
+    await owner.getByRole('button', { name: 'Invite member' }).click();
     await owner.getByLabel('Email').fill('dora@example.com');
     await owner.getByRole('button', { name: 'Invite', exact: true }).click();
     const link = (await owner.locator('.secret').textContent()) ?? '';

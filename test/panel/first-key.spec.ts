@@ -114,8 +114,8 @@ describeWithChromium('the first key', () => {
   it('gets a new secret, beside which the old one goes on', async () => {
     await page.getByRole('link', { name: 'API keys' }).first().click();
     await page.getByRole('link', { name: 'Booking widget' }).click();
-    await page.getByRole('button', { name: 'New secret' }).click();
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByRole('button', { name: 'Create new secret' }).click();
     await shownSecret();
     await store();
     const [before = '', after = ''] = secrets;

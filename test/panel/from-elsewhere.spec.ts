@@ -33,7 +33,7 @@ describeWithChromium('somebody from another site', () => {
 
   it('comes in by a link without a password, into one account, and finds the way back', async () => {
     await page.goto(url);
-    await page.getByRole('button', { name: 'Go on', exact: true }).click();
+    await page.getByRole('button', { name: 'Continue', exact: true }).click();
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
     expect(await page.textContent('header')).toContain('Isar Rafting');
     // Its scopes cover neither that key nor what events tell.

@@ -67,15 +67,15 @@ describeWithChromium('a key by hand', () => {
     await store();
     await tabTo('By keyboard');
     await press('Enter');
-    await page.getByRole('button', { name: 'New secret' }).waitFor();
-    await tabTo('New secret');
+    await page.getByRole('button', { name: 'Rotate key' }).waitFor();
+    await tabTo('Rotate key');
     await press('Enter');
-    await page.getByRole('button', { name: 'Make a new secret' }).waitFor();
+    await page.getByRole('button', { name: 'Create new secret' }).waitFor();
     // From the choice that is made to the one before it: a week more.
-    await tabTo('A day more');
+    await tabTo('In 24 hours');
     await press('ArrowUp');
-    expect(await page.getByLabel('A week more').isChecked()).toBe(true);
-    await tabTo('Make a new secret');
+    expect(await page.getByLabel('In 7 days').isChecked()).toBe(true);
+    await tabTo('Create new secret');
     await press('Enter');
     expect(await secretNow()).not.toBe(secret);
     await store();
@@ -95,7 +95,7 @@ describeWithChromium('a key by hand', () => {
     await name.waitFor();
     expect(await name.inputValue()).toBe('Booking widget');
     expect(await page.locator('input[type=checkbox][value="customers:read"]').isChecked()).toBe(true);
-    expect(await page.getByLabel('30 days from now').isChecked()).toBe(true);
+    expect(await page.getByLabel('30 days').isChecked()).toBe(true);
   });
 
   it('is asked about when somebody goes back while its secret is shown, and has none afterwards', async () => {
@@ -104,9 +104,9 @@ describeWithChromium('a key by hand', () => {
     const secret = await secretNow();
     expect(secret).toMatch(SECRET);
     await page.goBack();
-    await page.getByText('Leave without the secret?').waitFor();
+    await page.getByText('Close without saving?').waitFor();
     expect(await page.textContent('[role=dialog]')).toContain(secret);
-    await page.getByRole('button', { name: 'Leave', exact: true }).click();
+    await page.getByRole('button', { name: 'Close anyway', exact: true }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     for (const move of [() => page.goForward(), () => page.goBack(), () => page.reload()]) {
       await move();

@@ -51,7 +51,7 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
       `${panelUrlOf(trailgate)}/${accountId}/api-keys/new?name=Until-${days}&scopes=customers:read&${query}`,
     );
     const day = dayThere(Date.now() + days * DAY_MS);
-    await page.getByText(`Its last day is ${day}`).waitFor();
+    await page.getByText(`Expires ${day}`).waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Copy it now').waitFor();
     await page.getByLabel('I have stored it in a safe place').check();

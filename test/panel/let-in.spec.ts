@@ -130,15 +130,15 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.getByText('It calls itself Claude.').waitFor();
     const actions = page.getByRole('main').getByRole('button');
     await actions.filter({ hasText: 'Pause' }).waitFor();
-    expect(await actions.filter({ hasText: 'New secret' }).count()).toBe(0);
+    expect(await actions.filter({ hasText: 'Rotate key' }).count()).toBe(0);
     await page.goto(at('api-keys'));
     await page.getByRole('link', { name: 'Trip planner' }).click();
     await page.getByText('It calls itself so; anybody can take that name.').waitFor();
   });
 
   it('offers no end and no scope beyond what was said yes to, and the latest that it offers is taken', async () => {
-    await page.getByRole('main').getByRole('button', { name: 'Change' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change this key' });
+    await page.getByRole('main').getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit API key' });
     await dialog.getByText(/^At the latest \d.*connect the assistant once more\.$/).waitFor();
     const labels = (role: 'radio' | 'checkbox') =>
       dialog
@@ -147,13 +147,9 @@ describeWithChromium('somebody who looks after an account', () => {
           (inputs as readonly Labelled[]).map(({ labels: [label] }) => label?.innerText),
         );
     // Let in for 30 days, where 90 are the most: the end of the 90th day from now would be some hours more.
-    expect(await labels('radio')).toEqual([
-      expect.stringMatching(/^\d.*\d$/),
-      '30 days from now',
-      'A day that I choose',
-    ]);
+    expect(await labels('radio')).toEqual([expect.stringMatching(/^\d.*\d$/), '30 days', 'Custom date']);
     expect(await labels('checkbox')).toEqual(['Read customers']);
-    await dialog.getByLabel('A day that I choose').check();
+    await dialog.getByLabel('Custom date').check();
     const last = (await dialog.getByLabel('Last day').getAttribute('max')) ?? '';
     const [key] = (await world.trailgate.admin.listKeys(accountId)).data.filter(({ name }) => name === 'Trip planner');
     const endOf = (day: string) => `${day}T23:59:59Z`;
@@ -172,7 +168,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.getByRole('main').getByRole('button', { name: 'Revoke' }).click();
     const dialog = page.getByRole('dialog', { name: 'Take this assistant out?' });
     await dialog.getByText(/^Trip planner was let in by OAuth.*It is out from now on, within a second/).waitFor();
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
   it('can read all of it in both languages, on a phone too', async () => {
@@ -218,7 +214,7 @@ describeWithChromium('somebody who looks after an account', () => {
     const renewed = await world.token(world.refresh(clientId, refreshToken));
     expect(renewed.status).toBe(200);
     expect((await world.listTools(renewed.body.access_token)).status).toBe(403);
-    await press('Let it go on');
+    await press('Resume');
     await words.waitFor({ state: 'hidden' });
     await eventually(
       'both go on',
@@ -236,7 +232,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.goto(at('assistants'));
     await section().getByRole('button', { name: 'Revoke Visitor' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'hidden' });
     expect((await world.listTools(token)).status).toBe(200);
     await section().getByRole('button', { name: 'Revoke Visitor' }).click();

@@ -144,27 +144,27 @@ describeWithChromium('a page of the panel', () => {
 
   it('whose session ended goes on with a change, an invitation, a new secret', async () => {
     await open(`api-keys/${key.id}`);
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByLabel('Name', { exact: true }).fill('Shop in Linz');
     await endSession();
     await page.getByRole('button', { name: 'Save' }).click();
     await signInAgain();
     await page.getByRole('heading', { name: 'Shop in Linz' }).waitFor();
-    await page.getByRole('button', { name: 'New secret' }).click();
-    await page.getByLabel('A week more').check();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByLabel('In 7 days').check();
     await context.clearCookies();
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('button', { name: 'Create new secret' }).click();
     await signInAgain();
     await page.getByText('Copy it now').waitFor();
     await page.getByLabel('I have stored it in a safe place').check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: 'Members' }).click();
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByLabel('Email').fill('eva@example.com');
     await context.clearCookies();
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
     await signInAgain();
-    await page.getByText('Hand this link to eva@example.com').waitFor();
+    await page.getByText('Share this link only with eva@example.com').waitFor();
   });
 
   it('under which the program dies says so, keeps what is shown and typed, and goes on when it is back', async () => {
@@ -228,17 +228,17 @@ describeWithChromium('a page of the panel', () => {
     await lost.waitFor();
     await page.unroute('**/pause');
     await page.getByRole('button', { name: 'Pause key' }).click();
-    await page.getByRole('button', { name: 'Let it go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
     expect(await lost.count()).toBe(0);
     await page.route('**/impact', (route) => route.fulfill({ status: 500, json: { code: 'internal_error' } }));
     await page.reload();
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke this key?' });
-    await dialog.getByText('What has used it of late could not be read.').waitFor();
+    await dialog.getByText("Couldn't load recent usage.").waitFor();
     await page.unroute('**/impact');
     await dialog.getByRole('button', { name: 'Try again' }).click();
-    await dialog.getByText('No program has used it yesterday or today.').waitFor();
+    await dialog.getByText('No requests since yesterday.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Revoke key' }).isEnabled()).toBe(true);
   });
 

@@ -54,8 +54,7 @@ describeWithChromium('the members page', () => {
     await hasRead(page);
   };
   const line = (start: string) => page.getByRole('listitem').filter({ hasText: start });
-  const takeBack = (role: Role) =>
-    page.getByRole('button', { name: `Take back the invitation of new-${role}@example.com` });
+  const takeBack = (role: Role) => page.getByRole('button', { name: `Revoke invitation of new-${role}@example.com` });
   const suspend = () => running.admin.call('PATCH', `/accounts/${accountId}`, { status: 'suspended' });
 
   it('offers admins no owner: neither to make one, nor to change or remove one, nor to take one back', async () => {
@@ -69,7 +68,7 @@ describeWithChromium('the members page', () => {
     await line('olaf-').getByText('Owner').waitFor();
     expect(await takeBack('viewer').count()).toBe(1);
     expect(await takeBack('owner').count()).toBe(0);
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByRole('dialog').getByRole('combobox', { name: 'Role' }).click();
     expect(await page.getByRole('option').allTextContents()).toEqual(['Admin', 'Viewer']);
   });
@@ -96,7 +95,7 @@ describeWithChromium('the members page', () => {
     await page.getByText('operators can change it.').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Pause key' }).click();
-    await page.getByRole('button', { name: 'Let it go on' }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
     await page.getByRole('link', { name: 'Members' }).click();
     await takeBack('owner').click();
     await takeBack('owner').waitFor({ state: 'detached' });
@@ -110,7 +109,7 @@ describeWithChromium('the members page', () => {
     });
     const read = (url: string) =>
       new PanelBrowser(running.url).ask('POST', '/links/read', { token: url.split('#')[1] });
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByLabel('Email').fill('Twice@example.com');
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
     await page.getByText('twice@example.com is already invited (Admin).').waitFor();

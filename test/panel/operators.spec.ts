@@ -95,7 +95,7 @@ describeWithChromium('an operator', () => {
     const found = await running.admin.call<{ data: readonly object[] }>('GET', '/accounts?q=eclair');
     expect(found.data).toHaveLength(1);
     await page.getByRole('link', { name: 'Account', exact: true }).click();
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByRole('dialog').getByLabel('Suspended').check();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByText('This account is suspended').waitFor();
@@ -104,7 +104,7 @@ describeWithChromium('an operator', () => {
   it('is told when somebody else has changed the account meanwhile, and overwrites nothing', async () => {
     const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Two at once' });
     await page.goto(`${site}/${id}/account`);
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Mine');
     await running.admin.call('PATCH', `/accounts/${id}`, { name: 'Theirs' });
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
@@ -140,7 +140,7 @@ describeWithChromium('an operator', () => {
   it('adjusts the month of an account with a reason, which then stands in the list', async () => {
     await page.goto(`${site}/platform/adjustments`);
     await page.getByText('Nothing was adjusted yet').waitFor();
-    await page.getByRole('button', { name: 'Adjust a month' }).click();
+    await page.getByRole('button', { name: 'Adjust usage' }).click();
     const dialog = page.getByRole('dialog', { name: 'Adjust usage' });
     await dialog.getByRole('combobox', { name: 'Account' }).fill('ting 007');
     await page.getByRole('option', { name: 'Rafting 007' }).click();
@@ -196,7 +196,7 @@ describeWithChromium('an operator', () => {
     await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
     await page.goto(`${site}/platform/adjustments`);
     await page.getByText('Trade fair weekend').waitFor();
-    await pressByKeyboard(page, 'Adjust a month');
+    await pressByKeyboard(page, 'Adjust usage');
     await tabTo(page, 'Account');
     await page.keyboard.type('by keyb');
     await page.getByRole('option', { name: 'By keyboard' }).waitFor();
@@ -229,7 +229,7 @@ describeWithChromium('an operator', () => {
     expect(await search.inputValue()).toBe('ting 003');
     expect(await lost.count()).toBe(0);
     await page.getByRole('link', { name: 'Adjustments' }).click();
-    await page.getByRole('button', { name: 'Adjust a month' }).click();
+    await page.getByRole('button', { name: 'Adjust usage' }).click();
     const dialog = page.getByRole('dialog', { name: 'Adjust usage' });
     await dialog.getByRole('combobox', { name: 'Account' }).fill('by keyb');
     await page.getByRole('option', { name: 'By keyboard' }).click();
@@ -255,7 +255,7 @@ describeWithChromium('an operator', () => {
     }
     await page.goto(`${site}/${id}/account`);
     await page.getByRole('heading', { name: 'Account', exact: true }).waitFor();
-    expect(await page.getByRole('button', { name: 'Change', exact: true }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
   });
 
   it('meets no breach of the policy and no error', () => {

@@ -82,9 +82,9 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByLabel('Email').waitFor();
   };
   const confirmWithPassword = async (): Promise<void> => {
-    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByRole('button', { name: 'Continue' }).click();
   };
   const part = (name: string) => page.getByRole('region', { name });
 
@@ -118,29 +118,29 @@ describeWithChromium('the ways in of a member', () => {
     const secret = fromBase32(((await page.locator('[role=dialog] .secret').textContent()) ?? '').replaceAll(' ', ''));
     const code = page.getByLabel('Code from your authenticator app');
     await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
-    await press('Go on');
+    await press('Continue');
     await page.getByText("That code isn't valid.").waitFor();
     await code.fill(codeAt(secret, running.stores.clock.now()));
-    await press('Go on');
+    await press('Continue');
     const recovery = page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem');
     await recovery.first().waitFor();
     const codes = await recovery.allTextContents();
     expect(new Set(codes).size).toBe(10);
     for (const leave of LEAVING) {
       await leave(page);
-      await page.getByText('Leave without the codes?').waitFor();
-      await press('Stay');
+      await page.getByText('Close without saving the codes?').waitFor();
+      await press('Go back');
       expect(await recovery.allTextContents()).toEqual(codes);
     }
     await page.mouse.click(5, 5);
-    expect(await page.getByText('Leave without the codes?').count()).toBe(0);
+    expect(await page.getByText('Close without saving the codes?').count()).toBe(0);
     const asked = page.waitForEvent('dialog');
     await page.evaluate('setTimeout(() => location.reload(), 0)');
     const unload = await asked;
     expect(unload.type()).toBe('beforeunload');
     await unload.dismiss();
     expect(await recovery.allTextContents()).toEqual(codes);
-    await page.getByLabel('I have stored them in a safe place').check();
+    await page.getByLabel("I've saved these codes").check();
     await press('Done');
     await app.getByText('10 recovery codes left').waitFor();
     expect(begun).toHaveLength(1);
@@ -150,40 +150,40 @@ describeWithChromium('the ways in of a member', () => {
     await byPassword();
     running.stores.clock.advance(MINUTE_MS);
     await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
-    await press('Go on');
+    await press('Continue');
     await page.getByText('That did not match').waitFor();
-    await press('I do not have the app with me');
+    await press('Use a recovery code');
     await page.getByLabel('Recovery code').waitFor();
     expect(await page.getByText('That did not match').count()).toBe(0);
     await press('Use the app instead');
     await code.fill(codeAt(secret, running.stores.clock.now()));
-    await press('Go on');
+    await press('Continue');
     await app.getByText('10 recovery codes left').waitFor();
 
     await signOut();
     await byPassword();
-    await press('I do not have the app with me');
+    await press('Use a recovery code');
     await page.getByLabel('Recovery code').fill(codes[3] ?? '');
-    await press('Go on');
+    await press('Continue');
     await app.getByText('9 recovery codes left').waitFor();
     await app.getByRole('button', { name: 'New recovery codes' }).click();
-    await press('Make new ones');
+    await press('Create new codes');
     await recovery.first().waitFor();
     await page.keyboard.press('Escape');
-    await press('Leave');
+    await press('Close anyway');
     await app.getByText('10 recovery codes left').waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     running.stores.clock.advance(11 * MINUTE_MS);
     await app.getByRole('button', { name: 'Remove the app' }).click();
     await press('Remove');
     // The password alone would leave nothing of the second factor.
-    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
     await gate.getByLabel('Code from your authenticator app').fill(wrongCodeAt(secret, running.stores.clock.now()));
-    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByRole('button', { name: 'Continue' }).click();
     await gate.getByText('That did not match').waitFor();
     await gate.getByLabel('Code from your authenticator app').fill(codeAt(secret, running.stores.clock.now()));
-    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByRole('button', { name: 'Continue' }).click();
     await app.getByText('Not set up.').waitFor();
   });
 
@@ -211,7 +211,7 @@ describeWithChromium('the ways in of a member', () => {
       .where('email', '=', email)
       .executeTakeFirstOrThrow();
     await member.set({ password: null }).execute();
-    await page.getByRole('dialog', { name: 'Is it you?' }).getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByRole('dialog', { name: "Confirm it's you" }).getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('dialog').getByText('You could not sign in any more').waitFor();
     await member.set({ password }).execute();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
@@ -230,7 +230,7 @@ describeWithChromium('the ways in of a member', () => {
     stores.clock.advance(11 * MINUTE_MS);
     const edit = async (path: string, dialog: string) => {
       await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
-      await press('Change');
+      await press('Edit');
       return page.getByRole('dialog', { name: dialog });
     };
     const save = async (form: ReturnType<typeof part>) => {
@@ -238,10 +238,10 @@ describeWithChromium('the ways in of a member', () => {
       return form;
     };
 
-    let form = await edit(`api-keys/${key.id}`, 'Change this key');
+    let form = await edit(`api-keys/${key.id}`, 'Edit API key');
     await form.getByLabel('Name', { exact: true }).fill('Renamed');
     await (await save(form)).waitFor({ state: 'detached' });
-    form = await edit(`api-keys/${key.id}`, 'Change this key');
+    form = await edit(`api-keys/${key.id}`, 'Edit API key');
     await form.locator('input[value="customers:write"]').check();
     await save(form);
     await confirmWithPassword();
@@ -249,10 +249,10 @@ describeWithChromium('the ways in of a member', () => {
     expect((await stores.keys.get(key.id)).scopes).toEqual(['customers:read', 'customers:write']);
 
     stores.clock.advance(11 * MINUTE_MS);
-    form = await edit(`webhooks/${id}`, 'Change this endpoint');
+    form = await edit(`webhooks/${id}`, 'Edit endpoint');
     await form.getByLabel('Description').fill('Shop');
     await (await save(form)).waitFor({ state: 'detached' });
-    form = await edit(`webhooks/${id}`, 'Change this endpoint');
+    form = await edit(`webhooks/${id}`, 'Edit endpoint');
     await form.getByLabel('URL', { exact: true }).fill('https://shop.trailgate.dev/more');
     await save(form);
     await confirmWithPassword();
@@ -271,19 +271,19 @@ describeWithChromium('the ways in of a member', () => {
     await press('Change the password');
     const dialog = page.getByRole('dialog', { name: 'Change the password' });
     await dialog.getByLabel('New password').fill('aaaaaaaaaaaaaaaaaaaa');
-    await dialog.getByLabel('Once more').fill('aaaaaaaaaaaaaaaaaaaa');
+    await dialog.getByLabel('Confirm password').fill('aaaaaaaaaaaaaaaaaaaa');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill('wrong');
-    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByRole('button', { name: 'Continue' }).click();
     await gate.getByText('That did not match').waitFor();
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('Too easy to guess').waitFor();
     await dialog.getByLabel('New password').fill(NEW_PASSWORD);
-    await dialog.getByLabel('Once more').fill(NEW_PASSWORD);
+    await dialog.getByLabel('Confirm password').fill(NEW_PASSWORD);
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The new password is in force.').waitFor();
+    await page.getByText('Your new password is active.').waitFor();
     expect((await elsewhere.ask('GET', '/me')).status).toBe(401);
     // What changes something goes on here: the token of the new session is the page's.
     await page.getByLabel('Name', { exact: true }).fill('Ana of the river');
@@ -300,9 +300,9 @@ describeWithChromium('the ways in of a member', () => {
     await press('Change the password');
     const dialog = page.getByRole('dialog', { name: 'Change the password' });
     await dialog.getByLabel('New password').fill(NEW_PASSWORD);
-    await dialog.getByLabel('Once more').fill(NEW_PASSWORD);
+    await dialog.getByLabel('Confirm password').fill(NEW_PASSWORD);
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('dialog', { name: 'Is it you?' }).waitFor();
+    await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
     const second = await browser.newPage();
     await second.goto(page.url());
     await second.getByRole('button', { name: 'You and this page' }).click();
@@ -315,9 +315,9 @@ describeWithChromium('the ways in of a member', () => {
     expect(await page.getByRole('dialog').count()).toBe(0);
     running.stores.clock.advance(11 * MINUTE_MS);
     await press('Add a passkey');
-    const gate = page.getByRole('dialog', { name: 'Is it you?' });
+    const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await gate.getByRole('button', { name: 'Go on' }).click();
+    await gate.getByRole('button', { name: 'Continue' }).click();
     await part('Passkeys').getByRole('button', { name: 'Rename Chrome on Linux' }).waitFor();
     await signOut();
     await byPassword();
@@ -335,7 +335,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByRole('heading', { name: 'Su perfil' }).waitFor();
     expect(await page.getAttribute('html', 'lang')).toBe('es');
     await page.getByRole('combobox', { name: 'Idioma' }).click();
-    await page.getByRole('option', { name: 'Como en el navegador' }).click();
+    await page.getByRole('option', { name: 'Predeterminado del navegador' }).click();
     await press('Guardar');
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
   });
@@ -396,7 +396,7 @@ describeWithChromium('the ways in of a member', () => {
     await press('Save and sign in');
     running.stores.clock.advance(MINUTE_MS);
     await page.getByLabel('Code from your authenticator app').fill(codeAt(fromBase32(secret), now()));
-    await press('Go on');
+    await press('Continue');
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 
@@ -411,7 +411,7 @@ describeWithChromium('the ways in of a member', () => {
     await press('Set a password');
     const dialog = page.getByRole('dialog', { name: 'Set a password' });
     await dialog.getByLabel('New password').fill(NEW_PASSWORD);
-    await dialog.getByLabel('Once more').fill(NEW_PASSWORD);
+    await dialog.getByLabel('Confirm password').fill(NEW_PASSWORD);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await banner.waitFor({ state: 'detached' });
   });

@@ -52,7 +52,7 @@ describeWithChromium('in a browser', () => {
       await world.database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();
       await page.goto(`${origin()}/${world.accountId}/api-keys/new?name=Widget&scopes=customers:read`);
       await page.getByRole('button', { name: 'Create key' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+      const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
       const opening = browser.context.waitForEvent('page');
       await dialog.getByRole('button', { name: 'Sign in once more with Company' }).click();
       const beside = await opening;

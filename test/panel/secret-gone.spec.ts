@@ -64,7 +64,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     await page.getByRole('button', { name: 'Create key' }).click();
   };
   const store = async (): Promise<void> => {
-    for (const line of ['Secret', 'For a .env file', 'To try it in a terminal']) {
+    for (const line of ['Secret', 'For a .env file', 'Test with curl']) {
       await page.getByRole('button', { name: `Copy: ${line}` }).click();
     }
     await page.getByLabel('I have stored it in a safe place').check();
@@ -110,8 +110,8 @@ describeWithChromium('a secret whose dialog was closed', () => {
 
   it('is nowhere in the tab after a key got a new one', async () => {
     await page.getByRole('link', { name: 'Shown' }).click();
-    await page.getByRole('button', { name: 'New secret' }).click();
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await page.getByRole('button', { name: 'Create new secret' }).click();
     await shownSecret();
     await store();
     expect(await inTab()).toEqual([]);
@@ -121,7 +121,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     await openCreate('Left');
     await shownSecret();
     await page.goBack();
-    await page.getByRole('button', { name: 'Leave', exact: true }).click();
+    await page.getByRole('button', { name: 'Close anyway', exact: true }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     expect(await inTab()).toEqual([]);
     for (const move of [() => page.goForward(), () => page.goBack(), () => page.goBack(), () => page.reload()]) {

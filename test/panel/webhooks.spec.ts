@@ -78,7 +78,7 @@ describeWithChromium('the page of webhooks', () => {
     await page.getByText('It leads to a private network or to this server itself.').waitFor();
     await url.fill(`${receiver.url}/hooks`);
     await page.getByLabel('Description').fill('The shop');
-    await page.getByLabel('Only those that I choose').check();
+    await page.getByLabel('Select events').check();
     await pressInDialog('Add endpoint');
     await page.getByText('Choose at least one event.').waitFor();
     await page.getByLabel('api_key.*').check();
@@ -95,7 +95,7 @@ describeWithChromium('the page of webhooks', () => {
     receiver.respond((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(BAD_BODY));
     await press('Send a test');
     await pressInDialog('Send');
-    await dialog().getByText('It did not arrive.').waitFor();
+    await dialog().getByText('Not delivered.').waitFor();
     await dialog().getByText(BAD_BODY, { exact: true }).waitFor();
     await closeDialog();
     await page.getByRole('link', { name: 'webhook.test' }).click();
@@ -109,7 +109,7 @@ describeWithChromium('the page of webhooks', () => {
 
     receiver.respond((response) => void response.writeHead(204).end());
     await press('Send again');
-    await page.getByText('Arrived', { exact: true }).waitFor();
+    await page.getByText('Delivered', { exact: true }).waitFor();
     const [first, second] = receiver.received;
     expect(receiver.received).toHaveLength(2);
     expect(second?.id).toBe(first?.id);
@@ -122,29 +122,29 @@ describeWithChromium('the page of webhooks', () => {
     await page.goto(endpointUrl);
     await press('Pause');
     await pressInDialog('Pause');
-    await page.getByText('Paused: its events wait').waitFor();
+    await page.getByText('Paused. Its events wait').waitFor();
     const before = receiver.received.length;
     await trailgate.admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
     await page.reload();
     await delivery('api_key.created').getByText('Waiting').waitFor();
     expect(receiver.received).toHaveLength(before);
-    await press('Let it go on');
-    await pressInDialog('Let it go on');
+    await press('Resume');
+    await pressInDialog('Resume');
     await eventually('the event arrives', () => receiver.received.length === before + 1);
-    await delivery('api_key.created').getByText('Arrived').waitFor();
+    await delivery('api_key.created').getByText('Delivered').waitFor();
   });
 
   it('is sent to as it wants, and all that failed is sent again', async () => {
-    await press('Change');
-    await pressInDialog('How it is sent');
-    await page.getByLabel('After pauses of its own').check();
-    const pauses = page.getByRole('combobox', { name: 'Pauses', exact: true });
+    await press('Edit');
+    await pressInDialog('Delivery settings');
+    await page.getByLabel('Custom retry schedule').check();
+    const pauses = page.getByRole('combobox', { name: 'Retry delays', exact: true });
     await pauses.pressSequentially('30s,soon,');
     await pressInDialog('Save');
-    await page.getByText('Write at most 20 pauses').waitFor();
-    await page.getByLabel('Not at all').check();
-    await page.getByLabel('Most in a second').fill('40');
-    await page.getByLabel('Seconds to respond').fill('2.5');
+    await page.getByText('Enter up to 20 delays').waitFor();
+    await page.getByLabel('Never').check();
+    await page.getByLabel('Max per second').fill('40');
+    await page.getByLabel('Timeout (seconds)').fill('2.5');
     await pressInDialog('Save');
     await page.getByText('one attempt · at most 40 in a second · 2.5 s to respond').waitFor();
     receiver.respond((response) => void response.writeHead(500).end());
@@ -155,16 +155,16 @@ describeWithChromium('the page of webhooks', () => {
       return (await delivery('api_key.created').getByText('Failed').count()) === 1;
     });
     receiver.respond((response) => void response.writeHead(204).end());
-    await press('Send many again');
+    await press('Resend events');
     await pressInDialog('Send again');
     await dialog().getByText('1 is sent again.').waitFor();
     await closeDialog();
-    await delivery('api_key.created').first().getByText('Arrived').waitFor();
+    await delivery('api_key.created').first().getByText('Delivered').waitFor();
   });
 
   it('gives a new secret, beside which the old one signs, and a line with which a receiver checks it', async () => {
-    await press('New secret');
-    await pressInDialog('Make a new secret');
+    await press('Rotate secret');
+    await pressInDialog('Create new secret');
     await pressInDialog('Copy: For a .env file');
     await dialog().getByText('Copied').waitFor();
     const { WEBHOOK_SECRET: secret = '' } = parseEnv(await page.evaluate<string>('navigator.clipboard.readText()'));
@@ -173,7 +173,7 @@ describeWithChromium('the page of webhooks', () => {
     expect(await page.content()).not.toContain('whsec_');
     await press('Send a test');
     await pressInDialog('Send');
-    await dialog().getByText('It arrived.').waitFor();
+    await dialog().getByText('Delivered.').waitFor();
     await closeDialog();
     const tested = receiver.received.at(-1)!;
     const signatures = String(tested.headers['webhook-signature']).split(' ');
@@ -183,7 +183,7 @@ describeWithChromium('the page of webhooks', () => {
 
   it('does not overwrite what somebody else has changed meanwhile', async () => {
     const id = endpointUrl.split('/').at(-1) ?? '';
-    await press('Change');
+    await press('Edit');
     await page.getByLabel('Description').fill('The shop in Munich');
     await trailgate.admin.call('PATCH', `/webhook-endpoints/${id}`, {
       url: `${receiver.url}/new`,
@@ -217,16 +217,16 @@ describeWithChromium('the page of webhooks', () => {
     await dialog().waitFor();
     await tabTo(page, 'Close');
     await pressByKeyboard(page, 'Send');
-    await dialog().getByText('It arrived.').waitFor();
+    await dialog().getByText('Delivered.').waitFor();
     await page.keyboard.press('Escape');
     await dialog().waitFor({ state: 'hidden' });
-    await delivery('webhook.test').getByText('Arrived').waitFor();
+    await delivery('webhook.test').getByText('Delivered').waitFor();
   });
 
   it('reads only the newest deliveries again while something waits, and without a network keeps what it has read', async () => {
     await press('Pause');
     await pressInDialog('Pause');
-    await page.getByText('Paused: its events wait').waitFor();
+    await page.getByText('Paused. Its events wait').waitFor();
     for (let made = 0; made < 55; made++) await trailgate.admin.createKey(account.id, { name: `Key ${made}` });
     await page.reload();
     await press('Show more');
@@ -257,10 +257,10 @@ describeWithChromium('the page of webhooks', () => {
     expect(await trailgate.admin.call('GET', path)).toMatchObject({ status: 'disabled', disabled_reason: 'operator' });
     await page.reload();
     await page.getByText('Disabled by whoever runs this API').waitFor();
-    expect(await page.getByRole('button', { name: /^(Let it go on|Pause|Disable)$/ }).count()).toBe(0);
-    await theirs.getByRole('button', { name: 'Let it go on' }).click();
-    await theirs.getByLabel('None', { exact: true }).check();
-    await theirs.getByRole('dialog').getByRole('button', { name: 'Let it go on' }).click();
+    expect(await page.getByRole('button', { name: /^(Resume|Pause|Disable)$/ }).count()).toBe(0);
+    await theirs.getByRole('button', { name: 'Resume' }).click();
+    await theirs.getByLabel('Skip all', { exact: true }).check();
+    await theirs.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await theirs.getByRole('button', { name: 'Pause' }).waitFor();
     await context.close();
   });

@@ -41,15 +41,18 @@ describeWithChromium('somebody who looks after a key', () => {
   it('pauses it and lets it go on: calls are 403 key_paused at once, and go through again', async () => {
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
     await eventually('the call is written', async () => {
-      const { recent } = await admin.call<{ recent: { requests: number } }>('GET', `/api-keys/${key.id}/impact`);
-      return recent.requests > 0;
+      const { last_day: lastDay } = await admin.call<{ last_day: { requests: number } }>(
+        'GET',
+        `/api-keys/${key.id}/impact`,
+      );
+      return lastDay.requests > 0;
     });
     await page.goto(`${home}/api-keys/${key.id}`);
     await press('Pause');
     const asked = page.getByRole('dialog', { name: 'Pause this key?' });
     await asked.getByText(/^listCustomers: \d+$/).waitFor();
     await asked.getByRole('button', { name: 'Pause key' }).click();
-    await page.getByRole('button', { name: 'Let it go on' }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
     const refused = await call('GET', 'customers?limit=1');
     expect([refused.status, refused.json()['code']]).toEqual([403, 'key_paused']);
     await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
@@ -131,8 +134,8 @@ describeWithChromium('somebody who looks after a key', () => {
 
   it('hears that the old secret is still used, from where, and what a revocation would break', async () => {
     await page.goto(`${home}/api-keys/${key.id}`);
-    await press('New secret');
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await press('Rotate key');
+    await page.getByRole('button', { name: 'Create new secret' }).click();
     await page.getByText('Copy it now').waitFor();
     await page.getByLabel('I have stored it in a safe place').check();
     await page.getByRole('button', { name: 'Done' }).click();
@@ -145,7 +148,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await press('Revoke');
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^listCustomers: \d+$/).waitFor();
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
   it('takes away what a key did not need, in one click', async () => {
@@ -157,10 +160,10 @@ describeWithChromium('somebody who looks after a key', () => {
       await page.goto(`${home}/api-keys/${wide.id}`);
       // Until then none of its scopes is used, and a key keeps one: the page offers nothing, and does not ask again.
       await hasRead(page);
-      return (await page.getByText(/^Not used since .*: Change customers\. What it does not need/).count()) === 1;
+      return (await page.getByText(/^Unused since .*: Change customers\. Remove permissions/).count()) === 1;
     });
-    await press('Take it away');
-    await page.getByText('What it does not need, nobody can misuse.').waitFor({ state: 'hidden' });
+    await press('Remove permissions');
+    await page.getByText("Remove permissions this key doesn't need.").waitFor({ state: 'hidden' });
     expect((await admin.getKey(wide.id)).scopes).toEqual(['customers:read']);
     await page.clock.setSystemTime(Date.now());
   });

@@ -59,7 +59,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'updateApiKey',
     async open(page, at) {
       await page.goto(at.key);
-      await press(page, 'Change');
+      await press(page, 'Edit');
       await dialog(page).getByLabel('Name', { exact: true }).fill('Other');
     },
     send: (page) => inDialog(page, 'Save'),
@@ -69,9 +69,9 @@ export const FORMS: readonly FormCase[] = [
     operation: 'rotateApiKey',
     async open(page, at) {
       await page.goto(at.key);
-      await press(page, 'New secret');
+      await press(page, 'Rotate key');
     },
-    send: (page) => inDialog(page, 'Make a new secret'),
+    send: (page) => inDialog(page, 'Create new secret'),
   },
   {
     file: 'webhooks/create-dialog.tsx',
@@ -87,7 +87,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'updateWebhookEndpoint',
     async open(page, at) {
       await page.goto(at.endpoint);
-      await press(page, 'Change');
+      await press(page, 'Edit');
       await dialog(page).getByLabel('Description').fill('Other');
     },
     send: (page) => inDialog(page, 'Save'),
@@ -97,9 +97,9 @@ export const FORMS: readonly FormCase[] = [
     operation: 'rotateWebhookSecret',
     async open(page, at) {
       await page.goto(at.endpoint);
-      await press(page, 'New secret');
+      await press(page, 'Rotate secret');
     },
-    send: (page) => inDialog(page, 'Make a new secret'),
+    send: (page) => inDialog(page, 'Create new secret'),
   },
   {
     file: 'webhooks/enable-dialog.tsx',
@@ -110,16 +110,16 @@ export const FORMS: readonly FormCase[] = [
         await route.fulfill({ response, json: { ...((await response.json()) as object), status: 'paused' } });
       });
       await page.goto(at.endpoint);
-      await press(page, 'Let it go on');
+      await press(page, 'Resume');
     },
-    send: (page) => inDialog(page, 'Let it go on'),
+    send: (page) => inDialog(page, 'Resume'),
   },
   {
     file: 'webhooks/replay-dialog.tsx',
     operation: 'replayWebhookDeliveries',
     async open(page, at) {
       await page.goto(at.endpoint);
-      await press(page, 'Send many again');
+      await press(page, 'Resend events');
     },
     send: (page) => inDialog(page, 'Send again'),
   },
@@ -159,7 +159,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'createInvitation',
     async open(page, at) {
       await page.goto(`${at.account}/members`);
-      await press(page, 'Invite somebody');
+      await press(page, 'Invite member');
       await dialog(page).getByLabel('Email').fill('a@b');
     },
     send: (page) => inDialog(page, 'Invite'),
@@ -191,7 +191,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'updateAccount',
     async open(page, at) {
       await page.goto(`${at.account}/account`);
-      await press(page, 'Change');
+      await press(page, 'Edit');
       await dialog(page).getByLabel('Name', { exact: true }).fill('Other');
     },
     send: (page) => inDialog(page, 'Save'),
@@ -201,7 +201,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'createQuotaAdjustment',
     async open(page, at) {
       await page.goto(`${at.site}/platform/adjustments`);
-      await press(page, 'Adjust a month');
+      await press(page, 'Adjust usage');
       await choose(page, dialog(page), 'Account');
       await dialog(page).getByLabel('Additional requests').fill('5');
       await dialog(page).getByLabel('Reason').fill('Trade fair');
@@ -227,7 +227,7 @@ export const FORMS: readonly FormCase[] = [
       await page.goto(`${at.site}/profile`);
       await press(page, 'Change the password');
       await dialog(page).getByLabel('New password').fill(PASSWORD);
-      await dialog(page).getByLabel('Once more').fill(PASSWORD);
+      await dialog(page).getByLabel('Confirm password').fill(PASSWORD);
     },
     send: (page) => inDialog(page, 'Save'),
   },
@@ -254,7 +254,7 @@ export const FORMS: readonly FormCase[] = [
     async send(page) {
       // A refused code is taken out of its field.
       await dialog(page).getByLabel('Code from your authenticator app').fill('123456');
-      await inDialog(page, 'Go on');
+      await inDialog(page, 'Continue');
     },
   },
   {
@@ -266,14 +266,14 @@ export const FORMS: readonly FormCase[] = [
       await page.goto(`${at.site}/profile`);
       await press(page, 'Change the password');
       await dialog(page).getByLabel('New password').fill(PASSWORD);
-      await dialog(page).getByLabel('Once more').fill(PASSWORD);
+      await dialog(page).getByLabel('Confirm password').fill(PASSWORD);
       await inDialog(page, 'Save');
-      await page.getByRole('dialog', { name: 'Is it you?' }).waitFor();
+      await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
     },
     async send(page) {
-      const gate = page.getByRole('dialog', { name: 'Is it you?' });
+      const gate = page.getByRole('dialog', { name: "Confirm it's you" });
       await gate.getByLabel('Password', { exact: true }).fill(PASSWORD);
-      await gate.getByRole('button', { name: 'Go on' }).click();
+      await gate.getByRole('button', { name: 'Continue' }).click();
     },
   },
   {
@@ -342,7 +342,7 @@ export const FORMS: readonly FormCase[] = [
     },
     async send(page) {
       await page.getByLabel('Code from your authenticator app').fill('123456');
-      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByRole('button', { name: 'Continue' }).click();
     },
   },
 ];

@@ -88,6 +88,16 @@ function Tokens({ create }: { readonly create: React.ReactNode }) {
   );
 }
 
+/** The words for the states of a token. */
+function useStatusWords(): Readonly<Record<Token['status'], string>> {
+  const { t } = useLingui();
+  return {
+    active: t({ message: 'Active', context: 'access token' }),
+    expired: t({ message: 'Expired', context: 'access token' }),
+    revoked: t({ message: 'Revoked', context: 'access token' }),
+  };
+}
+
 function Row({ of: token }: { readonly of: Token }) {
   const { t } = useLingui();
   const { id: accountId, time_zone: timeZone } = useAccount();
@@ -95,6 +105,7 @@ function Row({ of: token }: { readonly of: Token }) {
   const may = useMay();
   const roles = useRoleWords();
   const actorWords = useActorWords();
+  const words = useStatusWords();
   const [isAsking, setAsking] = useState(false);
   const { name, status } = token;
   const creator = token.created_by_name ?? actorWords(token.created_by);
@@ -108,8 +119,10 @@ function Row({ of: token }: { readonly of: Token }) {
             <Text fw={600} className="name">
               {name}
             </Text>
-            <Status status={status} />
-            <Badge variant="light">{roles[token.role]}</Badge>
+            <Status status={status} word={words[status]} />
+            <Badge variant="light" color="gray">
+              {roles[token.role]}
+            </Badge>
           </Group>
           <Text size="sm" c="dimmed" translate="no">
             {token.hint}

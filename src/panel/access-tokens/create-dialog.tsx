@@ -63,17 +63,17 @@ interface TokenSecretProps extends Made {
 function TokenSecret({ name, secret, isLeaving, onStay, onDone }: TokenSecretProps) {
   const { t } = useLingui();
   const { id } = useAccount();
-  const lost = t`When this is closed, the secret is gone. You would have to create another token.`;
+  const lost = t`You can't view this secret again. You'd need to create another token.`;
   const url = `${location.origin}/admin/v1/accounts/${id}/api-keys`;
   return (
     <SecretFrame lost={lost} isLeaving={isLeaving} onStay={onStay} onDone={onDone}>
       <Text>
         <Trans>
-          This is the secret of <b className="name">{name}</b>.
+          This is the secret of the token <b className="name">{name}</b>.
         </Trans>
       </Text>
       <SecretLine label={t`Secret`} text={secret} autoFocus />
-      <SecretLine label={t`To try it in a terminal`} text={`curl -H "Authorization: Bearer ${secret}" "${url}"`} />
+      <SecretLine label={t`Test with curl`} text={`curl -H "Authorization: Bearer ${secret}" "${url}"`} />
     </SecretFrame>
   );
 }

@@ -71,7 +71,7 @@ function ChangeButton({ account }: { readonly account: Account }) {
           setOpen(true);
         }}
       >
-        <Trans>Change</Trans>
+        <Trans>Edit</Trans>
       </Button>
       {wasOpen && (
         <Suspense>

@@ -12,8 +12,8 @@ export function AddressesField({ value, error, onChange }: AddressesFieldProps) 
   const { t } = useLingui();
   return (
     <TagsInput
-      label={t`Only from these addresses`}
-      description={t`Empty: from anywhere. Press Enter after each one.`}
+      label={t`Allowed IP addresses`}
+      description={t`Leave empty to allow any IP. Press Enter to add.`}
       placeholder={value.length === 0 ? '203.0.113.7' : ''}
       value={[...value]}
       error={error}

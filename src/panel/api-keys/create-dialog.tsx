@@ -36,7 +36,7 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
       opened={opened || made !== null}
       onClose={made === null ? onClose : askToLeave}
       closeOnClickOutside={false}
-      title={made === null ? t`Create an API key` : t`The key is made`}
+      title={made === null ? t`Create an API key` : t`API key created`}
       size={640}
     >
       {made === null ? (
@@ -55,7 +55,7 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
         <SecretStep secret={made.secret} scopes={made.scopes} isLeaving={isLeaving} onStay={stay} onDone={forget}>
           <Text>
             <Trans>
-              This is the secret of <b className="name">{made.name}</b>. Give it to the program that shall use it.
+              This is the secret key for <b className="name">{made.name}</b>.
             </Trans>
           </Text>
         </SecretStep>

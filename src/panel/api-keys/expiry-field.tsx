@@ -2,7 +2,7 @@
 import { Group, Radio, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
-import { beginningOf, dayIn } from '../words/zone.js';
+import { dayIn, endOf } from '../words/zone.js';
 import { useFormats } from '../words/times.js';
 import { EXPIRIES, lastDay, type Expiry, type KeyValues } from './key-values.js';
 
@@ -20,19 +20,19 @@ interface ExpiryFieldProps {
 export function ExpiryField({ values, kept = null, latest, description, error, onChange }: ExpiryFieldProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
-  const { date } = useFormats(timeZone);
+  const { date, time } = useFormats(timeZone);
   const keptDay = kept === null ? '' : date(kept);
-  const last = beginningOf(lastDay(values, timeZone), timeZone);
-  const lastWords = last === undefined ? '' : date(last);
+  const end = endOf(lastDay(values, timeZone), timeZone);
+  const expires = end === undefined ? '' : time(end);
   const isOffered = (day: string): boolean => latest === null || day <= latest;
   const words: Readonly<Record<(typeof EXPIRIES)[number], string>> = {
-    '30': t`30 days from now`,
-    '90': t`90 days from now`,
-    '365': t`A year from now`,
+    '30': t`30 days`,
+    '90': t`90 days`,
+    '365': t`1 year`,
   };
   return (
     <Radio.Group
-      label={t`Works until`}
+      label={t`Expiration`}
       description={description}
       value={values.expiry}
       onChange={(expiry) => onChange({ expiry: expiry as Expiry })}
@@ -43,8 +43,8 @@ export function ExpiryField({ values, kept = null, latest, description, error, o
         {EXPIRIES.filter((days) => isOffered(dayIn(Number(days), timeZone))).map((days) => (
           <Radio key={days} value={days} label={words[days]} />
         ))}
-        {isOffered(dayIn(1, timeZone)) && <Radio value="date" label={t`A day that I choose`} />}
-        {latest === null && <Radio value="never" label={t`Somebody revokes it`} />}
+        {isOffered(dayIn(1, timeZone)) && <Radio value="date" label={t`Custom date`} />}
+        {latest === null && <Radio value="never" label={t`No expiration`} />}
       </Group>
       {values.expiry === 'date' && (
         <TextInput
@@ -59,14 +59,16 @@ export function ExpiryField({ values, kept = null, latest, description, error, o
           onChange={(event) => onChange({ day: event.currentTarget.value })}
         />
       )}
-      {lastWords !== '' && (
+      {expires !== '' && (
         <Text size="sm" c="dimmed" pt={8}>
-          <Trans>Its last day is {lastWords}, in the time zone of the account.</Trans>
+          <Trans>
+            Expires {expires} ({timeZone}).
+          </Trans>
         </Text>
       )}
       {values.expiry === 'never' && (
         <Text size="sm" c="dimmed" pt={8}>
-          <Trans>It works until somebody revokes it. Look at it again now and then.</Trans>
+          <Trans>This key never expires. Review it from time to time.</Trans>
         </Text>
       )}
     </Radio.Group>

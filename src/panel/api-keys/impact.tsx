@@ -31,17 +31,13 @@ export function Impact({ id, unread }: ImpactProps) {
   if (requests === 0)
     return (
       <Text size="sm" c="dimmed">
-        <Trans>No program has used it yesterday or today.</Trans>
+        <Trans>No requests since yesterday.</Trans>
       </Text>
     );
   return (
-    <Alert color="orange" variant="light" title={t`What will fail`}>
+    <Alert color="orange" variant="light" title={t`What will break`}>
       <Text size="sm">
-        <Plural
-          value={requests}
-          one="Since yesterday it was used # time:"
-          other="Since yesterday it was used # times:"
-        />
+        <Plural value={requests} one="# request since yesterday:" other="# requests since yesterday:" />
       </Text>
       {operations.slice(0, NAMED).map((each) => (
         <Text key={each.operation} size="sm" className="name">

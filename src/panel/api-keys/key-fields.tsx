@@ -50,7 +50,7 @@ export function KeyFields({ values, current, grant = null, onChange }: KeyFields
     <Stack gap="lg">
       <TextInput
         label={t`Name`}
-        description={t`The program that will use it, such as "Booking widget".`}
+        description={t`Describe where you'll use it, e.g. “Booking widget”.`}
         required
         withAsterisk={false}
         maxLength={200}
@@ -67,7 +67,7 @@ export function KeyFields({ values, current, grant = null, onChange }: KeyFields
         latest={bound === null ? null : latestDay(grant, timeZone)}
         description={
           bound === null
-            ? t`A key that ends by itself cannot be forgotten in an old laptop.`
+            ? t`Expiring keys limit the damage if one leaks.`
             : t`At the latest ${boundDay}. For longer, or for more than this, connect the assistant once more.`
         }
         error={expiryError}
@@ -88,14 +88,14 @@ function EnvironmentField({ value: chosen, onChange }: EnvironmentFieldProps) {
   const { t } = useLingui();
   return (
     <Radio.Group
-      label={t`For what`}
+      label={t`Environment`}
       error={useFieldError('environment')}
       value={chosen}
       onChange={(value) => onChange({ environment: value === 'test' ? 'test' : 'live' })}
     >
       <Stack gap={8} pt={6}>
-        <Radio value="live" label={t`Live`} description={t`For your customers.`} />
-        <Radio value="test" label={t`Test`} description={t`For trying things out; the secret says so.`} />
+        <Radio value="live" label={t`Live`} description={t`Real customer data.`} />
+        <Radio value="test" label={t`Test`} description={t`For development. The key starts with tg_test_.`} />
       </Stack>
     </Radio.Group>
   );
@@ -124,7 +124,7 @@ function More({ values, onChange }: MoreProps) {
         rightSection={<Icon name="down" size={16} />}
         onClick={toggle}
       >
-        <Trans>Addresses and limits</Trans>
+        <Trans>Advanced: IP restrictions and rate limits</Trans>
       </Button>
       <Collapse expanded={isOpen}>
         <Stack gap="md" pt="sm">
@@ -133,17 +133,21 @@ function More({ values, onChange }: MoreProps) {
             error={addressesError}
             onChange={(addresses) => onChange({ addresses })}
           />
-          <Input.Wrapper label={t`Limits of its own`} labelElement="div" description={t`Empty: what your plan says.`}>
+          <Input.Wrapper
+            label={t`Key limits`}
+            labelElement="div"
+            description={t`Leave empty to use your plan's limits.`}
+          >
             <Group grow pt={6} align="flex-start">
               <NumberField
                 field="limits/minute"
-                label={t`Requests a minute`}
+                label={t`Requests per minute`}
                 value={values.minute}
                 onChange={(minute) => onChange({ minute })}
               />
               <NumberField
                 field="limits/month"
-                label={t`Requests a month`}
+                label={t`Requests per month`}
                 value={values.month}
                 onChange={(month) => onChange({ month })}
               />

@@ -98,12 +98,12 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
     <>
       {may('updateApiKey') && (
         <Button variant="default" leftSection={<Icon name="pencil" size={16} />} onClick={() => onOpen('edit')}>
-          <Trans>Change</Trans>
+          <Trans>Edit</Trans>
         </Button>
       )}
       {may('rotateApiKey') && shown.oauth_client === null && shown.status !== 'expired' && (
         <Button variant="default" leftSection={<Icon name="rotate" size={16} />} onClick={() => onOpen('rotate')}>
-          <Trans>New secret</Trans>
+          <Trans>Rotate key</Trans>
         </Button>
       )}
       {may('pauseApiKey') && shown.status !== 'expired' && (
@@ -113,7 +113,7 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
           leftSection={<Icon name={shown.status === 'paused' ? 'play' : 'pause'} size={16} />}
           onClick={() => (shown.status === 'paused' ? resume.mutate() : onOpen('pause'))}
         >
-          {shown.status === 'paused' ? <Trans>Let it go on</Trans> : <Trans>Pause</Trans>}
+          {shown.status === 'paused' ? <Trans>Resume</Trans> : <Trans>Pause</Trans>}
         </Button>
       )}
       {may('revokeApiKey') && (
@@ -162,11 +162,11 @@ function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | n
       <Group justify="space-between">
         <Text size="sm" className="name">
           <Trans>
-            Not used since {since}: <b>{names}</b>. What it does not need, nobody can misuse.
+            Unused since {since}: <b>{names}</b>. Remove permissions this key doesn't need.
           </Trans>
         </Text>
         <Button size="xs" variant="default" loading={narrow.isPending} onClick={() => narrow.mutate()}>
-          <Trans>Take it away</Trans>
+          <Trans>Remove permissions</Trans>
         </Button>
       </Group>
       {narrow.error !== null && <Failure error={narrow.error} />}
@@ -180,11 +180,11 @@ function Facts({ of: key }: { readonly of: Key }) {
   const { time, number } = useFormats(timeZone);
   const words = useScopeWords();
   const limit = (value: number | null | undefined): string =>
-    value === undefined ? t`as your plan` : value === null ? t`none` : number(value);
+    value === undefined ? t`plan default` : value === null ? t`none` : number(value);
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
       <Card>
-        <Facet label={t`What it may do`}>
+        <Facet label={t`Permissions`}>
           <Stack gap={6}>
             {key.scopes.map((scope) => (
               <Box key={scope}>
@@ -196,8 +196,8 @@ function Facts({ of: key }: { readonly of: Key }) {
             ))}
           </Stack>
         </Facet>
-        <Facet label={t`For what`}>
-          {key.environment === 'live' ? t`Live: for your customers` : t`Test: for trying things out`}
+        <Facet label={t`Environment`}>
+          {key.environment === 'live' ? t`Live – real customer data` : t`Test – for development`}
         </Facet>
         <Facet label={t`Addresses`}>
           {key.allowed_ips.length === 0 ? (
@@ -216,11 +216,11 @@ function Facts({ of: key }: { readonly of: Key }) {
         <Facet label={t`Last used`}>
           {key.last_used_at === null ? t`Never` : <Ago at={key.last_used_at} timeZone={timeZone} />}
         </Facet>
-        <Facet label={t`Works until`}>{key.expires_at === null ? t`Somebody revokes it` : time(key.expires_at)}</Facet>
+        <Facet label={t`Expiration`}>{key.expires_at === null ? t`No expiration` : time(key.expires_at)}</Facet>
         <Made of={key} />
         {key.revoked_at !== null && <Facet label={t`Revoked`}>{time(key.revoked_at)}</Facet>}
-        <Facet label={t`Requests a minute`}>{limit(key.limits?.minute)}</Facet>
-        <Facet label={t`Requests a month`}>{limit(key.limits?.month)}</Facet>
+        <Facet label={t`Requests per minute`}>{limit(key.limits?.minute)}</Facet>
+        <Facet label={t`Requests per month`}>{limit(key.limits?.month)}</Facet>
       </Card>
     </SimpleGrid>
   );
@@ -233,7 +233,7 @@ function Made({ of: key }: { readonly of: Key }) {
   const at = useFormats(timeZone).time(key.created_at);
   const member = key.oauth_client?.let_in_by ?? null;
   return (
-    <Facet label={key.oauth_client === null ? t`Made` : t`Let in`}>
+    <Facet label={key.oauth_client === null ? t`Created` : t`Let in`}>
       {member === null ? (
         at
       ) : (

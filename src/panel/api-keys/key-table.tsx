@@ -31,7 +31,7 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
               <Trans>Name</Trans>
             </Table.Th>
             <Table.Th w="22%">
-              <Trans>What it may do</Trans>
+              <Trans>Permissions</Trans>
             </Table.Th>
             <Table.Th w="15%">
               <Trans>State</Trans>

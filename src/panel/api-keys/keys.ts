@@ -62,6 +62,8 @@ export const useImpact = (id: string, isWanted: boolean) =>
     queryKey: ['api-key', id, 'impact'],
     queryFn: () => ask(api.GET('/admin/v1/api-keys/{id}/impact', { params: { path: { id } } })),
     enabled: isWanted,
+    // A dialog decides by it: what the page read before may be over.
+    refetchOnMount: 'always',
   });
 
 /** The scopes that a key may be given. */

@@ -50,7 +50,7 @@ function useValueWords(): (key: Key, field: string) => string {
   const scopes = useScopeWords();
   const statuses = useStatusWords();
   const limit = (value: number | null | undefined): string =>
-    value === undefined ? t`as your plan` : value === null ? t`none` : number(value);
+    value === undefined ? t`plan default` : value === null ? t`none` : number(value);
   return (key, field) => {
     switch (field) {
       case 'name':
@@ -60,7 +60,7 @@ function useValueWords(): (key: Key, field: string) => string {
       case 'status':
         return statuses[key.status];
       case 'expires_at':
-        return key.expires_at === null ? t`Somebody revokes it` : date(key.expires_at);
+        return key.expires_at === null ? t`No expiration` : date(key.expires_at);
       case 'allowed_ips':
         return key.allowed_ips.length === 0 ? t`From anywhere` : key.allowed_ips.join(', ');
       case 'limits':

@@ -40,13 +40,10 @@ export function PauseDialog({ shown, opened, onClose }: PauseDialogProps) {
       <Stack gap="lg">
         <span>
           <Trans>
-            Requests using <b>{name}</b> fail within a second, until you resume the key. Nothing of it is lost.
+            Requests using <b>{name}</b> fail within a second. They work again when you resume the key.
           </Trans>
         </span>
-        <Impact
-          id={shown.id}
-          unread={<Trans>What has used it of late could not be read. It can be paused all the same.</Trans>}
-        />
+        <Impact id={shown.id} unread={<Trans>Couldn't load recent usage. You can still pause the key.</Trans>} />
       </Stack>
     </SureDialog>
   );

@@ -34,14 +34,11 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
         <Text>
           <Meaning of={shown} />
         </Text>
-        <Impact
-          id={shown.id}
-          unread={<Trans>What has used it of late could not be read. It can be revoked all the same.</Trans>}
-        />
+        <Impact id={shown.id} unread={<Trans>Couldn't load recent usage. You can still revoke the key.</Trans>} />
         {revoke.error !== null && <Failure error={revoke.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
-            <Trans>Keep it</Trans>
+            <Trans>Cancel</Trans>
           </Button>
           <Button color="red" loading={revoke.isPending} onClick={() => revoke.mutate()}>
             {shown.oauth_client === null ? <Trans>Revoke key</Trans> : <Trans>Revoke</Trans>}
@@ -57,8 +54,8 @@ function Meaning({ of: { name, oauth_client: client } }: { readonly of: Key }) {
   if (client === null)
     return (
       <Trans>
-        <b className="name">{name}</b> is refused from now on, within a second. This cannot be undone: a program that
-        still needs the API gets a new key.
+        <b className="name">{name}</b> stops working within a second. This can't be undone. Apps that use it will need a
+        new key.
       </Trans>
     );
   const place = placeOf(client);

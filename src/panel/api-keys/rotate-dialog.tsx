@@ -48,7 +48,7 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
       opened={opened || made !== null}
       onClose={made === null ? onClose : ask}
       closeOnClickOutside={made === null}
-      title={made === null ? t`New secret` : t`The new secret`}
+      title={made === null ? t`Rotate key` : t`New secret key`}
       size={640}
     >
       {made === null ? (
@@ -63,7 +63,8 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
         >
           <Text>
             <Trans>
-              Give it to the program that uses <b className="name">{shown.name}</b>. The old secret works until {until}.
+              This is the new secret key for <b className="name">{shown.name}</b>. The previous secret works until{' '}
+              {until}.
             </Trans>
           </Text>
         </SecretStep>
@@ -104,7 +105,7 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
     });
   return (
     <DialogForm
-      does={endsPrevious ? t`Rotate and end previous secret` : t`Make a new secret`}
+      does={endsPrevious ? t`Rotate and end previous secret` : t`Create new secret`}
       keeps={endsPrevious ? t`Keep previous secret` : undefined}
       color={overlap === 0 || endsPrevious ? 'red' : 'river'}
       error={error}
@@ -114,17 +115,16 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       onCancel={onCancel}
     >
       {endsPrevious && (
-        <Alert variant="light" color="orange" title={t`The previous secret stops now`}>
+        <Alert variant="light" color="orange" title={t`Rotating ends the previous secret`}>
           <Text size="sm">
             <Until of={shown} /> <LastUse of={shown} />{' '}
-            <Trans>Two secrets can work at a time. If you rotate now, requests using it fail immediately.</Trans>
+            <Trans>Two secrets can work at a time. Requests using the previous secret fail immediately.</Trans>
           </Text>
         </Alert>
       )}
       <Text>
         <Trans>
-          The key keeps its name and what it may do, and gets a new secret. Choose how long the old one goes on, so that
-          you can change it where it is used.
+          Rotating creates a new secret with the same permissions. Choose how long the current secret keeps working.
         </Trans>
       </Text>
       {lastUsed !== null && (
@@ -137,7 +137,7 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
         </Alert>
       )}
       <Radio.Group
-        label={t`The old secret works`}
+        label={t`Expire current secret`}
         value={String(overlap)}
         onChange={(value) => {
           changed();
@@ -145,13 +145,13 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
         }}
       >
         <Stack gap={10} pt={8}>
-          <Radio value="604800" label={t`A week more`} description={t`When others have to change it.`} />
-          <Radio value="86400" label={t`A day more`} data-autofocus />
-          <Radio value="3600" label={t`An hour more`} />
+          <Radio value="604800" label={t`In 7 days`} description={t`If other teams need time to update.`} />
+          <Radio value="86400" label={t`In 24 hours`} data-autofocus />
+          <Radio value="3600" label={t`In 1 hour`} />
           <Radio
             value="0"
-            label={t`Not any more`}
-            description={t`When somebody has it who must not. What uses it fails at once.`}
+            label={t`Immediately`}
+            description={t`If it may be compromised. Requests using it fail right away.`}
           />
         </Stack>
       </Radio.Group>

@@ -37,7 +37,7 @@ export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
   const unlisted = known.filter((scope) => scope !== EVERYTHING && !single.includes(scope));
   const hasAll = value.includes(EVERYTHING);
   return (
-    <Fieldset legend={t`What it may do`} variant="unstyled" classNames={{ legend: 'label' }} m={0}>
+    <Fieldset legend={t`Permissions`} variant="unstyled" classNames={{ legend: 'label' }} m={0}>
       <Stack gap="sm" pt={4}>
         <Group gap="xs">
           <Button size="xs" variant="default" disabled={reading.length === 0} onClick={() => onChange(reading)}>
@@ -76,8 +76,8 @@ export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
             {isOffered(EVERYTHING) && (
               <Checkbox
                 value={EVERYTHING}
-                label={t`Everything, also what the API learns later`}
-                description={t`For your own tools only. Whoever finds this key can do all of it.`}
+                label={t`Full access, including future permissions`}
+                description={t`Use only for trusted internal tools. Anyone with this key can do anything.`}
               />
             )}
           </Stack>

@@ -17,14 +17,14 @@ interface SecretStepProps {
 export function SecretStep({ secret, scopes, isLeaving, onStay, onDone, children }: SecretStepProps) {
   const { t } = useLingui();
   const url = useExampleUrl(scopes);
-  const lost = t`When this is closed, the secret is gone. You would have to give the key a new one.`;
+  const lost = t`You can't view this secret again. You'd need to rotate the key.`;
   return (
     <SecretFrame lost={lost} isLeaving={isLeaving} onStay={onStay} onDone={onDone}>
       {children}
       <SecretLine label={t`Secret`} text={secret} autoFocus />
       <SecretLine label={t`For a .env file`} text={`API_KEY=${secret}`} />
       {url !== null && (
-        <SecretLine label={t`To try it in a terminal`} text={`curl -H "Authorization: Bearer ${secret}" "${url}"`} />
+        <SecretLine label={t`Test with curl`} text={`curl -H "Authorization: Bearer ${secret}" "${url}"`} />
       )}
     </SecretFrame>
   );

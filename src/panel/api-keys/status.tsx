@@ -16,10 +16,17 @@ export function useStatusWords(): Readonly<Record<KeyStatus, string>> {
   return { active: t`Active`, paused: t`Paused`, expired: t`Expired`, revoked: t`Revoked` };
 }
 
-export function Status({ status }: { readonly status: KeyStatus }) {
+interface StatusProps {
+  readonly status: KeyStatus;
+  /** The word for it where it is not a key's, which has another gender in Spanish. */
+  readonly word?: string;
+}
+
+export function Status({ status, word }: StatusProps) {
+  const words = useStatusWords();
   return (
     <Badge variant="light" color={COLORS[status]} style={{ flexShrink: 0 }}>
-      {useStatusWords()[status]}
+      {word ?? words[status]}
     </Badge>
   );
 }
@@ -30,13 +37,13 @@ export function State({ of: { status, oauth_client: client } }: { readonly of: K
   if (status === 'paused')
     return (
       <Alert color="orange" variant="light">
-        <Trans>Paused: programs that use it are refused until you let it go on.</Trans>
+        <Trans>This key is paused. Requests are rejected until you resume it.</Trans>
       </Alert>
     );
   if (status === 'expired')
     return (
       <Alert color="gray" variant="light">
-        <Trans>Its time is over: programs that use it are refused. Change it to give it more time.</Trans>
+        <Trans>This key has expired. Edit it to extend the expiration.</Trans>
       </Alert>
     );
   if (status === 'revoked')

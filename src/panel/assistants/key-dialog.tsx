@@ -29,13 +29,13 @@ export function KeyDialog(props: KeyDialogProps) {
   const { opened, connection, client, onChoose, onClose } = props;
   const { t } = useLingui();
   const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
-  const lost = t`When this is closed, the secret is gone. You would have to give the key a new one.`;
+  const lost = t`You can't view this secret again. You'd need to rotate the key.`;
   return (
     <Dialog
       opened={opened || made !== null}
       onClose={made === null ? onClose : askToLeave}
       closeOnClickOutside={false}
-      title={made === null ? t`Create a key for an assistant` : t`The key is made`}
+      title={made === null ? t`Create a key for an assistant` : t`API key created`}
       size={640}
     >
       {made === null ? (
@@ -53,7 +53,7 @@ export function KeyDialog(props: KeyDialogProps) {
         <SecretFrame lost={lost} isLeaving={isLeaving} onStay={stay} onDone={forget}>
           <Text>
             <Trans>
-              This is the secret of <b className="name">{made.name}</b>. Give it to the assistant that shall use it.
+              This is the secret key for <b className="name">{made.name}</b>.
             </Trans>
           </Text>
           <Connect client={client} connection={{ ...connection, secret: made.secret }} onChoose={onChoose} />

@@ -11,7 +11,7 @@ export function useActionWords(): (action: string) => string {
     'api_key.previous_secret_ended': t`Previous secret ended`,
     'api_key.revoked': t`Key revoked`,
     'api_key.paused': t`Key paused`,
-    'api_key.resumed': t`Key goes on`,
+    'api_key.resumed': t`Key resumed`,
     'account.created': t`Account created`,
     'account.updated': t`Account changed`,
     'account_token.created': t`Token created`,

@@ -46,21 +46,21 @@ export function useValueWords(): (field: string, value: unknown) => string {
   const limits = (value: Readonly<Record<string, unknown>>): string => {
     const [minute, month] = ['minute', 'month'].map((window) => {
       const limit = value[window];
-      return typeof limit === 'number' ? number(limit) : limit === null ? t`none` : t`as your plan`;
+      return typeof limit === 'number' ? number(limit) : limit === null ? t`none` : t`plan default`;
     });
     return t`${minute} a minute, ${month} a month`;
   };
   /** What stands for nothing, where that means something. */
   const nothing: Words = {
-    expires_at: t`Somebody revokes it`,
-    limits: t`as your plan`,
-    retry_schedule: t`As usual`,
-    rate_per_second: t`As usual`,
-    concurrency: t`As usual`,
-    timeout_ms: t`As usual`,
-    locale: t`As in the browser`,
+    expires_at: t`No expiration`,
+    limits: t`plan default`,
+    retry_schedule: t`Default`,
+    rate_per_second: t`Default`,
+    concurrency: t`Default`,
+    timeout_ms: t`Default`,
+    locale: t`Browser default`,
   };
-  const empty: Words = { allowed_ips: t`From anywhere`, event_types: t`All events`, retry_schedule: t`Not at all` };
+  const empty: Words = { allowed_ips: t`From anywhere`, event_types: t`All events`, retry_schedule: t`Never` };
   return (field, value) => {
     if (value === null || value === undefined || value === '') return nothing[field] ?? '–';
     if (typeof value === 'boolean') return value ? t`Yes` : t`No`;

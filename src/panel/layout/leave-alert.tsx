@@ -17,10 +17,10 @@ export function LeaveAlert({ title, lost, onStay, onLeave }: LeaveAlertProps) {
         <Text size="sm">{lost}</Text>
         <Group>
           <Button size="xs" variant="default" onClick={onStay}>
-            <Trans>Stay</Trans>
+            <Trans>Go back</Trans>
           </Button>
           <Button size="xs" color="red" onClick={onLeave}>
-            <Trans>Leave</Trans>
+            <Trans>Close anyway</Trans>
           </Button>
         </Group>
       </Stack>

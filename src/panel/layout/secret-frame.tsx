@@ -25,16 +25,16 @@ export function SecretFrame({ lost, isLeaving, onStay, onDone, children }: Secre
   return (
     <Stack gap="lg">
       {isLeaving ? (
-        <LeaveAlert title={t`Leave without the secret?`} lost={lost} onStay={onStay} onLeave={onDone} />
+        <LeaveAlert title={t`Close without saving?`} lost={lost} onStay={onStay} onLeave={onDone} />
       ) : (
         <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Copy it now`}>
-          <Trans>This is the only time that the secret is shown. Nobody can read it again, not even we.</Trans>
+          <Trans>You won't be able to see it again.</Trans>
         </Alert>
       )}
       {children}
       <Text size="sm" c="dimmed">
         <Trans>
-          Keep it in a password manager or the settings of your server. Not in a mail, a chat or a web page.
+          Store it in a password manager or your server's environment. Never put it in email, chat or client-side code.
         </Trans>
       </Text>
       <StoredFooter label={t`I have stored it in a safe place`} onDone={onDone} />

@@ -78,7 +78,7 @@ function Shown({ toast }: { readonly toast: Toast }) {
           </Text>
           {state === 'failed' && (
             <Text size="sm">
-              <Trans>It could not be undone. Try again, or change it on its page.</Trans>
+              <Trans>Couldn't undo this. Try again, or change it on its page.</Trans>
             </Text>
           )}
         </Stack>

@@ -65,7 +65,7 @@ export function InviteDialog({ opened, onClose, onMade }: InviteDialogProps) {
     }
   };
   return (
-    <Dialog opened={opened} title={t`Invite somebody`} closeOnClickOutside={false} onClose={close}>
+    <Dialog opened={opened} title={t`Invite member`} closeOnClickOutside={false} onClose={close}>
       {made !== null ? (
         <MadeInvitation made={made} onDone={close} />
       ) : open !== null ? (

@@ -15,10 +15,10 @@ export function MadeInvitation({ made, onDone }: { readonly made: Made; readonly
     <Stack gap="md">
       <Text className="name">
         {made.link === null ? (
-          <Trans>A mail is on its way to {made.email}.</Trans>
+          <Trans>We sent an email to {made.email}.</Trans>
         ) : (
           <Trans>
-            Hand this link to {made.email} and nobody else. It works once, for seven days, and is shown only now.
+            Share this link only with {made.email}. It works once and expires in 7 days. You won't see it again.
           </Trans>
         )}
       </Text>

@@ -46,11 +46,11 @@ export function MembersPage() {
   return (
     <Page
       title={t`Members`}
-      about={<Trans>Owners do everything. Admins look after keys and people. Viewers only look.</Trans>}
+      about={<Trans>Owners have full access. Admins manage keys and members. Viewers have read-only access.</Trans>}
       actions={
         may('createInvitation') && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setInviting(true)}>
-            <Trans>Invite somebody</Trans>
+            <Trans>Invite member</Trans>
           </Button>
         )
       }
@@ -66,7 +66,7 @@ export function MembersPage() {
             {people.length === 0 && (
               <li className="line">
                 <Text c="dimmed">
-                  <Trans>Nobody is a member yet.</Trans>
+                  <Trans>No members yet.</Trans>
                 </Text>
               </li>
             )}
@@ -110,7 +110,7 @@ function Person({ member }: { readonly member: Member }) {
       await readAgain(id);
     }
     const [before, now] = [member.role, words[role]];
-    showUndo(t`${alone} is now: ${now}.`, async () => {
+    showUndo(t`The role of ${alone} is now ${now}.`, async () => {
       await giveRole(before, {});
       await readAgain(id);
     });
@@ -181,7 +181,7 @@ function Invitations() {
   return (
     <Card>
       <Title order={2} pb="sm">
-        <Trans>Invited</Trans>
+        <Trans>Pending invitations</Trans>
       </Title>
       {revoke.error !== null && <Failure error={revoke.error} />}
       {open.map((invitation) => (
@@ -203,10 +203,10 @@ function Invitations() {
               <Button
                 size="xs"
                 variant="default"
-                aria-label={t`Take back the invitation of ${invitation.email}`}
+                aria-label={t`Revoke invitation of ${invitation.email}`}
                 onClick={() => revoke.mutate(invitation.id)}
               >
-                <Trans>Take back</Trans>
+                <Trans>Revoke invitation</Trans>
               </Button>
             </Group>
           )}

@@ -43,7 +43,10 @@ export function RoleDialog({ name, role, wanted, onClose, change }: RoleDialogPr
         <span>{can[to]}</span>
         {isLess && (
           <span>
-            <Trans>API keys and webhooks that they created keep working.</Trans>
+            <Trans>
+              Access tokens, invitations and AI assistants that the new role doesn't allow stop working. API keys and
+              webhooks that they created keep working.
+            </Trans>
           </span>
         )}
       </Stack>

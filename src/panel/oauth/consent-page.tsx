@@ -185,7 +185,7 @@ function ScopesField({ asked, value, onChange }: ScopesFieldProps) {
   const { t } = useLingui();
   const words = useScopeWords();
   return (
-    <Checkbox.Group label={t`What it may do`} value={[...value]} error={useFieldError('scopes')} onChange={onChange}>
+    <Checkbox.Group label={t`Permissions`} value={[...value]} error={useFieldError('scopes')} onChange={onChange}>
       <Stack gap={10} pt={6}>
         {asked.map((scope) => (
           <Checkbox key={scope} value={scope} label={words.long(scope)} description={scope} />

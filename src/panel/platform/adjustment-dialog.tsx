@@ -182,7 +182,7 @@ function TypeField({ value: chosen, onChange }: TypeFieldProps) {
   };
   return (
     <Radio.Group
-      label={t`What`}
+      label={t`Type`}
       value={chosen}
       error={useFieldError('type')}
       onChange={(value) => onChange(value as Type)}
@@ -211,11 +211,11 @@ function KeyField({ accountId, value, onChange }: KeyFieldProps) {
     <>
       <FormSelect
         field="api_key_id"
-        label={t`Whose month`}
+        label={t`Apply to`}
         searchable
         allowDeselect={false}
         data={[
-          { value: WHOLE_ACCOUNT, label: t`The account's` },
+          { value: WHOLE_ACCOUNT, label: t`Whole account` },
           ...options.map(({ id, name, hint }) => ({ value: id, label: `${isolated(name)} (${hint})` })),
         ]}
         value={value}

@@ -35,10 +35,10 @@ export function AdjustmentsPage() {
   return (
     <Page
       title={t`Adjustments`}
-      about={<Trans>Months that were changed by hand. Each stands for good, for the account to read.</Trans>}
+      about={<Trans>Manual changes to monthly usage. Permanent and visible to the account.</Trans>}
       actions={
         <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
-          <Trans>Adjust a month</Trans>
+          <Trans>Adjust usage</Trans>
         </Button>
       }
     >
@@ -48,7 +48,7 @@ export function AdjustmentsPage() {
         <Empty
           icon="adjust"
           title={t`Nothing was adjusted yet`}
-          text={t`Give an account more for a busy month, or put a count right.`}
+          text={t`Add requests for a busy month, or correct a count.`}
         />
       )}
       {rows.length > 0 && (

@@ -1,12 +1,13 @@
 /** The second step of an adjustment: its effect in words, and the button that makes it. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { hasCode } from '../api/problem.js';
 import type { Usage, UsageWindow } from '../usage/usage.js';
 import { Failure } from '../words/failure.js';
+import { isolated } from '../words/isolated.js';
 import { useFormats } from '../words/times.js';
 
 type Adjustment = components['schemas']['CreateQuotaAdjustment'];
@@ -22,12 +23,15 @@ interface ConfirmAdjustmentProps {
 
 export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, onConfirm }: ConfirmAdjustmentProps) {
   const { t } = useLingui();
-  const usage = useMonth(accountId, body.api_key_id ?? null);
+  const keyId = body.api_key_id ?? null;
+  const usage = useMonth(accountId, keyId);
+  const target = useTargetName(accountId, keyId);
   return (
     <Stack gap="lg">
       <Text fw={600} className="name">
         <Effect of={body} on={usage.data} />
       </Text>
+      {target !== undefined && <Text className="name">{target}</Text>}
       <Text className="name">
         <Trans>Reason: {body.reason}</Trans>
       </Text>
@@ -54,6 +58,25 @@ export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, o
       </Group>
     </Stack>
   );
+}
+
+/** Names the account, and the key where it is the key's month; undefined until it was read. */
+function useTargetName(accountId: string, keyId: string | null): string | undefined {
+  const { t } = useLingui();
+  const { data } = useQuery({
+    queryKey: ['account', accountId, 'adjusted', keyId],
+    queryFn: async () => {
+      const account = await ask(api.GET('/admin/v1/accounts/{id}', { params: { path: { id: accountId } } }));
+      if (keyId === null) return { account: account.name, key: null };
+      const key = await ask(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id: keyId } } }));
+      return { account: account.name, key: key.name };
+    },
+  });
+  if (data === undefined) return undefined;
+  const account = isolated(data.account);
+  if (data.key === null) return t`Account: ${account}`;
+  const key = isolated(data.key);
+  return t`Account: ${account}. API key: ${key}`;
 }
 
 /** The month's window of the account or of one key; null: it has no limit. */
@@ -87,13 +110,13 @@ function Effect({ of: { type, amount = 0 }, on }: EffectProps) {
   if (type === 'grant') {
     const raised = number((on?.limit ?? 0) + amount);
     return limit === null ? (
-      <Trans>
-        Adds {count} requests to {month}.
-      </Trans>
+      <Plural value={amount} one={`Adds # request to ${month}.`} other={`Adds # requests to ${month}.`} />
     ) : (
-      <Trans>
-        Adds {count} requests to {month}. The limit becomes {raised}.
-      </Trans>
+      <Plural
+        value={amount}
+        one={`Adds # request to ${month}. The limit becomes ${raised}.`}
+        other={`Adds # requests to ${month}. The limit becomes ${raised}.`}
+      />
     );
   }
   if (used === null || limit === null)

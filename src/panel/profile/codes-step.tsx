@@ -19,16 +19,14 @@ export function CodesStep({ codes, isLeaving, onStay, onDone }: CodesStepProps) 
     <Stack gap="md">
       {isLeaving ? (
         <LeaveAlert
-          title={t`Leave without the codes?`}
-          lost={t`You cannot see these codes again. You would have to make new ones in your profile.`}
+          title={t`Close without saving the codes?`}
+          lost={t`You can't view these codes again. You'd need to create new ones in your profile.`}
           onStay={onStay}
           onLeave={onDone}
         />
       ) : (
-        <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Write them down now`}>
-          <Trans>
-            They are shown only this once. Each signs you in one time when you do not have the app with you.
-          </Trans>
+        <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Save your recovery codes`}>
+          <Trans>You won't be able to see them again. Each code works once if you lose access to your app.</Trans>
         </Alert>
       )}
       <SimpleGrid
@@ -48,7 +46,7 @@ export function CodesStep({ codes, isLeaving, onStay, onDone }: CodesStepProps) 
       </SimpleGrid>
       <Group justify="space-between">
         <Text size="sm" c="dimmed" flex="1 1 200px">
-          <Trans>A password manager or a drawer, not the phone with the app.</Trans>
+          <Trans>Store them somewhere other than this phone.</Trans>
         </Text>
         <CopyButton value={codes.join('\n')}>
           {({ copied, copy }) => (
@@ -64,7 +62,7 @@ export function CodesStep({ codes, isLeaving, onStay, onDone }: CodesStepProps) 
           )}
         </CopyButton>
       </Group>
-      <StoredFooter label={t`I have stored them in a safe place`} onDone={onDone} />
+      <StoredFooter label={t`I've saved these codes`} onDone={onDone} />
     </Stack>
   );
 }

@@ -38,7 +38,7 @@ export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps)
       {codes.made === null ? (
         <Stack gap="lg">
           <Text>
-            <Trans>The old ones end at once.</Trans>
+            <Trans>The current codes stop working immediately.</Trans>
           </Text>
           {make.error !== null && <Failure error={make.error} />}
           <Group justify="flex-end">
@@ -46,7 +46,7 @@ export function NewCodesDialog({ opened, onClose, onDone }: NewCodesDialogProps)
               <Trans>Cancel</Trans>
             </Button>
             <Button loading={make.isPending} onClick={() => make.mutate()}>
-              <Trans>Make new ones</Trans>
+              <Trans>Create new codes</Trans>
             </Button>
           </Group>
         </Stack>

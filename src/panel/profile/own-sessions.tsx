@@ -25,7 +25,7 @@ export function OwnSessions() {
   return (
     <Section
       title={t`Where you are signed in`}
-      about={<Trans>If you do not know one of them, end it and choose a new password.</Trans>}
+      about={<Trans>Don't recognize one? End it and change your password.</Trans>}
       actions={
         rows.length > 1 && (
           <Button variant="default" onClick={() => setEnding(true)}>

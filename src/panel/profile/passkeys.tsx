@@ -45,8 +45,7 @@ export function Passkeys() {
       title={t`Passkeys`}
       about={
         <Trans>
-          Sign in with a fingerprint, a face or the lock of your device: nothing to remember, and nothing that a false
-          page could steal.
+          Sign in with a fingerprint, a face or your device's lock. No password to remember, and safe from phishing.
         </Trans>
       }
       actions={

@@ -25,7 +25,7 @@ export function Password() {
     <>
       <Section
         title={t`Password`}
-        about={has ? <Trans>A new one ends all your other sessions.</Trans> : <Trans>You have none.</Trans>}
+        about={has ? <Trans>Changing it signs you out of all other sessions.</Trans> : <Trans>You have none.</Trans>}
         actions={
           <Button
             variant="default"
@@ -40,7 +40,7 @@ export function Password() {
       >
         {isDone ? (
           <Text size="sm" role="status">
-            <Trans>The new password is in force. Your other sessions have ended.</Trans>
+            <Trans>Your new password is active. Your other sessions have ended.</Trans>
           </Text>
         ) : undefined}
       </Section>
@@ -88,7 +88,7 @@ function NewPassword({ onClose, onDone }: NewPasswordProps) {
       error={change.error}
       checks={{
         password: [...password].length < shortest && t`Use at least ${shortest} characters.`,
-        again: again !== password && t`This is not the same.`,
+        again: again !== password && t`Passwords don't match.`,
       }}
       isPending={change.isPending}
       gap="md"
@@ -130,7 +130,7 @@ function NewPasswordFields({ password, again, shortest, onPassword, onAgain }: N
       <PasswordInput
         {...common}
         label={t`New password`}
-        description={t`At least ${shortest} characters: a few words that only you would put together.`}
+        description={t`At least ${shortest} characters. Try several unrelated words.`}
         data-autofocus
         error={useFieldError('password')}
         value={password}
@@ -138,8 +138,8 @@ function NewPasswordFields({ password, again, shortest, onPassword, onAgain }: N
       />
       <PasswordInput
         {...common}
-        label={t`Once more`}
-        error={differs ? t`This is not the same.` : againError}
+        label={t`Confirm password`}
+        error={differs ? t`Passwords don't match.` : againError}
         value={again}
         onChange={(event) => onAgain(event.currentTarget.value)}
       />

@@ -52,7 +52,7 @@ export function Personal() {
           <FormText
             field="name"
             label={t`Name`}
-            description={t`As the others of your accounts see you.`}
+            description={t`Shown to other members.`}
             autoComplete="name"
             required
             withAsterisk={false}
@@ -63,10 +63,10 @@ export function Personal() {
           <FormSelect
             field="locale"
             label={t`Language`}
-            description={t`Of these pages and of mail to you.`}
+            description={t`For the dashboard and emails.`}
             allowDeselect={false}
             data={[
-              { value: AS_THE_BROWSER, label: t`As in the browser` },
+              { value: AS_THE_BROWSER, label: t`Browser default` },
               ...LOCALES.map((value) => ({ value, label: LANGUAGES[value] })),
             ]}
             value={locale}
@@ -74,7 +74,7 @@ export function Personal() {
           />
         </SimpleGrid>
         <Text size="sm" c="dimmed" className="name">
-          <Trans>You sign in as {member?.email}. Whoever runs this API can change the address.</Trans>
+          <Trans>You sign in as {member?.email}. Contact your API provider to change this.</Trans>
         </Text>
       </Form>
     </Section>

@@ -31,9 +31,7 @@ export function SecondFactor() {
   return (
     <Section
       title={t`Authenticator app`}
-      about={
-        <Trans>An app on your phone shows a code that is asked for beside the password. One alone is not enough.</Trans>
-      }
+      about={<Trans>Require a code from an authenticator app when you sign in with a password.</Trans>}
       actions={
         state.data?.offered === true &&
         !isOn && (

@@ -72,7 +72,7 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
   if (setup === null) return begin.error === null ? null : <Failure error={begin.error} again={() => start()} />;
   return (
     <DialogForm
-      does={t`Go on`}
+      does={t`Continue`}
       error={confirm.error}
       checks={{ code: code.trim() === '' && t`Fill this in.` }}
       isPending={confirm.isPending}

@@ -23,9 +23,7 @@ export function ConfirmForm({ gate }: { readonly gate: OpenGate }) {
   return (
     <Stack gap="md">
       <Text>
-        <Trans>
-          What you are about to do gives access. Show that it is you; for ten minutes you will not be asked again.
-        </Trans>
+        <Trans>This is a sensitive action. We won't ask again for 10 minutes.</Trans>
       </Text>
       {byPassword && <Typed needsCode={needsCode} gate={gate} />}
       {byPassword && byPasskey && <Divider label={<Trans>or</Trans>} />}
@@ -81,7 +79,7 @@ function Typed({ needsCode, gate }: TypedProps) {
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={confirm.isPending}>
-            <Trans>Go on</Trans>
+            <Trans>Continue</Trans>
           </Button>
         </Group>
       }
@@ -120,17 +118,13 @@ function SignInAnew({ gate }: { readonly gate: OpenGate }) {
   const leave = useMutation({ mutationFn: signOut, onSuccess: () => gate.settle(false) });
   return (
     <>
-      <Alert color="orange" variant="light" title={t`This browser has nothing to show it with`}>
+      <Alert color="orange" variant="light" title={t`You can't confirm with this browser`}>
         <Stack gap="xs">
           <Text size="sm">
-            <Trans>
-              Sign out and sign in again: for ten minutes after it you are not asked. What you have typed here is lost.
-            </Trans>
+            <Trans>Sign out and sign in again. We won't ask for 10 minutes after that. Unsaved changes are lost.</Trans>
           </Text>
           <Text size="sm">
-            <Trans>
-              If you came by a link, ask who gave it to you for a new one, open it, and set a password in your profile.
-            </Trans>
+            <Trans>If you signed in with a link, ask for a new one. Open it and set a password in your profile.</Trans>
           </Text>
         </Stack>
       </Alert>

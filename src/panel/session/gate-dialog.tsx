@@ -18,7 +18,7 @@ export function GateDialog() {
     <Dialog
       opened={gate !== null}
       onClose={() => gate?.settle(false)}
-      title={isSignIn ? (portal === null ? t`Sign in again` : t`You are signed out`) : t`Is it you?`}
+      title={isSignIn ? (portal === null ? t`Sign in again` : t`You are signed out`) : t`Confirm it's you`}
       zIndex={400}
     >
       {gate !== null && (isSignIn ? <Again gate={gate} /> : <ConfirmForm gate={gate} />)}

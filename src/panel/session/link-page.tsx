@@ -47,7 +47,7 @@ export function LinkPage() {
       <Frame title={t`This link does not work`}>
         {link.error === null ? (
           <Text>
-            <Trans>A part of it is missing. Copy it whole, or ask for a new one.</Trans>
+            <Trans>Part of the link is missing. Copy the whole link, or ask for a new one.</Trans>
           </Text>
         ) : (
           <Failure
@@ -85,13 +85,13 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
     case 'invitation':
       return {
         title: t`Join ${account}`,
-        about: t`You have been invited to the settings of ${account}.`,
+        about: t`You've been invited to join ${account}.`,
         button: t`Join`,
       };
     case 'password_reset':
       return {
         title: t`Choose a new password`,
-        about: t`The old one ends, and so do your other sessions.`,
+        about: t`Your current password stops working, and your other sessions end.`,
         button: t`Save and sign in`,
       };
     case 'email_verification':
@@ -103,20 +103,20 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
     case 'first_owner':
       return {
         title: t`Welcome`,
-        about: t`You are the first here: this makes you the operator of this installation.`,
+        about: t`You are the first member. You become the operator of this installation.`,
         button: t`Begin`,
       };
     case 'start':
       return {
         title: t`Welcome to Trailgate`,
-        about: t`This signs you in to the example account. Everything in it is yours to try.`,
+        about: t`You're about to sign in to the demo account.`,
         button: t`Open the panel`,
       };
     case 'portal':
       return {
         title: t`Settings of ${account}`,
-        about: t`You come from a place where you are signed in already.`,
-        button: t`Go on`,
+        about: t`Continue to ${account}'s API settings.`,
+        button: t`Continue`,
       };
   }
 }
@@ -185,7 +185,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   });
   if (isHalf)
     return (
-      <Frame title={title} about={<Trans>Your new password is saved. Your app is asked for as ever.</Trans>}>
+      <Frame title={title} about={<Trans>Your new password is saved. Enter a code from your app to continue.</Trans>}>
         <SecondFactorForm onSignIn={enter} onBack={() => go('/sign-in', { replace: true })} />
       </Frame>
     );
@@ -311,7 +311,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
           <FormPassword
             field="password"
             label={t`Password`}
-            description={t`At least ${SHORTEST_PASSWORD} characters: a few words that only you would put together.`}
+            description={t`At least ${SHORTEST_PASSWORD} characters. Try several unrelated words.`}
             autoComplete="new-password"
             required
             withAsterisk={false}

@@ -41,13 +41,13 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
       footer={
         <>
           <Button type="submit" size="md" loading={enter.isPending}>
-            <Trans>Go on</Trans>
+            <Trans>Continue</Trans>
           </Button>
           <Button variant="subtle" size="sm" onClick={change}>
-            {isRecovery ? t`Use the app instead` : t`I do not have the app with me`}
+            {isRecovery ? t`Use the app instead` : t`Use a recovery code`}
           </Button>
           <Button variant="subtle" size="sm" onClick={onBack}>
-            <Trans>Begin again</Trans>
+            <Trans>Start over</Trans>
           </Button>
         </>
       }
@@ -56,9 +56,7 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
         key={String(isRecovery)}
         field={isRecovery ? 'recovery_code' : 'code'}
         label={isRecovery ? t`Recovery code` : t`Code from your authenticator app`}
-        description={
-          isRecovery ? t`One of those that you wrote down. It works once.` : t`Six digits, new every 30 seconds.`
-        }
+        description={isRecovery ? t`Each code works once.` : t`Six digits, new every 30 seconds.`}
         name="code"
         autoComplete="one-time-code"
         inputMode={isRecovery ? 'text' : 'numeric'}

@@ -11,7 +11,7 @@ export function SignInPage() {
   const { t } = useLingui();
   const problem = new URLSearchParams(location.search).get('problem');
   return (
-    <Frame title={t`Sign in`} about={t`To the API keys, usage and logs of your account.`}>
+    <Frame title={t`Sign in`} about={t`Manage your API keys, usage and logs.`}>
       {problem !== null && (
         <Alert color="red" variant="light" role="alert" title={t`You are not signed in`}>
           <Text size="sm">

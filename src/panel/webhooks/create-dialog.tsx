@@ -31,7 +31,7 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
       opened={opened || made !== null}
       onClose={made === null ? onClose : askToLeave}
       closeOnClickOutside={false}
-      title={made === null ? t`Add an endpoint` : t`The endpoint is there`}
+      title={made === null ? t`Add an endpoint` : t`Endpoint created`}
       size={640}
     >
       {made === null ? (

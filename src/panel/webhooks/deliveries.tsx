@@ -45,7 +45,7 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
           />
           {may('replayWebhookDeliveries') && endpoint.status === 'enabled' && (
             <Button variant="default" onClick={() => setReplaying(true)}>
-              <Trans>Send many again</Trans>
+              <Trans>Resend events</Trans>
             </Button>
           )}
         </>

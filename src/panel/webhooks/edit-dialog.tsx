@@ -21,7 +21,7 @@ interface EditDialogProps {
 export function EditDialog({ shown, etag, opened, onClose }: EditDialogProps) {
   const { t } = useLingui();
   return (
-    <Dialog opened={opened} onClose={onClose} closeOnClickOutside={false} title={t`Change this endpoint`} size={640}>
+    <Dialog opened={opened} onClose={onClose} closeOnClickOutside={false} title={t`Edit endpoint`} size={640}>
       <EditForm shown={shown} etag={etag} onClose={onClose} />
     </Dialog>
   );

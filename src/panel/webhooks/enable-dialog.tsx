@@ -19,7 +19,7 @@ interface EnableDialogProps {
 export function EnableDialog({ shown, opened, onClose }: EnableDialogProps) {
   const { t } = useLingui();
   return (
-    <Dialog opened={opened} onClose={onClose} title={t`Let it go on`}>
+    <Dialog opened={opened} onClose={onClose} title={t`Resume endpoint`}>
       <EnableForm shown={shown} onClose={onClose} />
     </Dialog>
   );
@@ -43,7 +43,7 @@ function EnableForm({ shown, onClose }: Omit<EnableDialogProps, 'opened'>) {
   });
   return (
     <DialogForm
-      does={t`Let it go on`}
+      does={t`Resume`}
       error={enable.error}
       checks={{ deliver: which === 'since' && beginningOf(day, timeZone) === undefined && t`Choose a day.` }}
       isPending={enable.isPending}
@@ -69,15 +69,15 @@ function DeliverField({ which, day, onWhich, onDay }: DeliverFieldProps) {
   return (
     <>
       <Radio.Group
-        label={t`Which of the events that have waited go out now?`}
+        label={t`What should happen to pending events?`}
         value={which}
         error={isSince ? undefined : error}
         onChange={onWhich}
       >
         <Stack gap={10} pt={8}>
-          <Radio value="all" label={t`All of them`} data-autofocus />
-          <Radio value="since" label={t`Those since a day`} />
-          <Radio value="none" label={t`None`} description={t`They stay in the list, and can be sent again.`} />
+          <Radio value="all" label={t`Send all`} data-autofocus />
+          <Radio value="since" label={t`Send from a date`} />
+          <Radio value="none" label={t`Skip all`} description={t`They stay in the list, and you can resend them.`} />
         </Stack>
       </Radio.Group>
       {isSince && (

@@ -24,8 +24,7 @@ export function useEndpointChecks(values: EndpointValues): Checks {
     url: values.url.trim() === '' && t`Fill this in.`,
     // No choice at all would mean all types.
     event_types: !values.isAll && values.eventTypes.length === 0 && t`Choose at least one event.`,
-    retry_schedule:
-      isWrongSchedule && t`Write at most 20 pauses, none longer than a day, and all together at most seven days.`,
+    retry_schedule: isWrongSchedule && t`Enter up to 20 delays, each up to a day, together up to seven days.`,
     rate_per_second: check(values.ratePerSecond, { min: 1, max: 1_000 }),
     concurrency: check(values.concurrency, { min: 1, max: 50 }),
     timeout_ms: check(values.timeoutSeconds, { min: 1, max: 30, isFraction: true }),
@@ -41,7 +40,7 @@ export function EndpointFields({ values, onChange }: EndpointFieldsProps) {
     <Stack gap="lg">
       <TextInput
         label={t`URL`}
-        description={t`Where your server takes events: an https address on the public internet.`}
+        description={t`A public HTTPS URL that accepts POST requests.`}
         placeholder="https://shop.example.com/webhooks"
         inputMode="url"
         autoComplete="off"
@@ -56,7 +55,7 @@ export function EndpointFields({ values, onChange }: EndpointFieldsProps) {
       />
       <TextInput
         label={t`Description`}
-        description={t`For the people who look at this page.`}
+        description={t`Shown only in this dashboard.`}
         autoComplete="off"
         maxLength={500}
         value={values.description}
@@ -65,8 +64,8 @@ export function EndpointFields({ values, onChange }: EndpointFieldsProps) {
       />
       <EventTypePicker values={values} onChange={onChange} />
       <Switch
-        label={t`In order`}
-        description={t`Events about the same thing arrive one after the other: behind one that fails they wait.`}
+        label={t`Ordered delivery`}
+        description={t`Deliver events for the same object in sequence. A failed event holds back later ones.`}
         checked={values.isOrdered}
         onChange={(event) => onChange({ isOrdered: event.currentTarget.checked })}
       />

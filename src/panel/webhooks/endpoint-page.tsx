@@ -98,7 +98,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         onClose={close}
         act={() => change('paused')}
       >
-        <Trans>Its events wait, for 30 days at most, until you let it go on. Nothing is lost.</Trans>
+        <Trans>Its events wait up to 30 days until you resume it. Nothing is lost.</Trans>
       </SureDialog>
       <SureDialog
         opened={dialog === 'disable'}
@@ -107,7 +107,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         onClose={close}
         act={() => change('disabled')}
       >
-        <Trans>Its events wait, for 30 days at most, until an operator lets it go on. The account cannot.</Trans>
+        <Trans>Its events wait up to 30 days until an operator resumes it. The account can't.</Trans>
       </SureDialog>
       <SureDialog
         opened={dialog === 'delete'}
@@ -116,7 +116,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
         onClose={close}
         act={remove}
       >
-        <Trans>It gets nothing any more, and what waits for it is given up. This cannot be undone.</Trans>
+        <Trans>It stops receiving events, and pending events are discarded. This can't be undone.</Trans>
       </SureDialog>
     </Page>
   );
@@ -136,12 +136,12 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
       )}
       {may('updateWebhookEndpoint') && (
         <Button variant="default" leftSection={<Icon name="pencil" size={16} />} onClick={() => onOpen('edit')}>
-          <Trans>Change</Trans>
+          <Trans>Edit</Trans>
         </Button>
       )}
       {may('rotateWebhookSecret') && (
         <Button variant="default" leftSection={<Icon name="rotate" size={16} />} onClick={() => onOpen('rotate')}>
-          <Trans>New secret</Trans>
+          <Trans>Rotate secret</Trans>
         </Button>
       )}
       {may('updateWebhookEndpoint') && !isOperators && (
@@ -150,7 +150,7 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
           leftSection={<Icon name={shown.status === 'enabled' ? 'pause' : 'play'} size={16} />}
           onClick={() => onOpen(shown.status === 'enabled' ? 'pause' : 'enable')}
         >
-          {shown.status === 'enabled' ? <Trans>Pause</Trans> : <Trans>Let it go on</Trans>}
+          {shown.status === 'enabled' ? <Trans>Pause</Trans> : <Trans>Resume</Trans>}
         </Button>
       )}
       {mayDisable && shown.status !== 'disabled' && (
@@ -183,7 +183,7 @@ function State({ of: endpoint }: { readonly of: EndpointDetail }) {
   if (status === 'enabled' && failingSince === null) return null;
   return (
     <Alert color={status === 'paused' ? 'orange' : 'red'} variant="light">
-      {status === 'paused' && <Trans>Paused: its events wait until you let it go on, for 30 days at most.</Trans>}
+      {status === 'paused' && <Trans>Paused. Its events wait up to 30 days until you resume it.</Trans>}
       {reason === 'failing' && (
         <Trans>Disabled, because nothing arrived for five days. Its events wait for 30 days at most.</Trans>
       )}
@@ -210,9 +210,9 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
   return (
     <Card>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" verticalSpacing="xs">
-        <Facet label={t`Which events`}>
+        <Facet label={t`Events to send`}>
           {endpoint.event_types.length === 0 ? (
-            <Trans>All, also those that are to come</Trans>
+            <Trans>All events, including future ones</Trans>
           ) : (
             <Text ff="monospace" size="sm" className="name">
               {endpoint.event_types.join(', ')}
@@ -222,12 +222,12 @@ function Facts({ of: endpoint }: { readonly of: EndpointDetail }) {
         <Facet label={t`Description`}>
           <span className="name">{endpoint.description || '–'}</span>
         </Facet>
-        <Facet label={t`Last arrived`}>
+        <Facet label={t`Last delivery`}>
           {endpoint.last_success_at === null ? t`Never` : <Ago at={endpoint.last_success_at} timeZone={timeZone} />}
         </Facet>
-        <Facet label={t({ message: 'Made', context: 'an endpoint' })}>{time(endpoint.created_at)}</Facet>
-        <Facet label={t`In order`}>{endpoint.ordered ? t`Yes` : t`No`}</Facet>
-        <Facet label={t`How it is sent`}>
+        <Facet label={t({ message: 'Created', context: 'an endpoint' })}>{time(endpoint.created_at)}</Facet>
+        <Facet label={t`Ordered delivery`}>{endpoint.ordered ? t`Yes` : t`No`}</Facet>
+        <Facet label={t`Delivery settings`}>
           <Sending of={endpoint} />
         </Facet>
         <Facet label={t`Public key`}>
@@ -253,7 +253,7 @@ function Sending({ of: endpoint }: { readonly of: EndpointDetail }) {
     concurrency !== null && t`at most ${concurrency} at a time`,
     timeoutMs !== null && t`${seconds} s to respond`,
   ].filter((each) => each !== false);
-  return told.length === 0 ? t`As usual` : told.join(' · ');
+  return told.length === 0 ? t`Default` : told.join(' · ');
 }
 
 function Facet({ label, children }: { readonly label: string; readonly children: ReactNode }) {

@@ -15,12 +15,12 @@ interface EndpointSecretProps {
 
 export function EndpointSecret({ url, secret, isLeaving, onStay, onDone, children }: EndpointSecretProps) {
   const { t } = useLingui();
-  const lost = t`When this is closed, the secret is gone. You would have to give the endpoint a new one.`;
+  const lost = t`You can't view this secret again. You'd need to create a new one.`;
   return (
     <SecretFrame lost={lost} isLeaving={isLeaving} onStay={onStay} onDone={onDone}>
       <Text>
         <Trans>
-          With this secret the receiver at <b className="name">{url}</b> checks that an event comes from here.
+          This is the signing secret for <b className="name">{url}</b>. Use it to verify that events come from us.
         </Trans>
       </Text>
       {children}

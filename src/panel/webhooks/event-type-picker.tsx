@@ -21,13 +21,13 @@ export function EventTypePicker({ values, onChange }: EventTypePickerProps) {
   return (
     <Stack gap="xs">
       <Radio.Group
-        label={t`Which events`}
+        label={t`Events to send`}
         value={values.isAll ? 'all' : 'some'}
         onChange={(value) => onChange({ isAll: value === 'all' })}
       >
         <Stack gap={8} pt={6}>
-          <Radio value="all" label={t`All, also those that are to come`} />
-          <Radio value="some" label={t`Only those that I choose`} />
+          <Radio value="all" label={t`All events, including future ones`} />
+          <Radio value="some" label={t`Select events`} />
         </Stack>
       </Radio.Group>
       {!values.isAll && <Types chosen={values.eventTypes} onChange={(eventTypes) => onChange({ eventTypes })} />}
@@ -65,7 +65,7 @@ function Types({ chosen, onChange }: TypesProps) {
       )}
       {[...families].map(([family, ofFamily]) => (
         <Stack key={family} gap={6}>
-          <Pattern pattern={family} about={t`All of this kind`} chosen={chosen} onToggle={toggle} />
+          <Pattern pattern={family} about={t`All events of this kind`} chosen={chosen} onToggle={toggle} />
           <Stack gap={6} pl="xl">
             {ofFamily.map(({ type, description }) => (
               <Pattern

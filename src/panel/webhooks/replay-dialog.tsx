@@ -20,7 +20,7 @@ interface ReplayDialogProps {
 export function ReplayDialog({ shown, opened, onClose }: ReplayDialogProps) {
   const { t } = useLingui();
   return (
-    <Dialog opened={opened} onClose={onClose} title={t`Send many again`}>
+    <Dialog opened={opened} onClose={onClose} title={t`Resend events`}>
       <ReplayForm shown={shown} onClose={onClose} />
     </Dialog>
   );
@@ -74,7 +74,7 @@ function ReplayForm({ shown, onClose }: Omit<ReplayDialogProps, 'opened'>) {
           field="since"
           type="date"
           label={t`Since`}
-          description={t`Empty: all that are kept.`}
+          description={t`Leave empty to include all stored events.`}
           value={since}
           onChange={(event) => setSince(event.currentTarget.value)}
         />
@@ -82,7 +82,7 @@ function ReplayForm({ shown, onClose }: Omit<ReplayDialogProps, 'opened'>) {
           field="until"
           type="date"
           label={t`Before`}
-          description={t`Empty: until now.`}
+          description={t`Leave empty to include events up to now.`}
           value={until}
           onChange={(event) => setUntil(event.currentTarget.value)}
         />
@@ -102,17 +102,17 @@ function StatusField({ value: chosen, onChange }: StatusFieldProps) {
   const { t } = useLingui();
   return (
     <Radio.Group
-      label={t`Which`}
+      label={t`Events`}
       value={chosen}
       error={useFieldError('status')}
       onChange={(value) => onChange(value as Status)}
     >
       <Stack gap={10} pt={8}>
-        <Radio value="failed" label={t`Those that failed`} data-autofocus />
+        <Radio value="failed" label={t`Failed only`} data-autofocus />
         <Radio
           value="all"
-          label={t`Those that arrived, too`}
-          description={t`And what was not for this endpoint when it happened. Some may arrive twice.`}
+          label={t`All, including delivered`}
+          description={t`Includes events this endpoint wasn't subscribed to. Some may be delivered twice.`}
         />
       </Stack>
     </Radio.Group>

@@ -39,7 +39,7 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
       opened={opened || secret !== null}
       onClose={secret === null ? onClose : ask}
       closeOnClickOutside={secret === null}
-      title={secret === null ? t`New secret` : t`The new secret`}
+      title={secret === null ? t`Rotate secret` : t`New signing secret`}
       size={640}
     >
       {secret === null ? (
@@ -88,7 +88,7 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
     });
   return (
     <DialogForm
-      does={t`Make a new secret`}
+      does={t`Create new secret`}
       keeps={endsPrevious ? t`Keep previous secrets` : undefined}
       color={overlap === '0' || endsPrevious ? 'red' : 'river'}
       error={error}
@@ -97,7 +97,7 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       onCancel={onCancel}
     >
       {until !== '' && (
-        <Alert variant="light" color="orange" title={endsPrevious ? t`The oldest secret stops signing now` : undefined}>
+        <Alert variant="light" color="orange" title={endsPrevious ? t`Rotating ends the oldest secret` : undefined}>
           <Text size="sm">
             {endsPrevious ? (
               <Trans>
@@ -115,11 +115,12 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
       )}
       <Text>
         <Trans>
-          For a while every event is signed with both secrets, so that the receiver can change over without missing one.
+          Events are signed with both secrets until the current one expires. The receiver can switch without missing
+          any.
         </Trans>
       </Text>
       <Radio.Group
-        label={t`The old secret signs, too`}
+        label={t`Expire current secret`}
         value={overlap}
         onChange={(value) => {
           changed();
@@ -127,10 +128,10 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
         }}
       >
         <Stack gap={10} pt={8}>
-          <Radio value="604800" label={t`A week more`} />
-          <Radio value={DAY_SECONDS} label={t`A day more`} data-autofocus />
-          <Radio value="3600" label={t`An hour more`} />
-          <Radio value="0" label={t`Not any more`} description={t`When somebody has it who must not.`} />
+          <Radio value="604800" label={t`In 7 days`} />
+          <Radio value={DAY_SECONDS} label={t`In 24 hours`} data-autofocus />
+          <Radio value="3600" label={t`In 1 hour`} />
+          <Radio value="0" label={t`Immediately`} description={t`If it may be compromised.`} />
         </Stack>
       </Radio.Group>
     </DialogForm>

@@ -29,7 +29,7 @@ export function SendingFields(props: SendingFieldsProps) {
         rightSection={<Icon name="down" size={16} />}
         onClick={toggle}
       >
-        <Trans>How it is sent</Trans>
+        <Trans>Delivery settings</Trans>
       </Button>
       <Collapse expanded={isOpen}>
         <Stack gap="md" pt="sm">
@@ -46,19 +46,19 @@ function Retries({ values, onChange }: SendingFieldsProps) {
   const error = useFieldError('retry_schedule');
   return (
     <Radio.Group
-      label={t`What fails is sent again`}
+      label={t`Retries`}
       value={values.retries}
       error={values.retries === 'own' ? undefined : error}
       onChange={(value) => onChange({ retries: value as EndpointValues['retries'] })}
     >
       <Stack gap={10} pt={8}>
-        <Radio value="usual" label={t`As usual: ten attempts in about three days`} />
-        <Radio value="none" label={t`Not at all`} description={t`It can be sent again by hand.`} />
-        <Radio value="own" label={t`After pauses of its own`} />
+        <Radio value="usual" label={t`Default (10 attempts over 3 days)`} />
+        <Radio value="none" label={t`Never`} description={t`You can resend events by hand.`} />
+        <Radio value="own" label={t`Custom retry schedule`} />
         {values.retries === 'own' && (
           <TagsInput
-            label={t`Pauses`}
-            description={t`Such as 30s, 5m or 2h. Press Enter after each one.`}
+            label={t`Retry delays`}
+            description={t`For example 30s, 5m or 2h. Press Enter to add.`}
             placeholder={values.pauses.length === 0 ? '30s' : ''}
             value={[...values.pauses]}
             error={error}
@@ -79,7 +79,7 @@ function Pace({ values, onChange }: SendingFieldsProps) {
     <Group grow align="flex-start" preventGrowOverflow={false}>
       <NumberField
         field="rate_per_second"
-        label={t`Most in a second`}
+        label={t`Max per second`}
         placeholder="50"
         miw={150}
         value={values.ratePerSecond}
@@ -87,7 +87,7 @@ function Pace({ values, onChange }: SendingFieldsProps) {
       />
       <NumberField
         field="concurrency"
-        label={t`Most at a time`}
+        label={t`Max concurrent`}
         placeholder="8"
         miw={150}
         value={values.concurrency}
@@ -95,8 +95,8 @@ function Pace({ values, onChange }: SendingFieldsProps) {
       />
       <NumberField
         field="timeout_ms"
-        label={t`Seconds to respond`}
-        placeholder={t`As usual`}
+        label={t`Timeout (seconds)`}
+        placeholder={t`Default`}
         miw={150}
         value={values.timeoutSeconds}
         onChange={(timeoutSeconds) => onChange({ timeoutSeconds })}

@@ -45,7 +45,7 @@ function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
             {test.data !== undefined && (
               <Stack gap="sm">
                 <Text fw={600}>
-                  {test.data.status === 'succeeded' ? <Trans>It arrived.</Trans> : <Trans>It did not arrive.</Trans>}
+                  {test.data.status === 'succeeded' ? <Trans>Delivered.</Trans> : <Trans>Not delivered.</Trans>}
                 </Text>
                 {attempt !== undefined && <AttemptCard of={attempt} />}
               </Stack>
@@ -64,7 +64,7 @@ function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
     >
       <FormSelect
         field="type"
-        label={t`Example of`}
+        label={t`Event type`}
         allowDeselect={false}
         searchable
         data={[
@@ -75,7 +75,7 @@ function TestForm({ shown, onClose }: Omit<TestDialogProps, 'opened'>) {
         onChange={(value) => setType(value ?? '')}
       />
       <Text size="sm" c="dimmed">
-        <Trans>It is signed like every event, and says that it is a test. It is tried once.</Trans>
+        <Trans>Signed like a real event and marked as a test. Sent once, no retries.</Trans>
       </Text>
     </Form>
   );

@@ -26,7 +26,7 @@ export function EndpointState({ of: { status, failing_since: failingSince } }: {
 
 export function useDeliveryWords(): Readonly<Record<DeliveryStatus, string>> {
   const { t } = useLingui();
-  return { pending: t`Waiting`, succeeded: t`Arrived`, failed: t({ message: 'Failed', context: 'a delivery' }) };
+  return { pending: t`Waiting`, succeeded: t`Delivered`, failed: t({ message: 'Failed', context: 'a delivery' }) };
 }
 
 export function DeliveryState({ of: { status } }: { readonly of: Delivery }) {

@@ -105,10 +105,10 @@ function Row({ of: endpoint }: { readonly of: Endpoint }) {
               </Trans>
             ) : endpoint.last_success_at !== null ? (
               <Trans>
-                Last arrived <Ago at={endpoint.last_success_at} timeZone={timeZone} />
+                Last delivery <Ago at={endpoint.last_success_at} timeZone={timeZone} />
               </Trans>
             ) : (
-              <Trans>Nothing has arrived yet</Trans>
+              <Trans>No deliveries yet</Trans>
             )}
           </Text>
         </div>

@@ -23,7 +23,7 @@ export function useCodeWords(): (code: string) => CodeWords | undefined {
       means: t`The time of the key is over.`,
       advice: t`Give the key more time, or create a new one.`,
     },
-    key_paused: { means: t`The key is paused.`, advice: t`Let it go on at its page.` },
+    key_paused: { means: t`The key is paused.`, advice: t`Resume it on its page.` },
     ip_not_allowed: {
       means: t`The key may not be used from this address.`,
       advice: t`Add the address to the key, or remove its list of addresses.`,

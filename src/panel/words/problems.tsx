@@ -63,7 +63,7 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
       case 'webhook_secret_in_use':
         return { title: t`An endpoint has this secret already`, advice: t`Let a new one be made.` };
       case 'webhook_endpoint_disabled':
-        return { title: t`The endpoint does not take events now`, advice: t`Let it go on first, then try again.` };
+        return { title: t`The endpoint does not take events now`, advice: t`Resume it first, then try again.` };
       case 'secrets_unavailable':
         return {
           title: t`The server cannot keep secrets right now`,

@@ -21,7 +21,7 @@ export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => str
     [/lone surrogate/, () => t`Remove the characters that cannot be displayed.`],
     [
       /^must be at most \d+ days (?:after|away)/,
-      () => t`Choose an earlier day: nobody may let an assistant in for so long.`,
+      () => t`Choose an earlier day. Assistants can’t be authorized for that long.`,
     ],
     [/^must have a character that can be seen$/, () => t`Use at least one visible character.`],
     [/^must (?:be|have) at least (-?[\d.]+)(?:, not|$)/, (least) => t`Enter ${least} or more.`],
@@ -31,14 +31,14 @@ export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => str
     [/^must be a valid email$/, () => t`Enter an email address, such as name@example.com.`],
     [
       /^must be an address or a block|^must be a valid (?:ipv|cidrv)/,
-      () => t`Write addresses like 203.0.113.7, or blocks like 203.0.113.0/24.`,
+      () => t`Enter addresses such as 203.0.113.7, or blocks such as 203.0.113.0/24.`,
     ],
     [/^must be in the future$/, () => t`Choose a future date.`],
     [/^must name at least one scope$|^must not be an empty list$/, () => t`Choose at least one.`],
     [/is not a scope of any operation$/, () => t`Choose only permissions that are listed.`],
     [
       /was not granted when the client was let in|^is not what the client asks for$/,
-      () => t`Choose only what the assistant was given when it was let in.`,
+      () => t`Choose only permissions that the assistant was given.`,
     ],
     [/^must be an IANA time zone/, () => t`Choose a time zone from the list.`],
     [
