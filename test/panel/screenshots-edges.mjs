@@ -66,7 +66,6 @@ export async function shootEdges({ page, demo, insertKeys, look, shoot, widths }
     const open = async (name, path) => {
       await page.goto(`${demo.panelUrl}/${path}`);
       await page.getByRole('heading').first().waitFor();
-      await page.waitForTimeout(1_500);
       await shoot(`edge-${name}-${scheme}-${width}`, true);
     };
     for (const path of PAGES) {
@@ -77,7 +76,6 @@ export async function shootEdges({ page, demo, insertKeys, look, shoot, widths }
     await open('full-accounts', 'platform/accounts');
     await page.goto(`${demo.panelUrl}/${made.full}/webhooks`);
     await page.getByRole('link', { name: LONG_URL }).click();
-    await page.waitForTimeout(1_500);
     await shoot(`edge-full-webhook-${scheme}-${width}`, true);
   }
 }

@@ -16,11 +16,12 @@ registerHooks({
   },
 });
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'trailgate-screenshots-'));
-const { startBrowser } = await import('../support/browser.ts');
+const { hasRead, startBrowser, STILL } = await import('../support/browser.ts');
 const { startDemo } = await import('../support/demo.ts');
 const { insertKeys } = await import('../support/many-keys.ts');
 const { freePort } = await import('../support/processes.ts');
 const { shootEdges } = await import('./screenshots-edges.mjs');
+const { shootScenes } = await import('./screenshots-scenes.mjs');
 
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -71,9 +72,10 @@ const DOCS_PICTURES = {
   health: 'platform-health-light-desk',
 };
 const WEBP_QUALITY = 0.82;
+const LONGEST_WAIT_MS = 5_000;
 const KEYS = [
   { name: 'Booking widget', scopes: ['customers:read', 'customers:write'], limits: { minute: 60, month: 40 } },
-  { name: 'Accounting export', scopes: ['customers:read'], expires_at: '2027-06-30T00:00:00Z' },
+  { name: 'Accounting export', scopes: ['customers:read'], expires_at: '2027-06-30T00:00:00Z', by: 'admin' },
   { name: 'Newsletter', scopes: ['customers:read'] },
   { name: 'Test rig of the agency', scopes: ['*'], environment: 'test' },
 ];
@@ -82,10 +84,13 @@ const MEMBERS = [
   { name: 'Benedikt Moser', email: 'benedikt@example.com', role: 'admin' },
   { name: 'Chiara Rossi', email: 'chiara.rossi@example.com', role: 'viewer' },
 ];
+/** Every member's, and that of the demo's operator: a member without one sees a notice on every page. */
+const PASSWORD = 'seven small otters row upstream';
+/** The admin makes one of each, so that removing him shows what ends and what stays. */
 const INVITED = { email: 'bookkeeping@example.com', role: 'viewer' };
 const TOKENS = [
-  { name: 'Usage report', role: 'viewer' },
-  { name: 'Terraform', role: 'admin' },
+  { name: 'Usage report', role: 'viewer', by: 'owner' },
+  { name: 'Terraform', role: 'viewer', by: 'admin' },
 ];
 /** Nobody is there: what is sent fails, and the page says why. */
 const ENDPOINTS = [
@@ -94,23 +99,30 @@ const ENDPOINTS = [
 ];
 /** Which button of a page opens it; a page that a link leads to is `[page, link]`. */
 const DIALOGS = [
-  [['api-keys', 'Booking widget'], 'Change'],
-  [['api-keys', 'Booking widget'], 'New secret'],
+  [['api-keys', 'Booking widget'], 'Edit'],
+  [['api-keys', 'Booking widget'], 'Rotate key'],
+  [['api-keys', 'Booking widget'], 'Pause'],
   [['api-keys', 'Booking widget'], 'Revoke'],
   [['api-keys', 'Trip planner'], 'Revoke'],
+  [['api-keys', 'Accounting export'], 'Rotate key'],
+  [['api-keys', 'Accounting export'], 'End previous secret'],
   [['assistants'], 'Revoke Trip planner'],
   [['access-tokens'], 'Revoke Terraform'],
-  [['members'], 'Invite somebody'],
+  [['members'], 'Invite member'],
   [['members'], 'Remove Benedikt Moser'],
-  [['webhooks', ENDPOINTS[0].url], 'Change'],
-  [['webhooks', ENDPOINTS[0].url], 'New secret'],
+  [['members'], `Resend the invitation of ${INVITED.email}`],
+  [['webhooks', ENDPOINTS[0].url], 'Edit'],
+  [['webhooks', ENDPOINTS[0].url], 'Rotate secret'],
   [['webhooks', ENDPOINTS[0].url], 'Send a test'],
-  [['webhooks', ENDPOINTS[0].url], 'Send many again'],
+  [['webhooks', ENDPOINTS[0].url], 'Resend events'],
   [['webhooks', ENDPOINTS[0].url], 'Pause'],
   [['webhooks', ENDPOINTS[0].url], 'Delete'],
+  [['webhooks', ENDPOINTS[1].url], 'Rotate secret'],
+  [['webhooks', ENDPOINTS[1].url], 'End previous secret'],
   [['/profile'], 'Set up'],
+  [['/profile'], 'Change the password'],
   [['/platform/accounts'], 'Create an account'],
-  [['/platform/adjustments'], 'Adjust a month'],
+  [['/platform/adjustments'], 'Adjust usage'],
 ];
 const REDIRECT = 'http://127.0.0.1:4711/callback';
 /** What is let in by OAuth, and what it asks for. */
@@ -135,38 +147,47 @@ async function fill(demo) {
     const headers = { ...of, 'content-type': 'application/json' };
     return fetch(`${demo.panelUrl}/admin/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
   };
-  const post = async (path, body) => (await send(path, body)).json();
+  const post = async (path, body, of) => {
+    const response = await send(path, body, of);
+    if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  };
   const { data } = await fetch(`${demo.panelUrl}/admin/v1/accounts`, {
     headers: { authorization: `Bearer ${token}` },
   }).then((response) => response.json());
-  let owner;
+  const sessions = {};
   for (const { name, ...invited } of MEMBERS) {
     const { link } = await post(`/accounts/${data[0].id}/invitations`, invited);
-    const taken = { token: new URL(link).hash.slice(1), name, password: 'seven small otters row upstream' };
+    const taken = { token: new URL(link).hash.slice(1), name, password: PASSWORD };
     const response = await send('/links/take', taken, { origin: demo.panelUrl });
-    if (invited.role === 'owner') owner = await sessionOf(response);
+    sessions[invited.role] = await sessionOf(response);
   }
-  await post(`/accounts/${data[0].id}/invitations`, INVITED);
-  for (const [index, key] of KEYS.entries()) {
-    const { id, secret } = await post(`/accounts/${data[0].id}/api-keys`, key);
+  await post(`/accounts/${data[0].id}/invitations`, INVITED, sessions.admin);
+  for (const [index, { by, ...key }] of KEYS.entries()) {
+    const { id, secret } = await post(`/accounts/${data[0].id}/api-keys`, key, sessions[by]);
     for (let call = 0; call < 30 - index * 8; call++) {
       const path = call % 7 === 3 ? 'customers/cus_unknown' : 'customers?limit=5';
       await fetch(`${demo.gatewayUrl}/api/v1/${path}`, { headers: { authorization: `Bearer ${secret}` } });
     }
     if (key.name === 'Newsletter') await post(`/api-keys/${id}/pause`);
+    if (key.name === 'Accounting export') await post(`/api-keys/${id}/rotate`, { overlap_seconds: 604_800 });
   }
   const tokensEnd = new Date(Date.now() + 90 * 86_400_000).toISOString();
-  for (const token of TOKENS) await send(`/accounts/${data[0].id}/tokens`, { ...token, expires_at: tokensEnd }, owner);
+  for (const { by, ...token } of TOKENS)
+    await post(`/accounts/${data[0].id}/tokens`, { ...token, expires_at: tokensEnd }, sessions[by]);
   for (const assistant of ASSISTANTS) {
     const asked = await fetch(await authorizeUrl(assistant), { redirect: 'manual' });
     const id = asked.headers.get('location').split('/').at(-1);
     const expiresAt = new Date(Date.now() + assistant.days * 86_400_000).toISOString();
     const body = { account_id: data[0].id, scopes: assistant.scopes, expires_at: expiresAt };
-    await send(`/authorization-requests/${id}/approval`, body, owner);
+    await post(`/authorization-requests/${id}/approval`, body, sessions.owner);
   }
   const endpoints = [];
   for (const endpoint of ENDPOINTS) endpoints.push(await post(`/accounts/${data[0].id}/webhook-endpoints`, endpoint));
   await post(`/webhook-endpoints/${endpoints[0].id}/test`, { type: 'api_key.created' });
+  // Three secrets sign then, and the next rotation ends the oldest.
+  for (const overlap of [604_800, 86_400])
+    await post(`/webhook-endpoints/${endpoints[1].id}/rotate-secret`, { overlap_seconds: overlap });
 }
 
 /** Where a client that registers under this name sends the browser. */
@@ -239,88 +260,124 @@ async function writeDocsPictures() {
 }
 
 const issuer = `http://localhost:${await freePort()}`;
-const [demo, browser] = await Promise.all([startDemo(undefined, ['--config', configWithOAuth()]), startBrowser()]);
+const [demo, browser] = await Promise.all([startDemo(undefined, ['--config', configWithOAuth()]), startBrowser(STILL)]);
 try {
   await fill(demo);
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER);
   const page = await browser.newPage();
-  const shoot = (name, fullPage = false) => page.screenshot({ path: join(FOLDER, `${name}.png`), fullPage });
+  const shoot = async (name, fullPage = false) => {
+    // A page that follows something may never rest on a busy machine.
+    await Promise.race([hasRead(page).catch(() => undefined), page.waitForTimeout(LONGEST_WAIT_MS)]);
+    await page.screenshot({ path: join(FOLDER, `${name}.png`), fullPage });
+  };
+  const look = ([scheme, locale]) =>
+    page.evaluate(
+      `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
+    );
+  /** In every look and width. @param take is told the language and how its pictures are called. */
+  const inEveryLook = async (take) => {
+    for (const [scheme, colours] of Object.entries(LOOKS)) {
+      await look(colours);
+      for (const [width, viewport] of Object.entries(WIDTHS)) {
+        await page.setViewportSize(viewport);
+        await take(colours[1], `${scheme}-${width}`);
+      }
+    }
+  };
   await page.goto(`${demo.panelUrl}/sign-in`);
   await page.getByLabel('Email').waitFor();
   await shoot('sign-in');
+  await inEveryLook(async (_locale, named) => {
+    await page.goto(`${demo.panelUrl}/sign-in`);
+    await shoot(`sign-in-${named}`);
+  });
+  await look(LOOKS.light);
+  await page.setViewportSize(WIDTHS.desk);
   await page.goto(demo.link);
   await page.getByRole('button', { name: 'Open the panel' }).waitFor();
   await shoot('link');
   await page.getByRole('button', { name: 'Open the panel' }).click();
   await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   const home = page.url().replace('/api-keys', '');
-  const look = ([scheme, locale]) =>
-    page.evaluate(
-      `Object.assign(localStorage, { 'trailgate-color-scheme': '${scheme}', 'trailgate-locale': '${locale}' })`,
-    );
-  for (const [scheme, colours] of Object.entries(LOOKS)) {
-    await look(colours);
-    for (const [width, viewport] of Object.entries(WIDTHS)) {
-      await page.setViewportSize(viewport);
-      await page.goto(await authorizeUrl(ASSISTANTS[1]));
-      await page.getByRole('checkbox').first().waitFor();
-      await page.waitForTimeout(700);
-      await shoot(`consent-${scheme}-${width}`);
-      for (const path of PAGES) {
-        await page.goto(new URL(path, `${home}/`).href);
-        await page.getByRole('heading').first().waitFor();
-        await page.waitForTimeout(1_500);
-        const named = `${path.replace(/^\//, '').replaceAll('/', '-')}-${scheme}-${width}`;
-        await shoot(named);
-        // What is below the edge of the window, too.
-        if (!path.endsWith('/new')) await shoot(`whole-${named}`, true);
-      }
+  await inEveryLook(async (_locale, named) => {
+    await page.goto(`${home}/api-keys`);
+    await page.getByRole('heading').first().waitFor();
+    await shoot(`no-password-${named}`);
+  });
+  /** Asks the API as the page that is open. */
+  const askAsPage = (method, path, body) =>
+    page.evaluate(`(async () => {
+      const { csrf_token: token } = await (await fetch('/admin/v1/me')).json();
+      const headers = { 'content-type': 'application/json', 'x-csrf-token': token };
+      const body = JSON.stringify(${JSON.stringify(body)});
+      const response = await fetch('/admin/v1${path}', { method: '${method}', headers, body });
+      if (!response.ok) throw new Error('${path}: ' + (await response.text()));
+    })()`);
+  await askAsPage('PUT', '/me/password', { password: PASSWORD });
+  await inEveryLook(async (_locale, named) => {
+    await page.goto(await authorizeUrl(ASSISTANTS[1]));
+    await page.getByRole('checkbox').first().waitFor();
+    await shoot(`consent-${named}`);
+    for (const path of PAGES) {
+      await page.goto(new URL(path, `${home}/`).href);
+      await page.getByRole('heading').first().waitFor();
+      const name = `${path.replace(/^\//, '').replaceAll('/', '-')}-${named}`;
+      await shoot(name);
+      // What is below the edge of the window, too.
+      if (!path.endsWith('/new')) await shoot(`whole-${name}`, true);
     }
-  }
-  for (const [scheme, colours] of Object.entries(LOOKS)) {
-    await look(colours);
-    for (const [width, viewport] of Object.entries(WIDTHS)) {
-      await page.setViewportSize(viewport);
-      for (const [[path, link], name] of DIALOGS) {
-        await page.goto(new URL(path, `${home}/`).href);
-        if (link !== undefined) await page.getByRole('link', { name: link }).first().click();
-        const button = { name: buttonIn(colours[1], name), exact: true };
-        await page.getByRole('main').getByRole('button', button).first().click();
-        await page.getByRole('dialog').waitFor();
-        await page.waitForTimeout(700);
-        const named = [path, link, name]
-          .filter(Boolean)
-          .join('-')
-          .replaceAll(/[^A-Za-z-]+/g, '-')
-          .toLowerCase();
-        await shoot(`dialog-${named}-${scheme}-${width}`);
-      }
-    }
-  }
-  // Last: times of last use are written some seconds late.
+  });
+  // After all pages: times of last use are written some seconds late.
   await look(LOOKS.light);
   await page.setViewportSize({ width: 1_280, height: 760 });
   await page.goto(`${home}/api-keys`);
-  await page.waitForTimeout(1_500);
   await shoot('readme');
   await page.getByRole('link', { name: 'Booking widget' }).click();
-  await page.getByRole('button', { name: 'New secret' }).waitFor();
-  await page.waitForTimeout(1_500);
+  await page.getByRole('button', { name: 'Rotate key' }).waitFor();
   await shoot('key');
-  await page.getByRole('button', { name: 'New secret' }).click();
-  await page.waitForTimeout(1_500);
+  await page.getByRole('button', { name: 'Rotate key' }).click();
   await shoot('new-secret');
   await page.goto(`${home}/webhooks`);
   await page.getByRole('link', { name: ENDPOINTS[0].url }).click();
   await page.getByRole('button', { name: 'Send a test' }).waitFor();
-  await page.waitForTimeout(1_500);
   await shoot('webhook');
   await page.getByRole('link', { name: 'api_key.created' }).first().click();
   await page.getByRole('button', { name: 'Send again' }).waitFor();
-  await page.waitForTimeout(1_500);
   await shoot('webhook-delivery');
   await writeDocsPictures();
+  for (const [scheme, colours] of Object.entries(LOOKS)) {
+    await look(colours);
+    // A confirmation lasts ten minutes, and so long the pictures can take.
+    await askAsPage('POST', '/confirmations', { password: PASSWORD });
+    const t = (english) => buttonIn(colours[1], english);
+    /** In every width: a dialog stays open while the window changes. */
+    const shootWidths = async (name) => {
+      for (const [width, viewport] of Object.entries(WIDTHS)) {
+        await page.setViewportSize(viewport);
+        await shoot(`${name}-${scheme}-${width}`);
+      }
+      await page.setViewportSize(WIDTHS.desk);
+    };
+    await page.setViewportSize(WIDTHS.desk);
+    for (const [[path, link], name] of DIALOGS) {
+      await page.goto(new URL(path, `${home}/`).href);
+      if (link !== undefined) await page.getByRole('link', { name: link }).first().click();
+      await page
+        .getByRole('main')
+        .getByRole('button', { name: t(name), exact: true })
+        .first()
+        .click();
+      await page.getByRole('dialog').waitFor();
+      const called = [path, link, name]
+        .filter(Boolean)
+        .join('-')
+        .replaceAll(/[^A-Za-z-]+/g, '-')
+        .toLowerCase();
+      await shootWidths(`dialog-${called}`);
+    }
+    await shootScenes({ page, home, site: demo.panelUrl, t, shoot: shootWidths });
+  }
   await shootEdges({ page, demo, insertKeys, look, shoot, widths: WIDTHS });
   console.log(`Pictures: ${FOLDER}`);
 } finally {
