@@ -1,4 +1,4 @@
-/** Which changes of an address list, of event types and of limits give access that was not there before. */
+/** Changes of address lists, event types and limits that widen access, and changes that do not. */
 import { describe, expect, it } from '@jest/globals';
 import { limitsInForce, widensAccess, type KeyAccess } from './access-changes.js';
 

@@ -9,7 +9,7 @@ import { effectiveLimits, NO_GRANT, type KeyLimits } from '../limits/model/effec
 import type { QuotaLimits } from '../limits/model/policies.js';
 import { containsNetwork } from '../platform/network-list.js';
 
-/** What an API key allows. */
+/** KeyAccess is the access that an API key gives. */
 export interface KeyAccess {
   readonly isActive: boolean;
   readonly scopes: readonly string[];
@@ -21,7 +21,7 @@ export interface KeyAccess {
   readonly limits: QuotaLimits;
 }
 
-/** What is compared before and after a change, by kind. */
+/** AccessChanges lists the fields that are compared before and after a change, by kind. */
 export interface AccessChanges {
   readonly api_key: KeyAccess;
   readonly account: { readonly isActive: boolean; readonly billingDay: number; readonly limits: QuotaLimits };

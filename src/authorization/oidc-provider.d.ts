@@ -25,7 +25,7 @@ declare module 'oidc-provider' {
     readonly query: Readonly<Record<string, unknown>>;
     readonly oidc: {
       readonly client?: Client;
-      /** Which of the library's routes serves the request. */
+      /** Name of the library's route that serves the request. */
       readonly route?: string;
       /** Undefined before they have been read. */
       readonly params?: Readonly<Record<string, string | undefined>>;
@@ -37,7 +37,7 @@ declare module 'oidc-provider' {
     };
   }
 
-  /** What the library answers an authorization request with. */
+  /** An error with which the library answers an authorization request. */
   export interface AuthorizationError extends Error {
     /** Whether the client is told by a redirect, rather than the person by a page. */
     allow_redirect?: boolean;

@@ -47,7 +47,7 @@ export interface ProviderParts {
   readonly panelUrl: (id: string) => string;
   /** Whether this address may have a document fetched now. */
   readonly mayFetch: (address: string) => Promise<boolean>;
-  /** Who caused a request, given its address and its client's ID. */
+  /** Returns the origin of a request, given its address and its client's ID. */
   readonly originOf: (address: string, clientId: string) => ObjectOrigin;
   readonly resumeUrl: (id: string) => string;
   readonly log: Logger;

@@ -73,7 +73,7 @@ function countedFor(request: FastifyRequest): readonly [ThrottleRow, string] {
   }
 }
 
-/** As `Limiter.increment` reads it. */
+/** Builds the key that `Limiter.increment` reads. */
 function keyOf({ name }: ThrottleRow, key: string): string {
   return `${name}:${key}`;
 }

@@ -117,12 +117,12 @@ const hstsFields = z.strictObject({
   preload: z.boolean().default(false).describe('Whether the name may go into the lists that browsers ship with.'),
 });
 
-/** Of the public listener. One year is what ASVS 5.0 (3.4.1) asks for. */
+/** HSTS of the public listener. ASVS 5.0 (3.4.1) asks for one year. */
 export const hsts = hstsFields
   .prefault({})
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797).');
 
-/** Of the admin listener. */
+/** HSTS of the admin listener. */
 export const adminHsts = hstsFields
   .optional()
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797). Without it: none.');
