@@ -21,7 +21,7 @@ export const ORIGIN_MESSAGE =
 const HOST_NAME = /^(?=.*[A-Za-z_-])[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/;
 const QUERY_MESSAGE = 'must not have a query or a fragment: a path is kept as a prefix, nothing more';
 
-/** A problem with an entry of a list; `instead` becomes the hint. */
+/** Messages for faulty entries of a list, by fault; `instead` becomes the hint. */
 export const NETWORK_MESSAGES: Readonly<Record<NetworkFault['reason'], string>> = {
   syntax: ADDRESS_MESSAGE,
   host_bits: HOST_BITS_MESSAGE,
