@@ -1,35 +1,29 @@
 /**
  * What `npm test [-- arguments of Jest]` runs: finds (or installs) and starts one Redis and one PostgreSQL for the whole
  * run, runs Jest, stops them, and ends with one line: `N passed, N failed` (`, N skipped` where some were).
- * In CI what failed is tried once more, and that is said; and what there is no time left for is left out, and named.
- * `--unit`, `--integration` or `--load` as first argument runs a part: what stands beside the source, without servers; what needs the
- * built program and servers; what puts the machine under load.
+ * As first argument `--unit` runs what stands beside the source, without servers; `--performance` what asserts time or memory, one file after
+ * the other; `--changed` what the working tree can affect, for a minute. Without any, all but the performance tests.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const JEST = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
-/**
- * Test files that put the machine under load, or measure how long something takes, run one after the other when the rest is done:
- * beside each other they would measure each other.
- */
-const LOAD = '\\.load\\.spec\\.ts$';
-/** What such a file takes on two cores: for the estimate while the others run. */
-const LOAD_FILE_MS = 25_000;
-/**
- * CI ends a run that takes too long, and then nobody knows what failed: files that have no time left are named and not run there.
- * The last minutes are for those that run one after the other.
- */
-const CI_BUDGET_MS = 34 * 60_000;
-const CI_TOGETHER_MS = 29 * 60_000;
-const DAY_MS = 86_400_000;
+const JEST = ['--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+const PERFORMANCE = 'test/performance/';
+/** Test files wait more than they work. */
+const WORKERS = availableParallelism() + 1;
+/** What is changed is tested within a minute, with what Jest needs to start. */
+const CHANGED_ROOM_MS = 45_000;
+/** CI ends what takes longer, and then nobody knows what failed: what has no result by then is named, and counts as failed. */
+const CI_BUDGET_MS = 30 * 60_000;
 const PROGRESS = '<rootDir>/test/support/progress-reporter.mjs';
+/** What each file took when it ran last, in milliseconds. */
+const DURATIONS = join(ROOT, 'node_modules/.cache/tests/durations.json');
 /** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
 const EXIT_GRACE_MS = 15_000;
 
@@ -44,9 +38,10 @@ const { findRedisServer, findPostgresBin, howToGet, installPackages, mayInstall,
   await import('./support/servers.ts');
 const { startRedis } = await import('./support/redis.ts');
 const { startPostgres } = await import('./support/postgres.ts');
-const { countReasons, filesWithoutTime } = await import('./support/skipped.ts');
+const { countReasons } = await import('./support/skipped.ts');
 const { inWords } = await import('./support/progress.ts');
-const { filesInTime, filesToTryAgain, summarise } = await import('./support/run-summary.ts');
+const { summarise } = await import('./support/run-summary.ts');
+const { affectedSpecs, changedFiles } = await import('./support/affected.ts');
 
 function installWhatIsMissing() {
   if (missingPackages().length > 0 && mayInstall()) {
@@ -78,73 +73,83 @@ async function runJest(args, environment, folder) {
     env: { ...process.env, ...environment },
     stdio: ['inherit', 'ignore', 'inherit'],
   });
-  let leaked = false;
+  let stuck;
   let writtenAt;
+  const startedAt = performance.now();
+  const end = (reason) => {
+    stuck = reason;
+    jest.kill('SIGKILL');
+  };
   const watch = setInterval(() => {
     if (existsSync(resultFile)) writtenAt ??= performance.now();
-    if (writtenAt === undefined || performance.now() - writtenAt < EXIT_GRACE_MS) return;
-    leaked = true;
-    jest.kill('SIGKILL');
+    if (writtenAt !== undefined && performance.now() - writtenAt > EXIT_GRACE_MS) {
+      end('Jest did not end: a test left a socket, timer or process open (--detectOpenHandles).');
+    }
+    if (process.env.CI !== undefined && performance.now() - startedAt > CI_BUDGET_MS) end('The run took too long.');
   }, 500);
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => jest.kill(signal));
   const [code] = await once(jest, 'exit');
   clearInterval(watch);
-  if (leaked) console.error('Jest did not end: a test left a socket, timer or process open (--detectOpenHandles).');
-  return { code, leaked, results: existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : null };
+  if (stuck !== undefined) console.error(stuck);
+  const results = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : null;
+  return { code, leaked: stuck !== undefined, results };
 }
 
-/** The parts that have a name, as arguments of Jest. Unit specs wait more than they work: twice as many workers as cores. */
-const PARTS = {
-  '--unit': [`--maxWorkers=${2 * availableParallelism()}`, `--testPathPatterns=${ROOT}src/`],
-  '--integration': [`--testPathPatterns=${ROOT}test/`, `--testPathIgnorePatterns=${LOAD}`],
-  '--load': ['--runInBand', `--testPathPatterns=${LOAD}`],
-};
+const specs = (pattern, leftOut) =>
+  globSync(pattern, { cwd: ROOT })
+    .filter((file) => !file.includes('node_modules') && (leftOut === undefined || !file.startsWith(leftOut)))
+    .map((file) => join(ROOT, file));
 
-/** In CI: no test file is begun that long after the start of this program (`test/support/in-time-runner.mjs`). */
-function deadlineAt(budgetMs) {
-  if (process.env.CI === undefined) return {};
-  return { TRAILGATE_TEST_DEADLINE_MS: String(Math.round(performance.timeOrigin + budgetMs)) };
-}
-
-/** Both passes, or one where the arguments say what to run. */
-async function runAll([first, ...others], environment, folder) {
-  if (first !== undefined) {
-    const args = [...(PARTS[first] ?? [first]), ...others];
-    const saysWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
-    return [await runJest(saysWorkers ? args : ['--maxWorkers=2', ...args], environment, folder)];
+/** What to run: the arguments of Jest, and all files that must have a result, undefined where Jest chooses them. */
+function whatToRun([first, ...others]) {
+  const plain = others.length === 0;
+  switch (first) {
+    case undefined:
+      return {
+        args: [`--testPathIgnorePatterns=${PERFORMANCE}`],
+        files: specs('{src,test}/**/*.spec.ts', PERFORMANCE),
+      };
+    case '--unit':
+      return {
+        args: [`--testPathPatterns=${ROOT}src/`, ...others],
+        files: plain ? specs('src/**/*.spec.ts') : undefined,
+      };
+    case '--performance': {
+      const files = plain ? specs(`${PERFORMANCE}*.spec.ts`) : undefined;
+      return { args: ['--runInBand', `--testPathPatterns=${PERFORMANCE}`, ...others], files };
+    }
+    case '--changed':
+      return changed(others);
+    default:
+      return { args: [first, ...others] };
   }
-  const files = globSync('{src,test}/**/*.spec.ts', { cwd: ROOT });
-  const later = files.filter((file) => new RegExp(LOAD).test(file));
-  console.error(`${files.length - later.length} test files two at a time, then ${later.length} one after the other.`);
-  const together = await runJest(
-    ['--maxWorkers=2', `--testPathIgnorePatterns=${LOAD}`],
-    { ...environment, ...deadlineAt(CI_TOGETHER_MS), TRAILGATE_TEST_LATER_MS: String(later.length * LOAD_FILE_MS) },
-    folder,
-  );
-  const leftMs = process.env.CI === undefined ? Infinity : CI_BUDGET_MS - performance.now();
-  const { run, leftOut } = filesInTime(later, { leftMs, eachMs: LOAD_FILE_MS, day: Math.floor(Date.now() / DAY_MS) });
-  for (const file of leftOut) console.error(`No time left for ${file}.`);
-  if (run.length === 0) return [together];
-  const alone = ['--runInBand', '--runTestsByPath', ...run];
-  return [together, await runJest(alone, { ...environment, ...deadlineAt(CI_BUDGET_MS) }, folder)];
+}
+
+function changed(others) {
+  const durations = readDurations();
+  const { run, left } = affectedSpecs(ROOT, changedFiles(ROOT), { durations, roomMs: CHANGED_ROOM_MS * WORKERS });
+  const more = left.length === 0 ? '' : ` ${left.length} more could be: "npm test" runs all.`;
+  console.error(`${run.length} test files can be affected by what changed.${more}`);
+  return { args: ['--runTestsByPath', ...run, ...others], files: run.map((file) => join(ROOT, file)) };
+}
+
+function readDurations() {
+  return existsSync(DURATIONS) ? JSON.parse(readFileSync(DURATIONS, 'utf8')) : {};
+}
+
+function keepDurations({ results }) {
+  const took = (results?.testResults ?? []).map(({ name, startTime, endTime }) => [
+    relative(ROOT, name),
+    endTime - startTime,
+  ]);
+  mkdirSync(dirname(DURATIONS), { recursive: true });
+  writeFileSync(DURATIONS, JSON.stringify({ ...readDurations(), ...Object.fromEntries(took) }));
 }
 
 /** What was skipped, and why: a line for each reason. Tests that Jest's own arguments leave out have none. */
-function saySkipped(runs) {
-  const tests = runs.flatMap(({ results }) => results?.testResults ?? []).flatMap((file) => file.assertionResults);
+function saySkipped({ results }) {
+  const tests = (results?.testResults ?? []).flatMap((file) => file.assertionResults);
   for (const [reason, count] of countReasons(tests)) console.error(`Skipped ${count}: ${reason}.`);
-  for (const file of filesWithoutTime(tests)) console.error(`No time left for ${file}.`);
-}
-
-/**
- * In CI a few files that failed are tried once more, alone, when the rest is done: what rests on real time can fail on a busy machine.
- * The last line says how many tests needed that, and their names stand above it.
- */
-async function tryAgain(runs, environment, folder) {
-  const files = process.env.CI === undefined ? [] : filesToTryAgain(runs);
-  if (files.length === 0) return undefined;
-  console.error(`Once more, alone: ${files.map((file) => relative(ROOT, file)).join(', ')}`);
-  return runJest(['--runInBand', '--runTestsByPath', ...files], environment, folder);
 }
 
 // Everything that the run writes goes into one folder; PostgreSQL's user must be able to walk through it.
@@ -153,18 +158,23 @@ chmodSync(folder, 0o711);
 process.env.TMPDIR = folder;
 let outcome = { line: '0 passed, 1 failed', exitCode: 1 };
 try {
-  const args = process.argv.slice(2);
-  const needsServers = args[0] !== '--unit';
+  const given = process.argv.slice(2);
+  const needsServers = given[0] !== '--unit';
   if (needsServers) installWhatIsMissing();
   const { servers, environment } = needsServers ? await startServers() : { servers: [], environment: {} };
   try {
     const startedAtMs = performance.now();
-    const runs = await runAll(args, environment, folder);
-    const again = await tryAgain(runs, environment, folder);
-    saySkipped(runs);
+    const { args, files } = whatToRun(given);
+    const saysWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
+    const run = await runJest(saysWorkers ? args : [`--maxWorkers=${WORKERS}`, ...args], environment, folder);
+    keepDurations(run);
+    saySkipped(run);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
-    outcome = summarise(runs, again);
-    for (const name of outcome.secondTries) console.error(`At the second try: ${relative(ROOT, name)}`);
+    const quarantine = JSON.parse(readFileSync(join(ROOT, 'test/quarantine.json'), 'utf8'));
+    outcome = summarise(run, { files, quarantine });
+    for (const file of outcome.withoutResult) console.error(`No result of ${relative(ROOT, file)}.`);
+    for (const { file, test, reason } of outcome.quarantined)
+      console.error(`In quarantine: ${file}: ${test} (${reason})`);
     if (outcome.line.startsWith('0 passed')) console.error('No test passed.');
   } finally {
     await Promise.all(servers.map((server) => server.stop()));

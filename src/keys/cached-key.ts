@@ -18,7 +18,7 @@ interface KeyExceptions {
 }
 
 /**
- * There is one for every key in use (test/performance/used-keys.load.spec.ts): it is its record and does not hold one,
+ * There is one for every key in use (test/performance/used-keys.spec.ts): it is its record and does not hold one,
  * instants are whole seconds, which V8 keeps in the field itself, and every field has a value from the beginning.
  */
 export class CachedKey extends KeptRecord {

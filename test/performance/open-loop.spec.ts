@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryFolder } from '../../support/processes.js';
+import { temporaryFolder } from '../support/processes.js';
 
 const BODY = '{"data":[]}';
 const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\nRateLimit: "key-minute";r=1;t=1`;

@@ -2,7 +2,6 @@
 import { mkdirSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll } from '@jest/globals';
 import {
   openDatabase,
   SQLITE_FILE,
@@ -33,12 +32,8 @@ export async function emptyDatabase(kind: DatabaseHandle['kind']): Promise<TestD
   return { options: { databaseUrl: url, dataDir: '' }, drop };
 }
 
-/** What the databases of a test file are copies of, by kind: migrations take several times as long as a copy. */
+/** What the databases of this worker's tests are copies of, by kind: migrations take several times as long as a copy. */
 const templates = new Map<DatabaseHandle['kind'], Promise<TestDatabase>>();
-
-afterAll(async () => {
-  for (const template of templates.values()) await (await template).drop();
-});
 
 async function makeTemplate(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
   const template = await emptyDatabase(kind);

@@ -5,8 +5,6 @@ import { progressLine } from './progress.ts';
 const EVERY_MS = 15_000;
 
 export default class ProgressReporter {
-  /** About how long the tests behind this pass take; `test/run.mjs` says it. */
-  #laterMs = Number(process.env.TRAILGATE_TEST_LATER_MS ?? 0);
   #startedAtMs = performance.now();
   #saidAtMs = performance.now();
 
@@ -18,6 +16,6 @@ export default class ProgressReporter {
     const goneMs = nowMs - this.#startedAtMs;
     const done = results.numPassedTestSuites + results.numFailedTestSuites + results.numPendingTestSuites;
     const { numTotalTestSuites: total, numFailedTestSuites: failed } = results;
-    process.stderr.write(`${progressLine({ done, total, failed, goneMs, laterMs: this.#laterMs })}\n`);
+    process.stderr.write(`${progressLine({ done, total, failed, goneMs })}\n`);
   }
 }

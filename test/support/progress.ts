@@ -14,13 +14,11 @@ export interface Progress {
   readonly total: number;
   readonly failed: number;
   readonly goneMs: number;
-  /** About how long the passes behind this one take. */
-  readonly laterMs: number;
 }
 
 /** One line of progress. The time left is reckoned from the pace of this run, so that it holds on a slow machine, too. */
-export function progressLine({ done, total, failed, goneMs, laterMs }: Progress): string {
-  const leftMs = ((total - done) * goneMs) / done + laterMs;
+export function progressLine({ done, total, failed, goneMs }: Progress): string {
+  const leftMs = ((total - done) * goneMs) / done;
   const ahead = done < FILES_OF_A_PACE ? '' : `, about ${inWords(leftMs)} to go`;
   return `-- ${done} of ${total} files, ${failed} failed; ${inWords(goneMs)} gone${ahead}`;
 }

@@ -2,9 +2,6 @@
 
 const REASON = / \(skipped: (.+)\)$/;
 
-/** Why a file was skipped that CI had no time for. */
-export const NO_TIME_LEFT = 'no time left';
-
 /** The title of a `describe` that is skipped. `missing` is what the machine lacks, in a few words. */
 export const titleOfSkipped = (title: string, missing: string): string => `${title} (skipped: ${missing})`;
 
@@ -32,12 +29,4 @@ export function countReasons(tests: readonly ReportedTest[]): readonly (readonly
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   return [...counts].toSorted(([, one], [, other]) => other - one);
-}
-
-/** The files of which no test ran, since there was no time left for them. */
-export function filesWithoutTime(tests: readonly ReportedTest[]): readonly string[] {
-  return tests
-    .map(({ ancestorTitles: [title = ''] }) => title)
-    .filter((title) => title === titleOfSkipped(title.replace(REASON, ''), NO_TIME_LEFT))
-    .map((title) => title.replace(REASON, ''));
 }

@@ -1,6 +1,6 @@
 /**
  * Whose requests are counted, and against what. There is one subject for every key in memory, so each of its fields is
- * held a hundred thousand times (test/performance/used-keys.load.spec.ts); what keys have in common stands in their
+ * held a hundred thousand times (test/performance/used-keys.spec.ts); what keys have in common stands in their
  * terms.
  */
 import {

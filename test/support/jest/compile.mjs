@@ -1,0 +1,73 @@
+/**
+ * TypeScript as the compiler of the build makes it, for Node's own loader: a file is compiled when it is first needed and kept in
+ * `node_modules/.cache/tests` until it changes. `.js` in an import means the `.ts` beside it, as the compiler wants.
+ */
+import { transformSync } from '@swc/core';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const KEPT = join(ROOT, 'node_modules/.cache/tests');
+const GLOBALS = new URL('globals.mjs', import.meta.url).href;
+/** A part of the key: what is compiled otherwise is another file. */
+const OPTIONS = {
+  swcrc: false,
+  jsc: {
+    target: 'es2023',
+    keepClassNames: true,
+    parser: { syntax: 'typescript', decorators: true },
+    transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+  },
+  module: { type: 'es6' },
+  sourceMaps: true,
+};
+const OPTIONS_KEY = createHash('sha256').update(JSON.stringify(OPTIONS)).digest('hex').slice(0, 8);
+
+/** Where a compiled file and, with `.map` after it, its source map are kept. */
+function keptPath(file) {
+  const { mtimeMs, size } = statSync(file);
+  const name = createHash('sha256').update(`${file} ${mtimeMs} ${size}`).digest('hex').slice(0, 24);
+  return join(KEPT, `${name}-${OPTIONS_KEY}.js`);
+}
+
+function writeWhole(path, text) {
+  const unfinished = `${path}.${process.pid}`;
+  writeFileSync(unfinished, text);
+  renameSync(unfinished, path);
+}
+
+/** The JavaScript of a TypeScript file, by its path. */
+export function compiled(file) {
+  const path = keptPath(file);
+  if (existsSync(path)) return readFileSync(path, 'utf8');
+  mkdirSync(KEPT, { recursive: true });
+  const { code, map } = transformSync(readFileSync(file, 'utf8'), { ...OPTIONS, filename: file });
+  writeWhole(`${path}.map`, map);
+  writeWhole(path, code);
+  return code;
+}
+
+/** By the URL of a compiled module that was loaded: the path of its source map. */
+export const SOURCE_MAPS = new Map();
+
+export function compileTypeScript() {
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === '@jest/globals') return { url: GLOBALS, shortCircuit: true };
+      const ours = specifier.startsWith('.') && specifier.endsWith('.js') && /\.ts(\?|$)/.test(context.parentURL ?? '');
+      if (!ours) return next(specifier, context);
+      const url = new URL(specifier.replace(/\.js$/, '.ts'), context.parentURL);
+      return existsSync(url) ? { url: url.href, format: 'module', shortCircuit: true } : next(specifier, context);
+    },
+    load(url, context, next) {
+      const isOurs = /^file:.*\.ts(\?|$)/.test(url) && !url.includes('/node_modules/');
+      if (!isOurs) return next(url, context);
+      const file = fileURLToPath(url);
+      SOURCE_MAPS.set(url, `${keptPath(file)}.map`);
+      return { format: 'module', source: compiled(file), shortCircuit: true };
+    },
+  });
+}

@@ -1,0 +1,75 @@
+/**
+ * What Jest loads test files with, instead of its VM: Node's own modules. A worker evaluates each module once, not once for each
+ * test file: half of a run was that. What a module keeps in variables lives on into the next file.
+ */
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { compileTypeScript, SOURCE_MAPS } from './compile.mjs';
+import { current } from './current.mjs';
+
+const require = createRequire(import.meta.url);
+/** Where jest-circus keeps the listeners of its events; each file begins with none. */
+const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
+let files = 0;
+
+compileTypeScript();
+
+export default class NativeRuntime {
+  #environment;
+
+  constructor(_config, environment) {
+    this.#environment = environment;
+  }
+
+  /** jest-circus keeps the state of a file in a module: it is loaded anew for each. */
+  requireInternalModule(path) {
+    delete require.cache[path];
+    delete globalThis[EVENT_HANDLERS];
+    return require(path);
+  }
+
+  requireModule(path) {
+    return require(path);
+  }
+
+  unstable_shouldLoadAsEsm() {
+    return true;
+  }
+
+  /** A test file is evaluated each time; what it imports is not. */
+  async unstable_importModule(path) {
+    return import(path.endsWith('.spec.ts') ? `${pathToFileURL(path)}?file=${++files}` : pathToFileURL(path));
+  }
+
+  setGlobalsForRuntime(globals) {
+    const { moduleMocker: mocker, fakeTimersModern: timers } = this.#environment;
+    const jest = {
+      fn: mocker.fn.bind(mocker),
+      spyOn: mocker.spyOn.bind(mocker),
+      restoreAllMocks: () => mocker.restoreAllMocks(),
+      useFakeTimers: (options) => timers.useFakeTimers(options),
+      useRealTimers: () => timers.useRealTimers(),
+      setSystemTime: (time) => timers.setSystemTime(time),
+      advanceTimersByTime: (ms) => timers.advanceTimersByTime(ms),
+      advanceTimersByTimeAsync: (ms) => timers.advanceTimersByTimeAsync(ms),
+      getTimerCount: () => timers.getTimerCount(),
+    };
+    current.globals = { ...globals, jest };
+  }
+
+  getSourceMaps() {
+    return SOURCE_MAPS;
+  }
+
+  getAllCoverageInfoCopy() {
+    return undefined;
+  }
+
+  restoreAllMocks() {
+    this.#environment.moduleMocker.restoreAllMocks();
+  }
+
+  enterTestCode() {}
+  leaveTestCode() {}
+  teardown() {}
+}
