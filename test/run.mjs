@@ -6,7 +6,17 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { registerHooks } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -16,7 +26,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const JEST = ['--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 const PERFORMANCE = 'test/performance/';
 /** Test files wait more than they work. */
-const WORKERS = availableParallelism() + 1;
+const WORKERS = availableParallelism() + 2;
 /** What is changed is tested within a minute, with what Jest needs to start. */
 const CHANGED_ROOM_MS = 45_000;
 /** CI ends what takes longer, and then nobody knows what failed: what has no result by then is named, and counts as failed. */
@@ -24,6 +34,8 @@ const CI_BUDGET_MS = 30 * 60_000;
 const PROGRESS = '<rootDir>/test/support/progress-reporter.mjs';
 /** What each file took when it ran last, in milliseconds. */
 const DURATIONS = join(ROOT, 'node_modules/.cache/tests/durations.json');
+/** What a run writes at most, and some more. */
+const SCRATCH_BYTES = 6 * 2 ** 30;
 /** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
 const EXIT_GRACE_MS = 15_000;
 
@@ -152,8 +164,16 @@ function saySkipped({ results }) {
   for (const [reason, count] of countReasons(tests)) console.error(`Skipped ${count}: ${reason}.`);
 }
 
+/** Memory, where it has the room: databases and browsers write and forget thousands of small files. */
+function scratchFolder() {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > SCRATCH_BYTES ? memory : tmpdir();
+}
+
 // Everything that the run writes goes into one folder; PostgreSQL's user must be able to walk through it.
-const folder = mkdtempSync(join(tmpdir(), 'trailgate-test-'));
+const folder = mkdtempSync(join(scratchFolder(), 'trailgate-test-'));
 chmodSync(folder, 0o711);
 process.env.TMPDIR = folder;
 let outcome = { line: '0 passed, 1 failed', exitCode: 1 };

@@ -68,7 +68,9 @@ export function findPrometheus(): { readonly server: string; readonly tool: stri
 
 /** A Chromium that playwright-core can drive, or null. */
 export function findChromium(): string | null {
-  return onPath('chromium') ?? onPath('chromium-browser') ?? onPath('google-chrome');
+  return (
+    onPath('chromium-headless-shell') ?? onPath('chromium') ?? onPath('chromium-browser') ?? onPath('google-chrome')
+  );
 }
 
 /** True where a shared Redis is given or can be started. */
