@@ -123,7 +123,7 @@ function whatToRun([first, ...others]) {
       };
     case '--unit':
       return {
-        args: [`--testPathPatterns=${ROOT}src/`, ...others],
+        args: others.some((arg) => arg.startsWith('src/')) ? others : [`--testPathPatterns=${ROOT}src/`, ...others],
         files: plain ? specs('src/**/*.spec.ts') : undefined,
       };
     case '--performance': {

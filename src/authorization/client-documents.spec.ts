@@ -78,7 +78,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
       'is of another client',
       () => ({ client_id: 'https://other.example.com/', redirect_uris: REDIRECTS }),
     ],
-    ['without an address', /redirect_uris[^]*expected array/, (url: string) => ({ client_id: url })],
+    ['without an address', /redirect_uris[^]*is missing/, (url: string) => ({ client_id: url })],
     [
       'with an address of plain HTTP',
       'must be https:',
@@ -94,7 +94,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
       'is too large',
       (url: string) => ({ client_id: url, redirect_uris: REDIRECTS, more: 'x'.repeat(17_000) }),
     ],
-    ['that is no object', 'expected object', () => ['x']],
+    ['that is no object', 'must be an object, not a list', () => ['x']],
   ])('%s is refused', async (_name, why, more) => {
     await expect(fetchOf(more)).rejects.toThrow(why);
   });

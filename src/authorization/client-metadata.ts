@@ -3,6 +3,7 @@
  * checked is held to what it is needed for: a name to be shown, and where a code may be sent.
  */
 import { z } from 'zod';
+import '../problems/plain-words.js';
 import type { StoredPayload } from '../oauth/oauth-objects.js';
 
 const MOST_REDIRECTS = 10;

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { compiled } from './jest/compile.mjs';
+import { compiled } from './jest/compile.js';
 
 /** What starts the built program: whoever imports it can be affected by any source. */
 const STARTS_PROGRAM = 'test/support/program.ts';

@@ -7,7 +7,7 @@
 /** Most series of one metric; what comes after them is counted as `other`, so that a mistake cannot fill the memory. */
 export const LARGEST_METRIC = 5_000;
 /** Most lines of all metrics together: a histogram's series has one for each bucket and two more. */
-export const MOST_LINES = 100_000;
+const MOST_LINES = 100_000;
 
 export type Kind = 'counter' | 'gauge' | 'histogram';
 
@@ -73,8 +73,15 @@ export interface MetricDescription<Series, Labels extends readonly Label[]> {
   readonly lines?: number;
 }
 
-/** Lines of all metrics of this process. */
-let linesInUse = 0;
+/** How many lines the metrics that share it may have together, and how many they have. */
+export class LineBudget {
+  used = 0;
+
+  constructor(readonly most: number) {}
+}
+
+/** Shared by all metrics of this process. */
+const PROCESS_LINES = new LineBudget(MOST_LINES);
 
 /** A metric: its description and its series. */
 export class Metric<
@@ -90,7 +97,10 @@ export class Metric<
   private readonly owners = new Map<string, number>();
   private other: Series | undefined;
 
-  constructor(private readonly description: MetricDescription<Series, Labels>) {
+  constructor(
+    readonly description: MetricDescription<Series, Labels>,
+    private readonly budget = PROCESS_LINES,
+  ) {
     const { name, kind, help, labels } = description;
     this.name = name;
     this.kind = kind;
@@ -116,7 +126,7 @@ export class Metric<
       if (!this.hasRoom) return this.overflow();
       series = this.description.create(labels);
       this.all.set(labels, series);
-      linesInUse += this.description.lines ?? 1;
+      this.budget.used += this.lines;
     }
     return series;
   }
@@ -160,7 +170,11 @@ export class Metric<
   }
 
   private get hasRoom(): boolean {
-    return this.all.size < LARGEST_METRIC && linesInUse + (this.description.lines ?? 1) <= MOST_LINES;
+    return this.all.size < LARGEST_METRIC && this.budget.used + this.lines <= this.budget.most;
+  }
+
+  private get lines(): number {
+    return this.description.lines ?? 1;
   }
 
   private textOf(values: readonly (string | number)[]): string {
@@ -180,7 +194,7 @@ export class Metric<
 
   private forget(labels: string): void {
     this.owners.delete(labels);
-    if (this.all.delete(labels)) linesInUse -= this.description.lines ?? 1;
+    if (this.all.delete(labels)) this.budget.used -= this.lines;
   }
 
   private overflow(): Series {

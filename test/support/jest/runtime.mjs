@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { compileTypeScript, SOURCE_MAPS } from './compile.mjs';
+import { compileTypeScript, SOURCE_MAPS } from './compile.ts';
 import { current } from './current.mjs';
 
 const require = createRequire(import.meta.url);

@@ -2,7 +2,7 @@
  * TypeScript as the compiler of the build makes it, for Node's own loader: a file is compiled when it is first needed and kept in
  * `node_modules/.cache/tests` until it changes. `.js` in an import means the `.ts` beside it, as the compiler wants.
  */
-import { transformSync } from '@swc/core';
+import { transformSync, type Options } from '@swc/core';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const KEPT = join(ROOT, 'node_modules/.cache/tests');
 const GLOBALS = new URL('globals.mjs', import.meta.url).href;
 /** A part of the key: what is compiled otherwise is another file. */
-const OPTIONS = {
+const OPTIONS: Options = {
   swcrc: false,
   jsc: {
     target: 'es2023',
@@ -27,33 +27,34 @@ const OPTIONS = {
 const OPTIONS_KEY = createHash('sha256').update(JSON.stringify(OPTIONS)).digest('hex').slice(0, 8);
 
 /** Where a compiled file and, with `.map` after it, its source map are kept. */
-function keptPath(file) {
+function keptPath(file: string): string {
   const { mtimeMs, size } = statSync(file);
   const name = createHash('sha256').update(`${file} ${mtimeMs} ${size}`).digest('hex').slice(0, 24);
   return join(KEPT, `${name}-${OPTIONS_KEY}.js`);
 }
 
-function writeWhole(path, text) {
+function writeWhole(path: string, text: string): void {
   const unfinished = `${path}.${process.pid}`;
   writeFileSync(unfinished, text);
   renameSync(unfinished, path);
 }
 
 /** The JavaScript of a TypeScript file, by its path. */
-export function compiled(file) {
+export function compiled(file: string): string {
   const path = keptPath(file);
   if (existsSync(path)) return readFileSync(path, 'utf8');
   mkdirSync(KEPT, { recursive: true });
   const { code, map } = transformSync(readFileSync(file, 'utf8'), { ...OPTIONS, filename: file });
-  writeWhole(`${path}.map`, map);
+  writeWhole(`${path}.map`, map ?? '');
   writeWhole(path, code);
   return code;
 }
 
 /** By the URL of a compiled module that was loaded: the path of its source map. */
-export const SOURCE_MAPS = new Map();
+export const SOURCE_MAPS = new Map<string, string>();
 
-export function compileTypeScript() {
+/** Lets `import` load our TypeScript from now on. */
+export function compileTypeScript(): void {
   registerHooks({
     resolve(specifier, context, next) {
       if (specifier === '@jest/globals') return { url: GLOBALS, shortCircuit: true };
