@@ -14,9 +14,7 @@ export default {
     '<rootDir>/test/bench/peers',
     '<rootDir>/test/clients',
     '<rootDir>/test/openapi-tools',
-    '<rootDir>/test/smtp',
     '<rootDir>/test/generated-clients',
-    '<rootDir>/test/oidc',
     '<rootDir>/test/webhook-verifiers',
   ],
   // Long, because a busy machine is not what the tests test: who waits for something has a deadline of its own.

@@ -5,11 +5,10 @@ import type { DatabaseHandle } from '../../src/database/connect.js';
 import { Providers } from '../../src/members/providers/providers.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { testDatabase } from '../support/database.js';
-import { describeUnless } from '../support/describe-with.js';
-import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { IdentityProvider } from '../support/identity-provider.js';
 import { OpenProviders, providerConfig, TO_SIGN_IN } from '../support/open-providers.js';
 
-describeUnless(missingIdentityProvider())('an identity provider', () => {
+describe('an identity provider', () => {
   let database: DatabaseHandle;
   let idp: IdentityProvider;
   let open: OpenProviders;

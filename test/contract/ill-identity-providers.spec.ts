@@ -2,17 +2,16 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { ProviderClients } from '../../src/members/providers/provider-clients.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { testDatabase } from '../support/database.js';
-import { describeUnless } from '../support/describe-with.js';
-import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { IdentityProvider } from '../support/identity-provider.js';
 import { OpenProviders, providerConfig, TO_SIGN_IN } from '../support/open-providers.js';
 
-describeUnless(missingIdentityProvider())('an identity provider that is not well', () => {
+describe('an identity provider that is not well', () => {
   let database: DatabaseHandle;
   let idp: IdentityProvider;
   let open: OpenProviders;

@@ -1,12 +1,12 @@
 /** Mails with links, from the database to a real mail server, and what becomes of them where that does not take them. */
-import { afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { newId } from '../../src/database/ids.js';
 import { SmtpMailer, type Message } from '../../src/mail/mailer.js';
 import { addLinkMail, type LinkMail } from '../../src/mail/mail-outbox.js';
 import { hashToken } from '../../src/members/session-token.js';
 import { makeCertificate } from '../support/certificates.js';
-import { describeWithOpenssl, describeWithSmtp } from '../support/describe-with.js';
+import { describeWithOpenssl } from '../support/describe-with.js';
 import { eventually, freePort, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { decodedHeader, headerOf, startSmtp, textOf, type SmtpOptions, type SmtpServer } from '../support/smtp.js';
@@ -26,7 +26,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-describeWithSmtp('a mail server', () => {
+describe('a mail server', () => {
   const mailerOf = ({ port }: SmtpServer, login = '', scheme = 'smtp') =>
     new SmtpMailer({ url: `${scheme}://${login}127.0.0.1:${port}`, from: FROM, requireTls: true }, 3_000);
   const failureOf = async (sending: Promise<void>): Promise<unknown> =>
@@ -110,7 +110,7 @@ describeWithOpenssl('TLS', () => {
     files = makeCertificate(temporaryFolder('smtp'), 'smtp');
   });
 
-  describeWithSmtp('to a mail server', () => {
+  describe('to a mail server', () => {
     const send = ({ port }: SmtpServer, scheme: string): Promise<void> =>
       new SmtpMailer({ url: `${scheme}://localhost:${port}`, from: FROM, requireTls: true }).send(MESSAGE);
 
@@ -129,7 +129,7 @@ describeWithOpenssl('TLS', () => {
   });
 });
 
-describeWithSmtp('the program', () => {
+describe('the program', () => {
   let trailgate: RunningTrailgate | undefined;
   let dataDir: string;
 

@@ -1,7 +1,6 @@
 /** Invitations, password resets and notices by mail: from the request to the link that works, and what the caller is told. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { codeAt, fromBase32 } from '../support/authenticator-app.js';
-import { describeWithSmtp } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { eventually, freePort } from '../support/processes.js';
 import { PanelBrowser } from '../support/signed-in.js';
@@ -10,7 +9,7 @@ import { decodedHeader, headerOf, startSmtp, textOf, type SmtpServer } from '../
 
 const PASSWORD = 'correct horse battery staple';
 
-describeWithSmtp('with a mail server', () => {
+describe('with a mail server', () => {
   let smtp: SmtpServer;
   let trailgate: RunningTrailgate;
 

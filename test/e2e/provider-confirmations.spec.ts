@@ -1,13 +1,13 @@
 /** Showing once more who it is by a fresh sign-in at a real identity provider; and who has nothing to show. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { describeOnDatabases, describeUnless } from '../support/describe-with.js';
-import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { IdentityProvider } from '../support/identity-provider.js';
 import { ProviderWorld } from '../support/provider-world.js';
 import { newMember } from '../support/signed-in.js';
 
 const MINUTE_MS = 60_000;
 
-describeUnless(missingIdentityProvider())('at an identity provider', () => {
+describe('at an identity provider', () => {
   let idp: IdentityProvider;
   beforeAll(async () => {
     idp = await IdentityProvider.start();

@@ -1,10 +1,10 @@
 /** Taking an invitation at a real identity provider: by an address that it has verified, once, and nobody else's. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { describeOnDatabases, describeUnless } from '../support/describe-with.js';
-import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { IdentityProvider } from '../support/identity-provider.js';
 import { ProviderWorld } from '../support/provider-world.js';
 
-describeUnless(missingIdentityProvider())('at an identity provider', () => {
+describe('at an identity provider', () => {
   let idp: IdentityProvider;
   beforeAll(async () => {
     idp = await IdentityProvider.start();

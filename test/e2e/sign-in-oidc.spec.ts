@@ -2,15 +2,15 @@
  * Signing in at a real identity provider: who has linked an identity comes in by it, and nobody by an address; a claim
  * makes operators. On both databases.
  */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { describeOnDatabases, describeUnless } from '../support/describe-with.js';
-import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { IdentityProvider } from '../support/identity-provider.js';
 import { ProviderWorld } from '../support/provider-world.js';
 import { GOOD_PASSWORD, memberWithPassword } from '../support/signed-in.js';
 
 const MINUTE_MS = 60_000;
 
-describeUnless(missingIdentityProvider())('at an identity provider', () => {
+describe('at an identity provider', () => {
   let idp: IdentityProvider;
   beforeAll(async () => {
     idp = await IdentityProvider.start();

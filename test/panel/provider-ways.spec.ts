@@ -1,16 +1,16 @@
 /** Joining at a real identity provider and confirming there, in a real browser: what was typed stays, and goes on. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import { startBrowser, type Browser } from '../support/browser.js';
-import { describeUnless, describeWithChromium } from '../support/describe-with.js';
-import { IdentityProvider, missingIdentityProvider } from '../support/identity-provider.js';
+import { describeWithChromium } from '../support/describe-with.js';
+import { IdentityProvider } from '../support/identity-provider.js';
 import { ProviderWorld } from '../support/provider-world.js';
 
 const MINUTE_MS = 60_000;
 
 describeWithChromium('in a browser', () => {
-  describeUnless(missingIdentityProvider())('somebody who knows an identity provider alone', () => {
+  describe('somebody who knows an identity provider alone', () => {
     let idp: IdentityProvider;
     let world: ProviderWorld;
     let browser: Browser;

@@ -25,8 +25,8 @@ export function changedFiles(root: string): string[] {
 }
 
 /**
- * Chooses test files. A file comes before another one that is farther away: the changed test itself, whoever imports a changed file (over
- * fewer steps first), then what starts the program and shares words with a changed path.
+ * Chooses test files, the nearest first, and what stands beside the source before the rest: the changed test itself,
+ * whoever imports a changed file (over fewer steps first), then what starts the program and shares words with a changed path.
  * @param changed Paths below `root`.
  * @param durations What a test file took when it ran last, in milliseconds, by path below `root`.
  * @param roomMs How long all of them may take together on one worker.
@@ -50,7 +50,10 @@ export function affectedSpecs(
       return { file, rank: near <= FAR ? near : shared > 0 ? FAR + 1 / shared : near };
     })
     .filter(({ rank }) => rank < Infinity)
-    .toSorted((one, other) => one.rank - other.rank);
+    .toSorted(
+      (one, other) =>
+        one.rank - other.rank || Number(one.file.startsWith('test/')) - Number(other.file.startsWith('test/')),
+    );
   let tookMs = 0;
   const hasRoom = ({ file }: { readonly file: string }) => {
     tookMs += durations[file] ?? UNKNOWN_MS;

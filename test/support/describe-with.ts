@@ -17,7 +17,6 @@ import {
   postgresIsAvailable,
   redisIsAvailable,
 } from './servers.js';
-import { smtpMissing } from './smtp.js';
 import { titleOfSkipped } from './skipped.js';
 
 type Suite = () => void;
@@ -65,9 +64,6 @@ export const describeWithOpenssl = unless(hasOpenssl, 'needs openssl');
 
 /** For tests behind nginx. */
 export const describeWithNginx = unless(findNginx() !== null, 'needs nginx');
-
-/** For tests that send mail to a real server. */
-export const describeWithSmtp = (title: string, suite: Suite): void => describeUnless(smtpMissing())(title, suite);
 
 /** For tests that attack with `slowhttptest`. */
 export const describeWithSlowHttpTest = unless(findSlowHttpTest() !== null, 'needs slowhttptest');

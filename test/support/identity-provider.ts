@@ -1,14 +1,10 @@
-/** A real identity provider (`oidc-provider`, in `test/oidc/`) as a process of its own, and somebody who signs in there with a browser. */
+/** A real identity provider (`oidc-provider`) as a process of its own, and somebody who signs in there with a browser. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { installNpmPackages } from './foreign-packages.js';
 
-const FOLDER = 'test/oidc';
+const PROGRAM = 'test/support/identity-provider-process.mjs';
 const MOST_PAGES = 12;
-
-/** What is missing for it; null where nothing is. */
-export const missingIdentityProvider = (): string | null => installNpmPackages(FOLDER);
 
 /** What is configured of the provider. */
 export const PROVIDER_CLIENT = { clientId: 'trailgate', clientSecret: 's'.repeat(40) } as const;
@@ -38,7 +34,7 @@ export class IdentityProvider {
 
   /** Starts one. @param hasClaimsInToken whether the ID token has the address; else it is told at the userinfo endpoint. */
   static async start({ hasClaimsInToken = false } = {}): Promise<IdentityProvider> {
-    const args = [`${FOLDER}/serve.mjs`, ...(hasClaimsInToken ? ['--claims-in-token'] : [])];
+    const args = [PROGRAM, ...(hasClaimsInToken ? ['--claims-in-token'] : [])];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const [issuer] = (await once(createInterface(child.stdout), 'line')) as [string];
     return new IdentityProvider(issuer, child);

@@ -1,12 +1,8 @@
-/** A real mail server as a process of its own, of the packages in `test/smtp`. */
+/** A real mail server as a process of its own (`smtp-server`). */
 import { createInterface } from 'node:readline';
-import { installNpmPackages } from './foreign-packages.js';
 import { eventually, spawnOwned } from './processes.js';
 
-const FOLDER = 'test/smtp';
-
-/** What keeps tests from a mail server; null where there is nothing. Installs it where that is wanted. */
-export const smtpMissing = (): string | null => installNpmPackages(FOLDER);
+const PROGRAM = 'test/support/smtp-server.mjs';
 
 /** How it behaves; without anything it takes every mail over plain connections. */
 export interface SmtpOptions {
@@ -42,7 +38,7 @@ export interface SmtpServer {
 
 /** Starts it on a free port of 127.0.0.1. The caller stops it. */
 export async function startSmtp(options: SmtpOptions = {}): Promise<SmtpServer> {
-  const server = spawnOwned(process.execPath, [`${FOLDER}/server.mjs`, JSON.stringify(options)]);
+  const server = spawnOwned(process.execPath, [PROGRAM, JSON.stringify(options)]);
   const lines: string[] = [];
   if (server.child.stdout !== null) {
     createInterface({ input: server.child.stdout }).on('line', (line) => lines.push(line));
