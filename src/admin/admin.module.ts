@@ -122,7 +122,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: EventIntake, useValue: api.intake },
     { provide: SERVICE_TOKENS, useValue: api.serviceTokens },
     { provide: ErrorPages, useValue: deps.errorPages },
-    { provide: OPENAPI_DOCUMENT, useFactory: adminApiDocument },
+    { provide: OPENAPI_DOCUMENT, useValue: adminApiDocument },
     ...memberProviders(api.members, deps),
     ...providerProviders(api.members, deps),
     ...webhookProviders(api.webhooks),

@@ -3,18 +3,20 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import { Documented } from './documented.js';
 
-/** Injection token of the finished document. */
+/** Injection token of a function that describes the API: most processes are never asked for it. */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
 
 const documentSchema = z.looseObject({ openapi: z.string().max(10) }).meta({ id: 'OpenApiDocument' });
 
 @Controller('admin/v1/openapi.json')
 export class OpenApiController {
-  constructor(@Inject(OPENAPI_DOCUMENT) private readonly document: object) {}
+  private document: object | undefined;
+
+  constructor(@Inject(OPENAPI_DOCUMENT) private readonly describe: () => object) {}
 
   @Get()
   @Documented({ id: 'getOpenApiDocument', summary: 'Read this description', response: documentSchema })
   read(): object {
-    return this.document;
+    return (this.document ??= this.describe());
   }
 }
