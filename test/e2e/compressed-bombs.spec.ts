@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expectProblem } from '../support/problem.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const DECODED_BYTES = 50 * 1024 * 1024;
 /** Of an error this much is read, and decoded; each bomb weighs less. */
@@ -29,13 +29,13 @@ function peakBytes(pid: number): number {
 }
 
 describe.each(Object.entries(encoders))('a bomb in %s', (coding, encode) => {
-  let gateway: Proxied;
+  let gateway: OwnProxied;
   let bomb: Buffer;
   let before: number;
 
   beforeAll(async () => {
     bomb = encode(document);
-    gateway = await startProxied();
+    gateway = await startProxied({ own: true });
     for (let warm = 0; warm < 30; warm++) await gateway.send('/open');
     before = peakBytes(gateway.trailgate.pid);
   });

@@ -9,7 +9,7 @@ import { send, type Answer } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually, sleep } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const CLIENTS = 12;
 const ENOUGH = 4_096;
@@ -31,25 +31,25 @@ beforeEach(() => void (agent = new Agent({ keepAlive: true, maxSockets: CLIENTS 
 afterEach(() => agent.destroy());
 
 /** A request on a connection that stands already, once `connected`. */
-const ask = (gateway: Proxied, path = '/open', method = 'GET'): Promise<Answer> =>
+const ask = (gateway: OwnProxied, path = '/open', method = 'GET'): Promise<Answer> =>
   gateway.send(path, { agent, method, ...(method === 'POST' ? { body: '{}' } : {}) });
 
 /** Opens the connections of all clients, and waits until none to a backend is left. */
-async function connected(gateway: Proxied): Promise<void> {
+async function connected(gateway: OwnProxied): Promise<void> {
   const slow = Array.from({ length: CLIENTS }, () => ask(gateway));
   for (const answer of await Promise.all(slow)) expect(answer.status).toBe(200);
   const sockets = Object.values(agent.freeSockets).flat().length;
   expect(sockets).toBe(CLIENTS);
 }
 
-const events = (gateway: Proxied, event: string): Record<string, unknown>[] =>
+const events = (gateway: OwnProxied, event: string): Record<string, unknown>[] =>
   gateway.trailgate.logs().filter((line) => line['event'] === event);
 
-const metric = async (gateway: Proxied, series: string): Promise<number | undefined> =>
+const metric = async (gateway: OwnProxied, series: string): Promise<number | undefined> =>
   seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get(series);
 
 describeWithLimits('without a file descriptor for a backend', () => {
-  let gateway: Proxied;
+  let gateway: OwnProxied;
   beforeAll(async () => {
     const { port } = backend;
     const service = {
@@ -57,6 +57,7 @@ describeWithLimits('without a file descriptor for a backend', () => {
       ejection: { failures: 2 },
     };
     gateway = await startProxied({
+      own: true,
       targets: backend.url,
       config: {
         services: { backend: service, named: { ...service, targets: [`http://localhost:${port}`] } },
@@ -138,10 +139,11 @@ describeWithLimits('without a file descriptor for a backend', () => {
 
 describeWithLimits('without file descriptors for clients', () => {
   const LIMIT = 200;
-  let gateway: Proxied;
+  let gateway: OwnProxied;
   let flood: Socket[];
   beforeAll(async () => {
     gateway = await startProxied({
+      own: true,
       targets: backend.url,
       descriptors: LIMIT,
       config: { services: { backend: { ejection: { failures: 2 } } } },
@@ -177,7 +179,7 @@ describeWithLimits('without file descriptors for clients', () => {
 
 describeWithLimits('where the system closes new connections itself', () => {
   it('that is told all the same', async () => {
-    const gateway = await startProxied({ targets: backend.url });
+    const gateway = await startProxied({ own: true, targets: backend.url });
     const { pid } = gateway.trailgate;
     await eventually('it is told', () => {
       // Again and again: what it closes meanwhile it could open again.

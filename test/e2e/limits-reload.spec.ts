@@ -9,13 +9,13 @@ import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually } from '../support/processes.js';
 import { mergePatch, type Json } from '../support/program-config.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 let sockets: Socket[] = [];
 
 beforeAll(async () => {
-  gateway = await startProxied({ config: { gateway: { limits: { connections: 20 } } } });
+  gateway = await startProxied({ own: true, config: { gateway: { limits: { connections: 20 } } } });
 });
 afterEach(() => {
   for (const socket of sockets) socket.destroy();

@@ -8,6 +8,7 @@ import { json } from '../support/backend.js';
 import { startEdge, WAYS, type Edge, type EdgeRequest, type Way } from '../support/edge.js';
 import type { Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
+import type { OwnProxied } from '../support/proxied.js';
 
 const ORIGIN = 'https://app.example.com';
 const CONFIG = {
@@ -251,9 +252,9 @@ describe('the trace context', () => {
 });
 
 describe('while the gateway drains', () => {
-  let edge: Edge;
+  let edge: Edge<OwnProxied>;
   beforeAll(async () => {
-    edge = await startEdge({ config: { ...CONFIG, gateway: { shutdown: { delay: '20s' } } } });
+    edge = await startEdge({ own: true, config: { ...CONFIG, gateway: { shutdown: { delay: '20s' } } } });
     edge.answerWith(json({ ok: true }));
     for (const way of WAYS.filter((each) => each === 'read by hand' || each === 'over TLS')) {
       const { trailgate } = edge.of(way);

@@ -12,14 +12,14 @@ import { makeCertificate } from '../support/certificates.js';
 import { open, send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
 
 const SOON_MS = 1_000;
 /** What is left of the body is read for two more; and one for a busy machine. */
 const CLOSED_MS = 3_000;
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 let account: Account;
 let key: ApiKeyWithSecret;
 const timers: NodeJS.Timeout[] = [];
@@ -59,7 +59,7 @@ const arrived = (index = 0): number => gateway.backend.requests[index]?.bodyByte
 
 describe('over HTTP/1.1', () => {
   beforeAll(async () => {
-    gateway = await startProxied({ backendOptions: { atOnce: true } });
+    gateway = await startProxied({ own: true, backendOptions: { atOnce: true } });
   });
   afterAll(() => gateway.stop());
 
@@ -160,7 +160,7 @@ describe('over HTTP/1.1', () => {
 
 describe('with one connection to the backend', () => {
   beforeAll(async () => {
-    gateway = await startProxied({ config: { services: { backend: { connections: 1 } } } });
+    gateway = await startProxied({ own: true, config: { services: { backend: { connections: 1 } } } });
   });
   afterAll(() => gateway.stop());
 
@@ -195,6 +195,7 @@ describeWithOpenssl('over HTTP/2', () => {
   it('the upload of the revoked key is answered with 401, the others of the connection go on', async () => {
     const files = makeCertificate(temporaryFolder('upload-http2'));
     gateway = await startProxied({
+      own: true,
       config: { gateway: { tls: { cert: files.cert, key: files.key } } },
       backendOptions: { atOnce: true },
     });

@@ -5,18 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const KEEP_ALIVE = new Agent({ keepAlive: true });
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 afterEach(async () => {
   KEEP_ALIVE.destroy();
   await gateway.stop();
 });
 
 it('a request under way is answered, a new one is refused, readiness says so, and the process ends with the last answer', async () => {
-  gateway = await startProxied();
+  gateway = await startProxied({ own: true });
   let finish = () => {};
   const called = new Promise<void>((resolve) => {
     gateway.answerWith((_request, response) => {
@@ -43,7 +43,7 @@ it('a request under way is answered, a new one is refused, readiness says so, an
 });
 
 it('connections without a request are not waited for, whether they have had one or not', async () => {
-  gateway = await startProxied();
+  gateway = await startProxied({ own: true });
   await gateway.send('/open', { agent: KEEP_ALIVE });
   const silent = connect(gateway.port, '127.0.0.1').on('error', () => undefined);
   await new Promise((resolve) => silent.once('connect', resolve));

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { json } from '../support/backend.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually, sleep } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const MEBIBYTE = 1024 * 1024;
 const LARGE_MEBIBYTES = 200;
@@ -19,10 +19,10 @@ const MOST_GROWTH_MEBIBYTES = 80;
 
 const CHUNK = randomBytes(MEBIBYTE);
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 
 beforeAll(async () => {
-  gateway = await startProxied({ backendOptions: { atOnce: true } });
+  gateway = await startProxied({ own: true, backendOptions: { atOnce: true } });
 });
 afterAll(() => gateway.stop());
 

@@ -7,14 +7,14 @@ import { startRawBackend, type RawBackend } from '../support/backend.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const CONNECTIONS = 2;
 
 let backend: RawBackend;
-let gateway: Proxied;
+let gateway: OwnProxied;
 /** What the backend writes to each request: pieces, one after the other. */
 let pieces: readonly string[] = [];
 /** Once more after the last piece, for ever. */
@@ -42,6 +42,7 @@ beforeAll(async () => {
     });
   });
   gateway = await startProxied({
+    own: true,
     targets: backend.url,
     config: { services: { backend: { connections: CONNECTIONS, timeouts: { firstByte: '700ms' } } } },
   });

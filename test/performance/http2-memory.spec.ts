@@ -9,7 +9,7 @@ import { describeWithOpenssl } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { residentBytes, seriesOf } from '../support/metrics-text.js';
 import { spawnOwned, temporaryFolder } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const CROWD = resolve('test/support/http2-crowd.mjs');
 const CONNECTIONS = 2_000;
@@ -28,22 +28,23 @@ interface Seen {
   readonly growthBytes: number;
 }
 
-async function start(limits: object): Promise<Proxied> {
+async function start(limits: object): Promise<OwnProxied> {
   const { cert, key } = makeCertificate(temporaryFolder('http2-memory'));
   return await startProxied({
+    own: true,
     config: { gateway: { tls: { cert, key }, limits } },
     env: { NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'warn' },
   });
 }
 
 /** Connections and streams that were cut, by reason. */
-async function cutsOf({ trailgate }: Proxied): Promise<(reason: string) => number> {
+async function cutsOf({ trailgate }: OwnProxied): Promise<(reason: string) => number> {
   const series = seriesOf((await send(`${trailgate.adminUrl}/metrics`)).text);
   return (reason) => series.get(`trailgate_connections_cut_total{reason="${reason}"}`) ?? 0;
 }
 
 /** Sends requests of another client beside a crowd, from its first connection until it has been complete for a while. */
-async function seenBeside(gateway: Proxied, kind: Kind, connections: number): Promise<Seen> {
+async function seenBeside(gateway: OwnProxied, kind: Kind, connections: number): Promise<Seen> {
   const { pid } = gateway.trailgate;
   const beforeBytes = residentBytes(pid);
   const crowd = spawnOwned(process.execPath, [CROWD, String(gateway.port), String(connections), kind]);
@@ -67,7 +68,7 @@ async function seenBeside(gateway: Proxied, kind: Kind, connections: number): Pr
 }
 
 describeWithOpenssl('clients of HTTP/2 without a key', () => {
-  let gateway: Proxied;
+  let gateway: OwnProxied;
   let hostile: Seen;
   let harmless: Seen;
   const expectNoWorse = ({ latencyMs }: Seen): void =>

@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 let sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const startWith = async (limits: object, more: object = {}): Promise<void> => {
-  gateway = await startProxied({ config: { gateway: { limits, ...more } } });
+  gateway = await startProxied({ own: true, config: { gateway: { limits, ...more } } });
 };
 
 async function openConnections(count: number): Promise<Socket[]> {

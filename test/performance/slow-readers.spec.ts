@@ -6,19 +6,20 @@ import { json } from '../support/backend.js';
 import { send } from '../support/http.js';
 import { residentBytes, seriesOf } from '../support/metrics-text.js';
 import { eventually, sleep } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const IDLE_MS = 1_000;
 /** The idle time, two sweeps and a little. */
 const LONGEST_MS = IDLE_MS + 6_000;
 const CHUNK = Buffer.alloc(64 * 1024);
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 let head: string;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
   gateway = await startProxied({
+    own: true,
     backendOptions: { atOnce: true },
     config: { services: { backend: { timeouts: { idle: `${IDLE_MS}ms` } } } },
   });
@@ -116,7 +117,7 @@ async function settledBytes(pid: number): Promise<number> {
 }
 
 it('forty of them hold less than a megabyte each in the gateway, while others are served', async () => {
-  const patient = await startProxied({ backendOptions: { atOnce: true } });
+  const patient = await startProxied({ own: true, backendOptions: { atOnce: true } });
   patient.answerWith((_request, response) => {
     const more = (): void => {
       while (response.write(CHUNK));

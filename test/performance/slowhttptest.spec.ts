@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { send } from '../support/http.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 import { describeWithSlowHttpTest } from '../support/describe-with.js';
 import { spawnOwned, sleep } from '../support/processes.js';
 import { findSlowHttpTest } from '../support/servers.js';
@@ -17,9 +17,9 @@ const ANSI = /\u001b\[[\d;]*[A-Za-z]/g;
 const LONGEST_ANSWER_MS = 1_000;
 
 describeWithSlowHttpTest('slowhttptest', () => {
-  let gateway: Proxied;
+  let gateway: OwnProxied;
   beforeAll(async () => {
-    gateway = await startProxied({ config: { gateway: { limits: { connectionsPerAddress: 0 } } } });
+    gateway = await startProxied({ own: true, config: { gateway: { limits: { connectionsPerAddress: 0 } } } });
     gateway.answerWith((_request, response) => response.end('x'.repeat(100_000)));
   });
   afterAll(() => gateway.stop());

@@ -8,13 +8,14 @@ import { connect, type Socket } from 'node:net';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
   gateway = await startProxied({
+    own: true,
     config: {
       operations: [{ match: 'GET /live/{room}', service: 'backend', scopes: ['customers:read'], websocket: true }],
     },

@@ -6,7 +6,7 @@ import { startRawBackend, type RawBackend } from '../support/backend.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const ATTACKERS = 50;
 /** Two seconds to close their side, and as much for a busy machine. */
@@ -16,7 +16,7 @@ const AGREED =
   'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nbye';
 
 let backend: RawBackend;
-let gateway: Proxied;
+let gateway: OwnProxied;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
     });
   });
   const live = { match: 'GET /live/{room}', service: 'backend', scopes: ['customers:read'], websocket: true };
-  gateway = await startProxied({ targets: backend.url, config: { operations: [live] } });
+  gateway = await startProxied({ own: true, targets: backend.url, config: { operations: [live] } });
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();

@@ -7,12 +7,12 @@ import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const ATTEMPTS = 5;
 const DEFAULT_ATTEMPTS = 20;
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 
 /** Calls with a key, from an address that the trusted proxy tells. */
 function call(authorization: string | undefined, address: string, path = '/customers'): Promise<Answer> {
@@ -31,6 +31,7 @@ async function useUp(address: string, key: () => string = junk): Promise<void> {
 describe('behind a load balancer that is trusted', () => {
   beforeAll(async () => {
     gateway = await startProxied({
+      own: true,
       config: { gateway: { failedAuthentication: { perMinute: ATTEMPTS }, trustedProxies: ['127.0.0.1'] } },
     });
   });
@@ -112,7 +113,7 @@ describe('behind a load balancer that is trusted', () => {
 
 describe('as it is configured by default, without a trusted proxy', () => {
   beforeAll(async () => {
-    gateway = await startProxied({ config: { gateway: { failedAuthentication: null } } });
+    gateway = await startProxied({ own: true, config: { gateway: { failedAuthentication: null } } });
   });
   afterAll(() => gateway.stop());
 

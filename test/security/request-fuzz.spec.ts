@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http';
 import { json } from '../support/backend.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { eventually } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 const CONNECTIONS = 4;
 const AT_ONCE = 48;
@@ -119,11 +119,12 @@ const attack = fc
     return `${head}Connection: close\r\n${lines}${sent.fields}\r\n${sent.bytes}`;
   });
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 
 beforeAll(async () => {
   const timeouts = { connect: '1s', firstByte: '3s', idle: '500ms' };
   gateway = await startProxied({
+    own: true,
     config: { services: { backend: { connections: CONNECTIONS, accountShare: 1, timeouts } } },
   });
   announce('requests that are nearly right');

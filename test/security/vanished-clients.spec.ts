@@ -8,15 +8,15 @@ import { connect } from 'node:net';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually, sleep } from '../support/processes.js';
-import { startProxied, type Proxied } from '../support/proxied.js';
+import { startProxied, type OwnProxied } from '../support/proxied.js';
 
 /** More than Node reads ahead of whoever takes a body. */
 const BODY = 'y'.repeat(300_000);
 const TIMES = 60;
 
-let gateway: Proxied;
+let gateway: OwnProxied;
 beforeAll(async () => {
-  gateway = await startProxied();
+  gateway = await startProxied({ own: true });
 });
 afterAll(() => gateway.backend.stop());
 

@@ -11,7 +11,7 @@ import { hasOpenssl, makeCertificate } from './certificates.js';
 import type { Answer } from './http.js';
 import { parseAnswer } from './problem.js';
 import { temporaryFolder } from './processes.js';
-import { startProxied, type Proxied, type ProxiedOptions } from './proxied.js';
+import { startProxied, type OwnProxied, type Proxied, type ProxiedOptions } from './proxied.js';
 
 /** How a request comes in. */
 export type Way = 'read by hand' | 'read by Node' | 'over TLS' | 'over HTTP/2';
@@ -36,9 +36,9 @@ export interface EdgeRequest {
   readonly body?: string;
 }
 
-export interface Edge {
+export interface Edge<Program extends Proxied = Proxied> {
   /** The program that a way leads to. */
-  of(way: Way): Proxied;
+  of(way: Way): Program;
   /** What both backends do from now on; forgets what they have received. */
   answerWith(handler: BackendHandler): void;
   /** Sends a request with the key, on a connection of its own. */
@@ -50,12 +50,14 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-/** Starts two programs, one of them with TLS. */
+/** Provides two programs, one of them with TLS. */
+export function startEdge(options: ProxiedOptions & { readonly own: true }): Promise<Edge<OwnProxied>>;
+export function startEdge(options?: ProxiedOptions): Promise<Edge>;
 export async function startEdge(options: ProxiedOptions = {}): Promise<Edge> {
   const plain = await startProxied(options);
-  const tls = hasOpenssl ? await startProxied(withTls(options)) : plain;
-  const of = (way: Way): Proxied => (way === 'over TLS' || way === 'over HTTP/2' ? tls : plain);
-  const all = new Set([plain, tls]);
+  const encrypted = hasOpenssl ? await startProxied(withTls(options)) : plain;
+  const of = (way: Way): Proxied => (way === 'over TLS' || way === 'over HTTP/2' ? encrypted : plain);
+  const all = new Set([plain, encrypted]);
   return {
     of,
     answerWith: (handler) => all.forEach((each) => each.answerWith(handler)),
@@ -66,8 +68,11 @@ export async function startEdge(options: ProxiedOptions = {}): Promise<Edge> {
   };
 }
 
+/** One for all files, whose programs are alike then. */
+let tls: { readonly cert: string; readonly key: string } | undefined;
+
 function withTls({ config = {}, ...more }: ProxiedOptions): ProxiedOptions {
-  const { cert, key } = makeCertificate(temporaryFolder('edge'));
+  const { cert, key } = (tls ??= makeCertificate(temporaryFolder('edge')));
   const gateway = { ...(config['gateway'] as object | undefined), tls: { cert, key } };
   return { ...more, config: { ...config, gateway } };
 }

@@ -1,5 +1,5 @@
 /** The configuration that tests start the program with: one backend, a few operations, three plans. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 
@@ -40,13 +40,13 @@ export const testOpenapi = {
 } satisfies Json;
 
 /** What `startTrailgate` begins with; `operations` of a test are added to these. */
-function defaultConfig(targets: readonly string[]): Json {
+function defaultConfig(targets: readonly string[], document: string): Json {
   return {
     // Whoever waits for a key to be refused sends it many times; `key-guessing.spec.ts` has the throttle.
     gateway: { host: '127.0.0.1', port: 0, failedAuthentication: { perMinute: 0 } },
     admin: { host: '127.0.0.1', port: 0 },
     api: { basePath: '/api/v1', title: 'Test API' },
-    services: { backend: { targets, openapi: './backend.openapi.yaml', maxBodyBytes: '1GiB' } },
+    services: { backend: { targets, openapi: `./${document}`, maxBodyBytes: '1GiB' } },
     operations: [{ match: 'GET /open', scopes: [] }],
     plans: {
       starter: { key: { minute: 60 }, account: { minute: 120, month: 10_000 } },
@@ -71,22 +71,31 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
+export interface ConfigOptions {
+  readonly targets: readonly string[];
+  readonly config?: Json;
+  readonly openapi?: Json;
+  /** File name of the OpenAPI document. */
+  readonly document?: string;
+}
+
 /**
- * Writes `gateway.yaml` and its OpenAPI document into the folder; returns the path of the first. `config` is merged
- * over the default (RFC 7396), except that its `operations` are added.
+ * Writes `gateway.yaml` and its OpenAPI document into the folder; returns the path of the first, which is replaced in one step. `config` is
+ * merged over the default (RFC 7396), except that its `operations` are added.
  */
 export function writeConfig(
   folder: string,
-  { targets, config = {}, openapi = testOpenapi }: { targets: readonly string[]; config?: Json; openapi?: Json },
+  { targets, config = {}, openapi = testOpenapi, document = 'backend.openapi.yaml' }: ConfigOptions,
 ): string {
-  const defaults = defaultConfig(targets);
+  const defaults = defaultConfig(targets, document);
   const merged = mergePatch(defaults, config) as Record<string, unknown>;
   if (Array.isArray(config['operations'])) {
     merged['operations'] = [...(defaults['operations'] as unknown[]), ...config['operations']];
   }
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'backend.openapi.yaml'), stringify(openapi));
+  writeFileSync(join(folder, document), stringify(openapi));
   const path = join(folder, 'gateway.yaml');
-  writeFileSync(path, stringify(merged));
+  writeFileSync(`${path}.next`, stringify(merged));
+  renameSync(`${path}.next`, path);
   return path;
 }

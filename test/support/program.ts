@@ -41,12 +41,14 @@ export interface RunningTrailgate {
   readonly dataDir: string;
   readonly configPath: string;
   readonly pid: number;
-  readonly stdout: readonly string[];
+  readonly stdout: string[];
   readonly stderr: readonly string[];
   /** The lines of stdout that are JSON objects, so far. */
   logs(): Record<string, unknown>[];
   /** Sends a signal, for example SIGHUP. */
   signal(name: NodeJS.Signals): void;
+  /** False once it has ended. */
+  isRunning(): boolean;
   /** SIGTERM, and waits for the end. Harmless when it has ended already. */
   stop(timeoutMs?: number): Promise<Exit>;
   kill9(): Promise<void>;
@@ -84,15 +86,19 @@ function collectLines(stream: NodeJS.ReadableStream | null, lines: string[] = []
   return lines;
 }
 
-function parseObjects(lines: readonly string[]): Record<string, unknown>[] {
+/** The lines that are JSON objects. */
+export function parseLogs(lines: readonly string[]): Record<string, unknown>[] {
   return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+export function targetsOf({ backend = UNUSED_TARGET }: Pick<TrailgateOptions, 'backend'>): string[] {
+  return [backend].flat();
 }
 
 /** Starts the program and waits until every role that listens says where. The caller stops it. */
 export async function startTrailgate(options: TrailgateOptions = {}): Promise<RunningTrailgate> {
   const folder = temporaryFolder('program');
-  const targets = [options.backend ?? UNUSED_TARGET].flat();
-  const configPath = writeConfig(folder, { ...options, targets });
+  const configPath = writeConfig(folder, { ...options, targets: targetsOf(options) });
   const dataDir = options.dataDir ?? `${folder}/data`;
   const adminToken = options.adminToken ?? `test-admin-${randomBytes(20).toString('hex')}`;
   const env = { TRAILGATE_DATA_DIR: dataDir, TRAILGATE_ADMIN_TOKEN: adminToken, LOG_LEVEL: 'info', ...options.env };
@@ -101,7 +107,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
   const program = spawnProgram(args, env, folder, options.descriptors);
   const stdout = collectLines(program.child.stdout, options.stdout);
   const stderr = collectLines(program.child.stderr);
-  const logs = () => parseObjects(stdout);
+  const logs = () => parseLogs(stdout);
   const urlOf = (role: Role) =>
     logs().find((line) => line['event'] === 'listening' && line['role'] === role)?.['url'] as string | undefined;
 
@@ -120,8 +126,9 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
     throw new Error(`${String(error)}:${output()}`);
   });
 
-  const listening = (role: Role) => {
-    const url = urlOf(role);
+  const urls = { gateway: urlOf('gateway'), admin: urlOf('admin') };
+  const listening = (role: 'gateway' | 'admin') => {
+    const url = urls[role];
     if (url === undefined) throw new Error(`this program does not run the role ${role}`);
     return url;
   };
@@ -143,6 +150,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
     stderr,
     logs,
     signal: (name) => void program.child.kill(name),
+    isRunning: program.isRunning,
     stop: (timeoutMs) => program.end('SIGTERM', timeoutMs),
     kill9: async () => void (await program.end('SIGKILL')),
     exited: program.exited,

@@ -3,9 +3,10 @@ import type { ClientRequest } from 'node:http';
 import type { ApiKeyWithSecret } from './admin.js';
 import { json, startBackend, type Backend, type BackendHandler, type BackendOptions } from './backend.js';
 import { exchange, open, send, sendRaw, type Answer, type Exchange, type SendOptions } from './http.js';
-import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
+import type { RunningTrailgate } from './program.js';
+import { acquireTrailgate, type AcquireOptions, type SharedTrailgate } from './shared-program.js';
 
-export interface ProxiedOptions extends Omit<TrailgateOptions, 'backend'> {
+export interface ProxiedOptions extends Omit<AcquireOptions, 'backend'> {
   /** Instead of a backend of its own: where the service's targets are. */
   readonly targets?: string | readonly string[];
   /** A path behind the own backend's origin. */
@@ -13,7 +14,7 @@ export interface ProxiedOptions extends Omit<TrailgateOptions, 'backend'> {
   readonly backendOptions?: BackendOptions;
 }
 
-export interface Proxied {
+export interface Proxied<Program extends SharedTrailgate = SharedTrailgate> {
   /** Origin of the gateway and the base path. */
   readonly url: string;
   readonly port: number;
@@ -21,7 +22,7 @@ export interface Proxied {
   /** Value of the field. */
   readonly authorization: string;
   readonly backend: Backend;
-  readonly trailgate: RunningTrailgate;
+  readonly trailgate: Program;
   /** What the backend does from now on; forgets what it has received. */
   answerWith(handler: BackendHandler): void;
   /** A request with the key; `path` is relative to the base path and goes out as it is. */
@@ -35,12 +36,19 @@ export interface Proxied {
   stop(): Promise<void>;
 }
 
-/** Starts a backend and the program in front of it, with an account and a key that may do everything. */
+/** With a program of its own. */
+export type OwnProxied = Proxied<RunningTrailgate>;
+
+/**
+ * Starts a backend and provides the program in front of it (`acquireTrailgate`), with an account and a key that can do everything.
+ */
+export function startProxied(options: ProxiedOptions & { readonly own: true }): Promise<OwnProxied>;
+export function startProxied(options?: ProxiedOptions): Promise<Proxied>;
 export async function startProxied(options: ProxiedOptions = {}): Promise<Proxied> {
   const { targets, targetPath = '', backendOptions, ...rest } = options;
   let handler: BackendHandler = json({ ok: true });
   const backend = await startBackend((...args) => handler(...args), backendOptions);
-  const trailgate = await startTrailgate({ ...rest, backend: targets ?? backend.url + targetPath });
+  const trailgate = await acquireTrailgate({ ...rest, backend: targets ?? backend.url + targetPath });
   const { key } = await trailgate.admin.newKey();
   const authorization = `Bearer ${key.secret}`;
   const port = Number(new URL(trailgate.gatewayUrl).port);
