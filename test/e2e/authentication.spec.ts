@@ -7,19 +7,19 @@ import { json, startBackend, type Backend } from '../support/backend.js';
 import { send, type Answer, type SendOptions } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const BARE_CHALLENGE = 'Bearer realm="api"';
 const TRUSTED_PROXY = '127.0.0.1';
 
 let backend: Backend;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 let account: Account;
 let key: ApiKeyWithSecret;
 
 beforeAll(async () => {
   backend = await startBackend(json({ data: [] }));
-  gateway = await startTrailgate({ backend: backend.url });
+  gateway = await acquireTrailgate({ backend: backend.url });
   ({ account, key } = await gateway.admin.newKey());
 });
 afterAll(async () => {
@@ -203,10 +203,10 @@ describe('a key with an address list', () => {
   });
 
   describe('behind a trusted proxy', () => {
-    let proxied: RunningTrailgate;
+    let proxied: SharedTrailgate;
     let secret: string;
     beforeAll(async () => {
-      proxied = await startTrailgate({
+      proxied = await acquireTrailgate({
         backend: backend.url,
         config: { gateway: { trustedProxies: [TRUSTED_PROXY] } },
       });

@@ -6,18 +6,19 @@ import { resolve } from 'node:path';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { send, type Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
-import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { runTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 describe('trailgate logs', () => {
   let backend: Backend;
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   let env: Record<string, string>;
   let account: string;
   let secret: string;
   const sent: string[] = [];
   beforeAll(async () => {
     backend = await startBackend(json({}));
-    trailgate = await startTrailgate({ backend: backend.url, config: { usage: { flushInterval: '100ms' } } });
+    trailgate = await acquireTrailgate({ backend: backend.url, config: { usage: { flushInterval: '100ms' } } });
     env = { TRAILGATE_ADMIN_URL: trailgate.adminUrl, TRAILGATE_ADMIN_TOKEN: trailgate.adminToken };
     const made = await trailgate.admin.newKey('unlimited', { scopes: ['files:read'] });
     account = made.account.id;

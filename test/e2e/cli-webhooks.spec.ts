@@ -1,10 +1,11 @@
 /** What `trailgate webhooks` and `trailgate events` promise to people and scripts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
-import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { runTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 describe('trailgate webhooks', () => {
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   let receiver: Receiver;
   let env: Record<string, string>;
   let account: string;
@@ -12,7 +13,7 @@ describe('trailgate webhooks', () => {
   beforeAll(async () => {
     receiver = await startReceiver();
     const webhooks = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] };
-    trailgate = await startTrailgate({ backend: receiver.url, config: { webhooks, events: ['customer.created'] } });
+    trailgate = await acquireTrailgate({ backend: receiver.url, config: { webhooks, events: ['customer.created'] } });
     env = { TRAILGATE_ADMIN_URL: trailgate.adminUrl, TRAILGATE_ADMIN_TOKEN: trailgate.adminToken };
     account = (await trailgate.admin.createAccount()).id;
   });

@@ -8,7 +8,7 @@ import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, startRawBackend, type Backend, type RawBackend } from '../support/backend.js';
 import { send, sendRaw, type Answer, type SendOptions } from '../support/http.js';
 import { expectProblem, parseAnswer, type ProblemBody } from '../support/problem.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 /** Status and body by path, as a backend might fail. */
 const FAILURES: Readonly<Record<string, readonly [number, string, string]>> = {
@@ -31,7 +31,7 @@ const FAILURES: Readonly<Record<string, readonly [number, string, string]>> = {
 
 let backend: Backend;
 let broken: RawBackend;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 let key: ApiKeyWithSecret;
 let port: number;
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
     });
   });
   const timeouts = { connect: '500ms', firstByte: '300ms', idle: '300ms' };
-  gateway = await startTrailgate({
+  gateway = await acquireTrailgate({
     backend: backend.url,
     config: {
       services: {

@@ -4,17 +4,17 @@ import { json, startBackend, type Backend } from '../support/backend.js';
 import { send } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 /** Uses are written every ten seconds. */
 const WRITTEN_MS = 30_000;
 
 let backend: Backend;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 
 beforeAll(async () => {
   backend = await startBackend(json({ data: [] }));
-  gateway = await startTrailgate({ backend: backend.url });
+  gateway = await acquireTrailgate({ backend: backend.url });
 });
 afterAll(async () => {
   await gateway.stop();

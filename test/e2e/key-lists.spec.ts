@@ -5,15 +5,16 @@ import type { Account } from '../support/admin.js';
 import { send } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { runTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 let backend: Backend;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 let account: Account;
 
 beforeAll(async () => {
   backend = await startBackend(json({ data: [] }));
-  gateway = await startTrailgate({ backend: backend.url });
+  gateway = await acquireTrailgate({ backend: backend.url });
   account = await gateway.admin.createAccount({ plan: 'unlimited' });
 });
 afterAll(async () => {

@@ -10,8 +10,8 @@ import { json, startBackend, type Backend, type BackendHandler } from '../suppor
 import { send, type Answer, type SendOptions } from '../support/http.js';
 import { eventually } from '../support/processes.js';
 import { expectProblem, parseAnswer } from '../support/problem.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { limitFieldsOf, policiesOf } from '../support/rate-limit.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const PLANS = {
   wide: { key: { minute: 1_000 }, account: { month: 10_000 } },
@@ -23,12 +23,12 @@ const OWN_POLICY = 'usage-queries';
 
 let backend: Backend;
 let handler: BackendHandler;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 const secrets = new Map<string, string>();
 
 beforeAll(async () => {
   backend = await startBackend((...args) => handler(...args), { atOnce: true });
-  gateway = await startTrailgate({
+  gateway = await acquireTrailgate({
     backend: backend.url,
     config: {
       services: {

@@ -7,8 +7,8 @@ import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeUnless } from '../support/describe-with.js';
 import { installNpmPackages, installPythonPackages, runForeign } from '../support/foreign-packages.js';
 import { temporaryFolder } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { mergePatch, testOpenapi, type Json } from '../support/program-config.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const FOLDER = 'test/mcp-clients';
 const OLDEST_NODE = [22, 19] as const;
@@ -42,11 +42,11 @@ const OPENAPI = mergePatch(testOpenapi, {
 }) as Json;
 
 let backend: Backend;
-let trailgate: RunningTrailgate;
+let trailgate: SharedTrailgate;
 beforeAll(async () => {
   backend = await startBackend(json({ data: [{ id: 'cus_1' }] }));
   const config = { plans: { few: { key: { minute: LIMIT }, onRedisLoss: 'closed' } }, mcp: { mostListed: 100 } };
-  trailgate = await startTrailgate({ backend: backend.url, openapi: OPENAPI, config });
+  trailgate = await acquireTrailgate({ backend: backend.url, openapi: OPENAPI, config });
 });
 afterAll(async () => {
   await trailgate?.stop();
@@ -67,7 +67,7 @@ const READ_TOOLS = [
 describeUnless(isOld ? `needs Node ${OLDEST_NODE.join('.')}` : installNpmPackages(FOLDER))('the inspector', () => {
   const env = { HOME: temporaryFolder('inspector') };
   const BIN = 'clients/launcher/build/index.js';
-  const inspectAt = async (at: RunningTrailgate, secret: string, ...args: readonly string[]) => {
+  const inspectAt = async (at: SharedTrailgate, secret: string, ...args: readonly string[]) => {
     const target = ['--cli', `${at.gatewayUrl}/mcp`, '--transport', 'http'];
     const header = ['--header', `Authorization: Bearer ${secret}`];
     const all = ['node_modules/@modelcontextprotocol/inspector/' + BIN, ...target, ...header, ...args];
@@ -124,7 +124,7 @@ describeUnless(isOld ? `needs Node ${OLDEST_NODE.join('.')}` : installNpmPackage
   });
 
   it('is told of a missing scope by the tool that calls what is not listed', async () => {
-    const searched = await startTrailgate({ backend: backend.url, openapi: OPENAPI });
+    const searched = await acquireTrailgate({ backend: backend.url, openapi: OPENAPI });
     try {
       const { key } = await searched.admin.newKey('unlimited', { scopes: ['customers:read'] });
       const named = ['--tool-name', 'call_operation', '--tool-arg', 'name=delete_customer', 'arguments={"id":"cus_1"}'];

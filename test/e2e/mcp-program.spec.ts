@@ -11,8 +11,8 @@ import { describeWithOpenssl } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { modernMessage } from '../support/mcp-world.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { mergePatch, testOpenapi, type Json } from '../support/program-config.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const DESCRIPTION = 'Lists customers, newest first, page by page.';
 const OPTED_IN = mergePatch(testOpenapi, {
@@ -27,13 +27,13 @@ const OPTED_IN = mergePatch(testOpenapi, {
   },
 }) as Json;
 
-async function call(trailgate: RunningTrailgate, secret: string, method: string, params: object = {}) {
+async function call(trailgate: SharedTrailgate, secret: string, method: string, params: object = {}) {
   const { body, headers } = modernMessage(method, params);
   const fields = { ...headers, authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
   return send(`${trailgate.gatewayUrl}/mcp`, { method: 'POST', headers: fields, body });
 }
 
-const toolsOf = async (trailgate: RunningTrailgate, secret: string): Promise<string[]> => {
+const toolsOf = async (trailgate: SharedTrailgate, secret: string): Promise<string[]> => {
   const answer = await call(trailgate, secret, 'tools/list');
   const { result } = answer.json<{ result: { tools: { name: string }[] } }>();
   return result.tools.map(({ name }) => name);
@@ -41,7 +41,7 @@ const toolsOf = async (trailgate: RunningTrailgate, secret: string): Promise<str
 
 describe('an API of which nothing has opted in', () => {
   it('has no MCP server: 404, as for any path that leads nowhere', async () => {
-    const trailgate = await startTrailgate();
+    const trailgate = await acquireTrailgate();
     try {
       const { key } = await trailgate.admin.newKey();
       const answer = await call(trailgate, key.secret, 'tools/list');
@@ -54,12 +54,13 @@ describe('an API of which nothing has opted in', () => {
 
 describe('an API with a tool', () => {
   let backend: Backend;
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   let secret: string;
   let accountId: string;
   beforeAll(async () => {
     backend = await startBackend(json({ data: [{ id: 'cus_1' }] }));
-    trailgate = await startTrailgate({
+    trailgate = await acquireTrailgate({
+      own: true,
       backend: backend.url,
       openapi: OPTED_IN,
       config: { usage: { flushInterval: '100ms' } },
@@ -162,7 +163,7 @@ describeWithOpenssl('over HTTP/2', () => {
     const backend = await startBackend(json({ ok: true }));
     const { cert, key: privateKey } = makeCertificate(temporaryFolder('mcp-tls'));
     const tls = { cert, key: privateKey };
-    const trailgate = await startTrailgate({ backend: backend.url, openapi: OPTED_IN, config: { gateway: { tls } } });
+    const trailgate = await acquireTrailgate({ backend: backend.url, openapi: OPTED_IN, config: { gateway: { tls } } });
     const session = connect(trailgate.gatewayUrl, { rejectUnauthorized: false });
     try {
       const { key } = await trailgate.admin.newKey();

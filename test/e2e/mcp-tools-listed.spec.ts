@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import type { Account } from '../support/admin.js';
 import { send } from '../support/http.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 interface Tools {
   readonly enabled: boolean;
@@ -31,12 +31,12 @@ const CONFIG = {
 };
 
 let backend: Backend;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 let account: Account;
 
 beforeAll(async () => {
   backend = await startBackend(json({}));
-  gateway = await startTrailgate({ backend: backend.url, config: CONFIG });
+  gateway = await acquireTrailgate({ backend: backend.url, config: CONFIG });
   account = await gateway.admin.createAccount();
 });
 afterAll(async () => {

@@ -4,9 +4,9 @@ import { DateTime } from 'luxon';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, type Backend, type BackendHandler, json } from '../support/backend.js';
 import { send, type Answer } from '../support/http.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller, limitFieldsOf, policiesOf } from '../support/rate-limit.js';
 import { TurnedClock } from '../support/turned-clock.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const PLANS = {
   monthly: { account: { month: 5 } },
@@ -16,12 +16,12 @@ const PLANS = {
 
 let backend: Backend;
 let handler: BackendHandler = json({ ok: true });
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 const callers: Caller[] = [];
 
 beforeAll(async () => {
   backend = await startBackend((...args) => handler(...args));
-  gateway = await startTrailgate({
+  gateway = await acquireTrailgate({
     backend: backend.url,
     config: { plans: PLANS, operations: [{ match: 'GET /customers/{id}', cost: 7 }] },
   });
@@ -105,12 +105,12 @@ it('a used-up month is 429 quota_exceeded, not to be tried again, with the reset
 describe('nobody is asked to wait longer than an hour', () => {
   const END = Date.UTC(2026, 10, 1);
   let clock: TurnedClock;
-  let turned: RunningTrailgate;
+  let turned: SharedTrailgate;
 
   beforeAll(async () => {
     clock = new TurnedClock();
     clock.stopAt(END - 8 * 86_400_000);
-    turned = await startTrailgate({ backend: backend.url, env: clock.env, config: { plans: PLANS } });
+    turned = await acquireTrailgate({ backend: backend.url, env: clock.env, config: { plans: PLANS } });
   });
   afterAll(async () => {
     await turned.stop();

@@ -5,9 +5,8 @@ import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { policiesOf } from '../support/rate-limit.js';
-import { sharedRedisUrl } from '../support/redis.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const PLANS = { monthly: { account: { month: 100 } } };
 
@@ -25,8 +24,8 @@ function endOfMonth(zone: string, billingDay: number): DateTime {
   return next ?? now;
 }
 
-function describeMonths(start: () => Promise<RunningTrailgate>): void {
-  let trailgate: RunningTrailgate;
+function describeMonths(start: () => Promise<SharedTrailgate>): void {
+  let trailgate: SharedTrailgate;
   beforeAll(async () => {
     trailgate = await start();
   });
@@ -68,11 +67,9 @@ function describeMonths(start: () => Promise<RunningTrailgate>): void {
 }
 
 describe('a month on the embedded store', () => {
-  describeMonths(() => startTrailgate({ backend: backend.url, config: { plans: PLANS } }));
+  describeMonths(() => acquireTrailgate({ backend: backend.url, config: { plans: PLANS } }));
 });
 
 describeWithRedis('a month on Redis', () => {
-  describeMonths(async () =>
-    startTrailgate({ backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: await sharedRedisUrl() } }),
-  );
+  describeMonths(() => acquireTrailgate({ backend: backend.url, config: { plans: PLANS }, redis: true }));
 });

@@ -11,9 +11,8 @@ import {
 import { describeWithRedis } from '../support/describe-with.js';
 import { eventually, freePort } from '../support/processes.js';
 import { testOpenapi } from '../support/program-config.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
-import { sharedRedisUrl } from '../support/redis.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const COST = 5;
 const PLAN = { key: { minute: 1_000, month: 5_000 }, account: { minute: 2_000, month: 10_000 } };
@@ -21,11 +20,11 @@ const PLAN = { key: { minute: 1_000, month: 5_000 }, account: { minute: 2_000, m
 /** Paths of the services: one that answers as told, one that is not there, one that resets, one that says nothing. */
 const SERVICES = ['told', 'dead', 'reset', 'garbage', 'silent'] as const;
 
-function suite(env: () => Promise<Record<string, string>>): void {
+function suite(redis: boolean): void {
   let told: Backend;
   const raw: RawBackend[] = [];
   let handler: BackendHandler = json({ ok: true });
-  let gateway: RunningTrailgate;
+  let gateway: SharedTrailgate;
   let caller: Caller;
 
   beforeAll(async () => {
@@ -39,9 +38,9 @@ function suite(env: () => Promise<Record<string, string>>): void {
     const services = Object.fromEntries(
       SERVICES.map((name, index) => [name, { targets: [urls[index]], timeouts: { firstByte: '300ms' } }]),
     );
-    gateway = await startTrailgate({
+    gateway = await acquireTrailgate({
       backend: told.url,
-      env: await env(),
+      redis,
       openapi: testOpenapi,
       config: {
         services,
@@ -107,9 +106,9 @@ function suite(env: () => Promise<Record<string, string>>): void {
 }
 
 describe('counters in the process', () => {
-  suite(async () => ({}));
+  suite(false);
 });
 
 describeWithRedis('counters in Redis', () => {
-  suite(async () => ({ REDIS_URL: await sharedRedisUrl() }));
+  suite(true);
 });

@@ -10,8 +10,8 @@ import { makeCertificate } from '../support/certificates.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { temporaryFolder } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { describeWithOpenssl } from '../support/describe-with.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const ATTEMPTS = 4;
 const CONFIG = {
@@ -72,7 +72,7 @@ const CASES: readonly [what: string, ErrorCode, Request][] = [
 ];
 
 /** The fields of a request, flat; its target stands below the base path. */
-type Way = (gateway: RunningTrailgate, method: string, target: string, fields: readonly string[]) => Promise<Told>;
+type Way = (gateway: SharedTrailgate, method: string, target: string, fields: readonly string[]) => Promise<Told>;
 
 interface Told {
   readonly status: number;
@@ -123,7 +123,7 @@ const WAYS: Readonly<Record<string, { way: Way; encrypted: boolean }>> = {
   'over HTTP/2': { way: overHttp2, encrypted: true },
 };
 
-async function makeKeys({ admin }: RunningTrailgate): Promise<ReadonlyMap<string, string>> {
+async function makeKeys({ admin }: SharedTrailgate): Promise<ReadonlyMap<string, string>> {
   const suspended = await admin.newKey();
   const revoked = await admin.newKey();
   const paused = await admin.newKey();
@@ -160,7 +160,7 @@ function withoutChance({ status, fields, body }: Told): object {
 
 describeWithOpenssl('a request that is refused', () => {
   let backend: Backend;
-  const gateways = new Map<boolean, RunningTrailgate>();
+  const gateways = new Map<boolean, SharedTrailgate>();
   const keys = new Map<boolean, ReadonlyMap<string, string>>();
   let addresses = 0;
 
@@ -170,7 +170,7 @@ describeWithOpenssl('a request that is refused', () => {
     const tls = { cert, key };
     for (const encrypted of [false, true]) {
       const gateway = { ...CONFIG.gateway, ...(encrypted ? { tls } : {}) };
-      gateways.set(encrypted, await startTrailgate({ backend: backend.url, config: { ...CONFIG, gateway } }));
+      gateways.set(encrypted, await acquireTrailgate({ backend: backend.url, config: { ...CONFIG, gateway } }));
     }
     for (const [encrypted, gateway] of gateways) keys.set(encrypted, await makeKeys(gateway));
   });

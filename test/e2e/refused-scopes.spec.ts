@@ -6,8 +6,7 @@ import { describeWithRedis } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { expectProblem } from '../support/problem.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
-import { sharedRedisUrl } from '../support/redis.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const REQUESTS = 400;
 /** What is said of a key's quota may be said again for so long. */
@@ -18,10 +17,10 @@ const BESIDE = 2;
 describeWithRedis('with counters in Redis, a key that lacks a scope', () => {
   const agent = new Agent({ keepAlive: true });
   let backend: Backend;
-  let gateway: RunningTrailgate;
+  let gateway: SharedTrailgate;
   beforeAll(async () => {
     backend = await startBackend(json({ data: [] }));
-    gateway = await startTrailgate({ backend: backend.url, env: { REDIS_URL: await sharedRedisUrl() } });
+    gateway = await acquireTrailgate({ backend: backend.url, redis: true });
   });
   afterAll(async () => {
     agent.destroy();

@@ -7,7 +7,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open, send, type Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const LARGE = 300_000;
 
@@ -42,13 +42,13 @@ function startServer(): Server {
 
 describe('the request log', () => {
   let server: Server;
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   let account: string;
   let secret: string;
   beforeAll(async () => {
     server = startServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    trailgate = await startTrailgate({
+    trailgate = await acquireTrailgate({
       backend: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       config: {
         usage: { flushInterval: '100ms' },

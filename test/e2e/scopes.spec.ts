@@ -4,7 +4,7 @@ import type { Account } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 /** Method, path, the scopes that it needs. */
 const OPERATIONS = [
@@ -22,13 +22,13 @@ const OPERATIONS = [
 ] as const;
 
 let backend: Backend;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 let account: Account;
 
 beforeAll(async () => {
   backend = await startBackend(json({ data: [] }));
   const operations = [{ match: 'POST /export', service: 'backend', scopes: ['customers:read', 'files:write'] }];
-  gateway = await startTrailgate({ backend: backend.url, config: { operations } });
+  gateway = await acquireTrailgate({ backend: backend.url, config: { operations } });
   account = await gateway.admin.createAccount({ plan: 'starter' });
 });
 afterAll(async () => {

@@ -8,7 +8,8 @@ import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import type { RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate } from '../support/shared-program.js';
 
 const KEY = randomBytes(16).toString('base64');
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
@@ -138,7 +139,8 @@ describe('a WebSocket through the gateway', () => {
   beforeAll(async () => {
     backend = new EchoBackend();
     await backend.listen();
-    trailgate = await startTrailgate({
+    trailgate = await acquireTrailgate({
+      own: true,
       backend: backend.url,
       config: {
         plans: { few: { account: { month: 20 } } },

@@ -7,16 +7,16 @@ import { startCustomers, type RunningCustomers } from '../support/customers.js';
 import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { temporaryFolder } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const folder = temporaryFolder('wrong-parameters');
 let customers: RunningCustomers;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 let secret: string;
 
 beforeAll(async () => {
   customers = await startCustomers({ CUSTOMERS_DATA_DIR: join(folder, 'data') });
-  gateway = await startTrailgate({ backend: customers.url });
+  gateway = await acquireTrailgate({ backend: customers.url });
   ({ secret } = (await gateway.admin.newKey()).key);
 });
 afterAll(async () => {

@@ -8,10 +8,10 @@ import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 describeWithChromium('a page of somebody else', () => {
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   let browser: Browser;
   let server: Server;
   let evil: string;
@@ -27,7 +27,7 @@ describeWithChromium('a page of somebody else', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
+    [trailgate, browser] = await Promise.all([acquireTrailgate(), startBrowser()]);
     panel = panelUrlOf(trailgate);
     // Another port of the same name: to a browser the same site, which gets the cookies. A foreign site gets less.
     evil = `http://localhost:${port}`;

@@ -8,8 +8,8 @@ import { connect, type Socket } from 'node:net';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { send } from '../support/http.js';
 import { modernMessage } from '../support/mcp-world.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { mergePatch, testOpenapi, type Json } from '../support/program-config.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const FLOODERS = 12;
 const ROUNDS = 8;
@@ -49,12 +49,12 @@ const HOSTILE: readonly string[] = [
 ];
 
 let backend: Backend;
-let trailgate: RunningTrailgate;
+let trailgate: SharedTrailgate;
 const agents = [new Agent({ keepAlive: true, maxSockets: FLOODERS }), new Agent({ keepAlive: true })] as const;
 const sockets: Socket[] = [];
 beforeAll(async () => {
   backend = await startBackend(json({ data: [] }));
-  trailgate = await startTrailgate({ backend: backend.url, openapi: OPENAPI });
+  trailgate = await acquireTrailgate({ backend: backend.url, openapi: OPENAPI });
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();

@@ -1,7 +1,7 @@
 /** People who use the panel of a running program: each is a member with a password, signed in in a browser of their own. */
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Role } from '../../src/members/permissions.js';
-import type { RunningTrailgate } from './program.js';
+import type { SharedTrailgate } from './shared-program.js';
 import { GOOD_PASSWORD, PanelBrowser } from './signed-in.js';
 
 export interface Person {
@@ -13,13 +13,13 @@ export interface Person {
 }
 
 /** Where people reach the panel: the name that its own links have, since a browser keeps its cookies by name. */
-export const panelUrlOf = ({ adminUrl }: RunningTrailgate): string => adminUrl.replace('127.0.0.1', 'localhost');
+export const panelUrlOf = ({ adminUrl }: SharedTrailgate): string => adminUrl.replace('127.0.0.1', 'localhost');
 
 let count = 0;
 
 /** Somebody new, invited into the account in this role, who has taken the link and is signed in. */
 export async function newPerson(
-  { admin }: RunningTrailgate,
+  { admin }: SharedTrailgate,
   accountId: string,
   role: Role,
   name = 'Ana',
@@ -33,7 +33,7 @@ export async function newPerson(
 }
 
 /** Somebody new who is an operator, and is signed in. */
-export async function newOperator({ admin }: RunningTrailgate, name = 'Olga'): Promise<Person> {
+export async function newOperator({ admin }: SharedTrailgate, name = 'Olga'): Promise<Person> {
   const email = `person-${++count}@example.com`;
   const wanted = { email, name, is_operator: true };
   const made = await admin.call<{ password_link: { link: string } }>('POST', '/members', wanted);

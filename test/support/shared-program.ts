@@ -9,7 +9,7 @@ import { pathsBuiltAtStart } from '../../src/config/model/until-restart.js';
 import type { Account, Page } from './admin.js';
 import { eventually } from './processes.js';
 import { parseLogs, startTrailgate, targetsOf, type RunningTrailgate, type TrailgateOptions } from './program.js';
-import { writeConfig, type Json } from './program-config.js';
+import { mergePatch, writeConfig, type Json } from './program-config.js';
 import { sharedRedisUrl } from './redis.js';
 
 type SharedOptions = Pick<AcquireOptions, 'backend' | 'config' | 'openapi' | 'redis'>;
@@ -37,6 +37,8 @@ export interface SharedTrailgate extends Pick<
 /** How many a worker keeps while nobody uses them. */
 const MOST_IDLE = 3;
 const DEFAULT_PLANS = new Set(['starter', 'pro', 'unlimited']);
+/** A setting that counts from the start on: most who need another than the default need this one. */
+const SHARED_CONFIG = { usage: { flushInterval: '100ms' } };
 const BUILT_AT_START = pathsBuiltAtStart(configSchema);
 
 /** A program that nobody uses. */
@@ -59,7 +61,9 @@ export function acquireTrailgate(options?: AcquireOptions): Promise<SharedTrailg
 export async function acquireTrailgate(options: AcquireOptions = {}): Promise<SharedTrailgate> {
   const { own = false, redis = false, ...rest } = options;
   const { backend: _, config: __, openapi: ___, ...process } = rest;
-  if (!own && Object.values(process).every((value) => value === undefined)) return share(options);
+  if (!own && Object.values(process).every((value) => value === undefined)) {
+    return share({ ...options, config: mergePatch(SHARED_CONFIG, options.config ?? {}) as Json });
+  }
   return startTrailgate(redis ? { ...rest, env: { REDIS_URL: await sharedRedisUrl(), ...rest.env } } : rest);
 }
 
