@@ -13,6 +13,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statfsSync,
   writeFileSync,
@@ -155,7 +156,10 @@ function keepDurations({ results }) {
     endTime - startTime,
   ]);
   mkdirSync(dirname(DURATIONS), { recursive: true });
-  writeFileSync(DURATIONS, JSON.stringify({ ...readDurations(), ...Object.fromEntries(took) }));
+  // In one step: another run may read it.
+  const written = `${DURATIONS}.${process.pid}`;
+  writeFileSync(written, JSON.stringify({ ...readDurations(), ...Object.fromEntries(took) }));
+  renameSync(written, DURATIONS);
 }
 
 /** What was skipped, and why: a line for each reason. Tests that Jest's own arguments leave out have none. */

@@ -254,16 +254,20 @@ describe('the trace context', () => {
 describe('while the gateway drains', () => {
   let edge: Edge<OwnProxied>;
   beforeAll(async () => {
-    edge = await startEdge({ own: true, config: { ...CONFIG, gateway: { shutdown: { delay: '20s' } } } });
+    edge = await startEdge({ own: true, config: { ...CONFIG, gateway: { shutdown: { delay: '10m' } } } });
     edge.answerWith(json({ ok: true }));
-    for (const way of WAYS.filter((each) => each === 'read by hand' || each === 'over TLS')) {
-      const { trailgate } = edge.of(way);
+    for (const { trailgate } of programs()) {
       trailgate.signal('SIGTERM');
       const isReady = async () => (await fetch(`${trailgate.adminUrl}/readyz`)).status === 200;
-      await eventually(`the program ${way} is about to end`, async () => !(await isReady()));
+      await eventually('the program is about to end', async () => !(await isReady()));
     }
   });
-  afterAll(() => edge.stop());
+  afterAll(async () => {
+    // They would wait for the delay.
+    await Promise.all(programs().map(({ trailgate }) => trailgate.kill9()));
+    await edge.stop();
+  });
+  const programs = () => [...new Set(WAYS.map((way) => edge.of(way)))];
 
   it('a request gets the same response by every way, and the connection ends with it', async () => {
     for (const name of ['a request that is served', 'no key', 'no such path', 'the usage of the caller'] as const) {

@@ -9,17 +9,18 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeCertificate, type CertificateFiles } from '../support/certificates.js';
 import { describeWithOpenssl, describeWithRedis } from '../support/describe-with.js';
 import { exchange, send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
-import { eventually, sleep, temporaryFolder } from '../support/processes.js';
+import { seriesOf } from '../support/metrics-text.js';
+import { eventually, sleep, temporaryFolder, type Exit } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import type { Json } from '../support/program-config.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
-const DELAY_MS = 900;
+const DELAY_MS = 2_000;
 const DRAIN_MS = 1_500;
 /** What the phases behind the drain may take, on a busy machine. */
 const REST_MS = 4_000;
@@ -94,6 +95,25 @@ function closeCode({ text }: Raw): number | undefined {
   return at < 0 || frames.length < at + 4 ? undefined : frames.readUInt16BE(at + 2);
 }
 
+/** A program that ends beside a head that never does: begun first, because it waits for that while the other tests run. */
+let besideHead: Promise<{ readonly exit: Exit; readonly tookMs: number }>;
+beforeAll(() => {
+  besideHead = endBesideHead();
+  besideHead.catch(() => undefined);
+});
+
+async function endBesideHead(): Promise<Awaited<typeof besideHead>> {
+  const { gatewayUrl, adminUrl, stop } = await startTrailgate();
+  const slow = connect(Number(new URL(gatewayUrl).port), '127.0.0.1').on('error', () => undefined);
+  slow.write('GET /api/v1/open HTTP/1.1\r\n');
+  const isThere = async () => seriesOf((await send(`${adminUrl}/metrics`)).text).get('trailgate_connections') === 1;
+  await eventually('the connection is accepted', isThere);
+  const startedMs = performance.now();
+  const exit = await stop(60_000);
+  slow.destroy();
+  return { exit, tookMs: quietMsSince(startedMs) };
+}
+
 let backend: Backend;
 let trailgate: RunningTrailgate;
 let secret: string;
@@ -109,8 +129,8 @@ async function start(config: Json, more: Parameters<typeof startTrailgate>[0] = 
 
 afterEach(async () => {
   for (const each of open.splice(0)) each.destroy();
-  await trailgate.stop();
-  backend.stop();
+  await trailgate?.stop();
+  backend?.stop();
 });
 
 function raw(path: string, version = '1.1', fields: readonly string[] = []): Raw {
@@ -195,7 +215,6 @@ describeWithOpenssl('with HTTP/2 and WebSockets', () => {
     const secondSocket = webSocket();
     await echoes(secondSocket);
     expect((await send(`${trailgate.gatewayUrl}/api/v1/open`)).status).toBe(401);
-    expect(quietMsSince(startedMs)).toBeLessThan(DELAY_MS);
     expect([goaways.length, closeCode(firstSocket), closeCode(secondSocket)]).toEqual([0, undefined, undefined]);
 
     const late = whole(ask(young, '/customers/late'));
@@ -265,21 +284,6 @@ describeWithOpenssl('of connections that have only begun', () => {
     await expect(exit).resolves.toEqual({ code: 0, signal: null });
     expect(quietMsSince(startedMs)).toBeLessThan(REST_MS);
   });
-
-  it('a head that never ends is waited for as long as ever, not as long as an answer', async () => {
-    files = undefined;
-    await start({});
-    const { port } = new URL(trailgate.gatewayUrl);
-    const slow = connect(Number(port), '127.0.0.1');
-    open.push(slow);
-    slow.on('error', () => undefined);
-    await once(slow, 'connect');
-    slow.write('GET /api/v1/open HTTP/1.1\r\n');
-    await sleep(100);
-    const startedMs = performance.now();
-    await expect(trailgate.stop()).resolves.toEqual({ code: 0, signal: null });
-    expect(quietMsSince(startedMs)).toBeLessThan(HEAD_MS + REST_MS);
-  });
 });
 
 describe('without TLS', () => {
@@ -327,9 +331,14 @@ describeWithRedis('of workers', () => {
     const headers = { authorization: `Bearer ${secret}` };
     const { response } = await exchange(`${trailgate.gatewayUrl}/api/v1/customers/at-once`, { headers });
     expect([response.statusCode, response.headers.connection]).toEqual([200, 'close']);
-    expect(quietMsSince(startedMs)).toBeLessThan(DELAY_MS);
     await eventually('all are told', () => [...sockets, late].every((socket) => closeCode(socket) === 1001));
     await expect(exit).resolves.toEqual({ code: 0, signal: null });
     expect(quietMsSince(startedMs)).toBeLessThan(DELAY_MS + REST_MS);
   });
+});
+
+it('a head that never ends is waited for as long as ever, not as long as an answer', async () => {
+  const { exit, tookMs } = await besideHead;
+  expect(exit).toEqual({ code: 0, signal: null });
+  expect(tookMs).toBeLessThan(HEAD_MS + REST_MS);
 });
