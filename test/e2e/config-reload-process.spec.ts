@@ -1,0 +1,101 @@
+/** A changed configuration is checked in a process of its own, which makes way for requests and which nothing depends on. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { CHECK, childrenOf } from '../support/child-processes.js';
+import { describeWithProc } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { largeOpenapi } from '../support/large-openapi.js';
+import { quietMsSince } from '../support/machine-time.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+/** So many that the process holds too much to wait for another change. */
+const OPERATIONS = 1_000;
+/** Seconds of a core, which others may want as well. */
+const RELOAD_TIMEOUT_MS = 120_000;
+
+describeWithProc('the check of a changed configuration', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let secret: string;
+
+  const checks = (): number[] => childrenOf(trailgate.pid, CHECK);
+  const events = (name: string) => trailgate.logs().filter(({ event }) => event === name);
+  const title = async (): Promise<string> =>
+    (await send(`${trailgate.gatewayUrl}/api/v1/openapi.json`)).json<{ info: { title: string } }>().info.title;
+  /** Writes another title, asks for it by SIGHUP. */
+  const rename = (to: string): void => {
+    const config = parse(readFileSync(trailgate.configPath, 'utf8')) as { api: object };
+    writeFileSync(trailgate.configPath, stringify({ ...config, api: { ...config.api, title: to } }));
+    trailgate.signal('SIGHUP');
+  };
+  /** The process that checks. */
+  async function begun(): Promise<number> {
+    await eventually('it is being checked', () => checks().length === 1);
+    return checks()[0]!;
+  }
+  async function inForce(name: string): Promise<void> {
+    await eventually('it is in force', async () => (await title()) === name, RELOAD_TIMEOUT_MS);
+    await eventually('none is under way', () => checks().length === 0, RELOAD_TIMEOUT_MS);
+  }
+
+  beforeAll(async () => {
+    backend = await startBackend(json({ ok: true }));
+    trailgate = await startTrailgate({ backend: backend.url });
+    ({ secret } = (await trailgate.admin.newKey('unlimited')).key);
+  });
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
+
+  it('steps back with all of its threads, and is followed by another where the files change meanwhile: the last one counts', async () => {
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, checks().length)), 50);
+    try {
+      writeFileSync(join(dirname(trailgate.configPath), 'backend.openapi.yaml'), stringify(largeOpenapi(OPERATIONS)));
+      rename('First');
+      const pid = await begun();
+      const lower = getPriority(trailgate.pid) + 5;
+      const threads = (): number[] => readdirSync(`/proc/${pid}/task`).map(Number);
+      await eventually('it has stepped back', () => threads().every((id) => getPriority(id) === lower));
+      for (const name of ['Second', 'Third']) rename(name);
+      await inForce('Third');
+      expect(await title()).toBe('Third');
+    } finally {
+      clearInterval(watch);
+    }
+    expect(most).toBe(1);
+  });
+
+  it('is refused where its process dies, with why in log and metrics; what runs goes on, and the next one is taken', async () => {
+    rename('Fourth');
+    process.kill(await begun(), 'SIGKILL');
+    await eventually('it is refused', () => events('config_refused').length === 1);
+    expect(events('config_refused')[0]?.['problems']).toMatch(
+      /^It could not be checked: its process was killed \(SIGKILL\)/,
+    );
+    expect(await (await fetch(`${trailgate.adminUrl}/metrics`)).text()).toContain(
+      '\ntrailgate_config_reloads_total{result="refused"} 1\n',
+    );
+    const asked = send(`${trailgate.gatewayUrl}/api/v1/open`, { headers: { authorization: `Bearer ${secret}` } });
+    expect((await asked).status).toBe(200);
+    trailgate.signal('SIGHUP');
+    await inForce('Fourth');
+  });
+
+  it('does not hold up the end of the program, and ends with it', async () => {
+    rename('Fifth');
+    const pid = await begun();
+    const from = performance.now();
+    expect(await trailgate.stop()).toEqual({ code: 0, signal: null });
+    expect(quietMsSince(from)).toBeLessThan(10_000);
+    await eventually('it has gone', () => !existsSync(`/proc/${pid}`));
+    expect(events('config_refused')).toHaveLength(1);
+    expect(events('crash')).toEqual([]);
+  });
+});
