@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
@@ -60,7 +60,7 @@ const reload = async (trailgate: RunningTrailgate, content: string): Promise<voi
 };
 
 describeWithRedis('services that come, go and are renamed under load', () => {
-  it('lose no request, ten times in a row', async () => {
+  it('lose no request, six times in a row', async () => {
     const backend = await backendOf((_request, response) => void setTimeout(() => response.end('{}'), 2));
     const trailgate = await start({ backend: backend.url, env: { REDIS_URL: await sharedRedisUrl() } });
     const { key } = await trailgate.admin.newKey('pro', { scopes: ['*'] });
@@ -78,7 +78,7 @@ describeWithRedis('services that come, go and are renamed under load', () => {
           seen[status] = (seen[status] ?? 0) + count;
       }
     })();
-    for (let round = 0; round < 5; round++) for (const content of [second, first]) await reload(trailgate, content);
+    for (let round = 0; round < 3; round++) for (const content of [second, first]) await reload(trailgate, content);
     going = false;
     await load;
     caller.close();
@@ -87,7 +87,7 @@ describeWithRedis('services that come, go and are renamed under load', () => {
   });
 });
 
-it('leaves nothing behind after many changes: no connection, no check, no target in the metrics', async () => {
+it('leaves nothing behind after a dozen changes: no connection, no check, no target in the metrics', async () => {
   const [first, second] = [await backendOf(json({ n: 1 })), await backendOf(json({ n: 2 }))];
   const health = { path: '/health', interval: '1s' };
   const trailgate = await start({ backend: first.url, config: { services: { backend: { health } } } });
@@ -107,7 +107,7 @@ it('leaves nothing behind after many changes: no connection, no check, no target
   const openFiles = (): number => readdirSync(`/proc/${trailgate.pid}/fd`).length;
   for (let warm = 0; warm < 2; warm++) await round();
   const before = openFiles();
-  for (let index = 0; index < 10; index++) await round();
+  for (let index = 0; index < 6; index++) await round();
   await eventually('the connections of those that are gone are closed', () => openFiles() <= before + 5);
   await eventually(
     'the target that is gone has no series',
@@ -121,92 +121,94 @@ it('leaves nothing behind after many changes: no connection, no check, no target
   expect(first.requests.length - checks.first).toBeLessThanOrEqual((performance.now() - sinceMs) / 1_000 + 2);
 });
 
-it('waits for the end of a file that is written in pieces, whatever the pieces would mean', async () => {
-  const backend = await backendOf(json({ ok: true }));
-  const trailgate = await start({ backend: backend.url });
-  const { secret } = (await trailgate.admin.newKey()).key;
-  const lines = `${text(trailgate).trimEnd()}\n`.split('\n');
-  writeFileSync(trailgate.configPath, '');
-  for (const line of lines) {
-    appendFileSync(trailgate.configPath, `${line}\n`);
-    await sleep(2_500 / lines.length);
-  }
-  await eventually('it is in force', () => events(trailgate, 'config_changed') > 0);
-  expect([events(trailgate, 'config_changed'), events(trailgate, 'config_refused')]).toEqual([1, 0]);
-  const headers = { authorization: `Bearer ${secret}` };
-  expect((await send(`${trailgate.gatewayUrl}/api/v1/open`, { headers })).status).toBe(200);
-});
+describe('one program whose files are changed', () => {
+  let backend: Backend;
+  let trailgate: RunningTrailgate;
+  let folder: string;
+  let first: string;
+  let headers: Record<string, string>;
+  let [isSlow, seen] = [false, { changed: 0, refused: 0 }];
+  beforeAll(async () => {
+    backend = await startBackend((_request, response) => void setTimeout(() => response.end('{}'), isSlow ? 700 : 0));
+    trailgate = await startTrailgate({ backend: backend.url });
+    folder = dirname(trailgate.configPath);
+    first = text(trailgate);
+    headers = { authorization: `Bearer ${(await trailgate.admin.newKey()).key.secret}` };
+  });
+  beforeEach(() => (seen = { changed: events(trailgate, 'config_changed'), refused: events(trailgate, 'config_refused') }));
+  afterAll(async () => {
+    await trailgate?.stop();
+    await backend?.stop();
+  });
 
-it('takes a document that was missing when it comes, and stays with what it has while one is gone', async () => {
-  const backend = await backendOf(json({ ok: true }));
-  const trailgate = await start({ backend: backend.url });
-  const folder = dirname(trailgate.configPath);
-  const refused = () => events(trailgate, 'config_refused');
-  const { secret } = (await trailgate.admin.newKey()).key;
-  const headers = { authorization: `Bearer ${secret}` };
+  const changed = (): number => events(trailgate, 'config_changed') - seen.changed;
+  const refused = (): number => events(trailgate, 'config_refused') - seen.refused;
   const status = async (path: string) => (await send(`${trailgate.gatewayUrl}/api/v1${path}`, { headers })).status;
 
-  const document = readFileSync(join(folder, 'backend.openapi.yaml'), 'utf8');
-  writeFileSync(
-    trailgate.configPath,
-    edited(text(trailgate), ({ services }) => void (services['backend']!['openapi'] = './next.openapi.yaml')),
-  );
-  await eventually('it is refused', () => refused() === 1);
-  expect(await status('/open')).toBe(200);
-  writeFileSync(join(folder, 'next.openapi.yaml'), document.replaceAll('/open', '/opened'));
-  writeFileSync(trailgate.configPath, text(trailgate).replace('GET /open', 'GET /opened'));
-  await eventually('the document came', () => events(trailgate, 'config_changed') === 1);
-  expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
-
-  rmSync(join(folder, 'next.openapi.yaml'));
-  await eventually('it is refused again', () => refused() >= 2);
-  expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
-});
-
-it('follows links that are swapped, as Kubernetes does it', async () => {
-  const backend = await backendOf(json({ ok: true }));
-  const trailgate = await start({ backend: backend.url });
-  const folder = dirname(trailgate.configPath);
-  const versions = [
-    text(trailgate),
-    edited(
-      text(trailgate),
-      (file) => void file.operations?.push({ match: 'GET /new', service: 'backend', scopes: [] }),
-    ),
-  ];
-  versions.forEach((content, index) => {
-    mkdirSync(join(folder, `..v${index}`));
-    writeFileSync(join(folder, `..v${index}`, 'gateway.yaml'), content);
+  it('waits for the end of a file that is written in pieces, whatever the pieces would mean', async () => {
+    const lines = `${first.trimEnd()}\n`.split('\n');
+    writeFileSync(trailgate.configPath, '');
+    for (const line of lines) {
+      appendFileSync(trailgate.configPath, `${line}\n`);
+      await sleep(2_500 / lines.length);
+    }
+    await eventually('it is in force', () => changed() > 0);
+    expect([changed(), refused()]).toEqual([1, 0]);
+    expect(await status('/open')).toBe(200);
   });
-  symlinkSync('..v0', join(folder, '..data'));
-  symlinkSync('..data/gateway.yaml', join(folder, 'linked'));
-  renameSync(join(folder, 'linked'), trailgate.configPath);
-  await eventually('the link is followed', () => events(trailgate, 'config_changed') === 1);
-  symlinkSync('..v1', join(folder, '..next'));
-  renameSync(join(folder, '..next'), join(folder, '..data'));
-  await eventually('the swap is seen', () => events(trailgate, 'config_changed') === 2);
-  const { secret } = (await trailgate.admin.newKey()).key;
-  const headers = { authorization: `Bearer ${secret}` };
-  expect((await send(`${trailgate.gatewayUrl}/api/v1/new`, { headers })).status).toBe(200);
-});
 
-it('a storm of SIGHUP, in the middle of the end too, does no harm', async () => {
-  const backend = await backendOf((_request, response) => void setTimeout(() => response.end('{}'), 700));
-  const trailgate = await start({ backend: backend.url });
-  const { secret } = (await trailgate.admin.newKey()).key;
-  for (let index = 0; index < 300; index++) trailgate.signal('SIGHUP');
-  await eventually('it is in force', () => events(trailgate, 'config_changed') > 0);
-  const slow = send(`${trailgate.gatewayUrl}/api/v1/open`, { headers: { authorization: `Bearer ${secret}` } });
-  await eventually('it is under way', () => backend.requests.length === 1);
-  const begun = events(trailgate, 'config_changed');
-  trailgate.signal('SIGHUP');
-  const stopped = trailgate.stop();
-  for (let index = 0; index < 20; index++) {
+  it('takes a document that was missing when it comes, and stays with what it has while one is gone', async () => {
+    const document = readFileSync(join(folder, 'backend.openapi.yaml'), 'utf8');
+    writeFileSync(
+      trailgate.configPath,
+      edited(first, ({ services }) => void (services['backend']!['openapi'] = './next.openapi.yaml')),
+    );
+    await eventually('it is refused', () => refused() === 1);
+    expect(await status('/open')).toBe(200);
+    writeFileSync(join(folder, 'next.openapi.yaml'), document.replaceAll('/open', '/opened'));
+    writeFileSync(trailgate.configPath, text(trailgate).replace('GET /open', 'GET /opened'));
+    await eventually('the document came', () => changed() === 1);
+    expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
+
+    rmSync(join(folder, 'next.openapi.yaml'));
+    await eventually('it is refused again', () => refused() >= 2);
+    expect([await status('/open'), await status('/opened')]).toEqual([404, 200]);
+    await reload(trailgate, first);
+  });
+
+  it('follows links that are swapped, as Kubernetes does it', async () => {
+    const more = { match: 'GET /new', service: 'backend', scopes: [] };
+    const versions = [first, edited(first, (file) => void file.operations?.push(more))];
+    versions.forEach((content, index) => {
+      mkdirSync(join(folder, `..v${index}`));
+      writeFileSync(join(folder, `..v${index}`, 'gateway.yaml'), content);
+    });
+    symlinkSync('..v0', join(folder, '..data'));
+    symlinkSync('..data/gateway.yaml', join(folder, 'linked'));
+    renameSync(join(folder, 'linked'), trailgate.configPath);
+    await eventually('the link is followed', () => changed() >= 1);
+    symlinkSync('..v1', join(folder, '..next'));
+    renameSync(join(folder, '..next'), join(folder, '..data'));
+    await eventually('the swap is in force', async () => (await status('/new')) === 200);
+  });
+
+  it('ends in order amid a storm of SIGHUP', async () => {
+    for (let index = 0; index < 300; index++) trailgate.signal('SIGHUP');
+    await eventually('it is in force', () => changed() > 0);
+    isSlow = true;
+    backend.requests.length = 0;
+    const slow = status('/open');
+    await eventually('it is under way', () => backend.requests.length === 1);
+    const begun = changed();
     trailgate.signal('SIGHUP');
-    await sleep(10);
-  }
-  expect((await slow).status).toBe(200);
-  expect(await stopped).toEqual({ code: 0, signal: null });
-  expect(events(trailgate, 'config_changed') - begun).toBeLessThanOrEqual(1);
-  expect(trailgate.stderr).toEqual([]);
+    const stopped = trailgate.stop();
+    for (let index = 0; index < 20; index++) {
+      trailgate.signal('SIGHUP');
+      await sleep(10);
+    }
+    expect(await slow).toBe(200);
+    expect(await stopped).toEqual({ code: 0, signal: null });
+    expect(changed() - begun).toBeLessThanOrEqual(1);
+    expect(trailgate.stderr).toEqual([]);
+  });
 });

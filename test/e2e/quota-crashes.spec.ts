@@ -11,7 +11,7 @@ import { Caller, policiesOf } from '../support/rate-limit.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { SteadyLoad } from '../support/steady-load.js';
 
-const PER_SECOND = 400;
+const PER_SECOND = 150;
 const FLUSH_MS = 300;
 /** What a flush itself and a busy machine may take on top of the interval. */
 const SLACK_MS = 500;
@@ -23,6 +23,7 @@ describeWithOwnRedis('two gateways under load', () => {
   let backend: Backend;
   let redis: RedisServer;
   let first: RunningTrailgate;
+  let second: RunningTrailgate;
   let shared: Parameters<typeof startTrailgate>[0];
   beforeAll(async () => {
     [backend, redis] = await Promise.all([startBackend(json({ ok: true })), startRedis()]);
@@ -32,9 +33,13 @@ describeWithOwnRedis('two gateways under load', () => {
       env: { REDIS_URL: redis.url, LOG_LEVEL: 'warn' },
     };
     first = await startTrailgate(shared);
+    await startSecond();
   });
+  const startSecond = async (): Promise<void> => {
+    second = await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir });
+  };
   afterAll(async () => {
-    await first.stop();
+    await Promise.all([first.stop(), second.stop()]);
     await Promise.all([backend.stop(), redis.stop()]);
   });
 
@@ -45,24 +50,8 @@ describeWithOwnRedis('two gateways under load', () => {
     client.disconnect();
   }
 
-  /** Waits until the database knows what these have counted: of a new account that takes a moment longer than a flush. */
-  async function written(...gateways: readonly RunningTrailgate[]): Promise<void> {
-    for (const { adminUrl } of gateways) {
-      await eventually('everything is written', async () => {
-        return seriesOf((await send(`${adminUrl}/metrics`)).text).get('trailgate_usage_queue_length') === 0;
-      });
-    }
-  }
-
-  /** A second gateway, a new account, and load on both of them. */
-  async function underLoad(): Promise<{
-    second: RunningTrailgate;
-    load: SteadyLoad;
-    secret: string;
-    used(): Promise<number>;
-  }> {
-    // prettier-ignore
-    const second = await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir });
+  /** A new account, and load on both gateways. */
+  async function underLoad(): Promise<{ load: SteadyLoad; secret: string; used(): Promise<number> }> {
     const { account, key } = await first.admin.newKey('month');
     backend.requests.length = 0;
     const origins = [first, second].map(({ gatewayUrl }, index) => ({
@@ -72,11 +61,11 @@ describeWithOwnRedis('two gateways under load', () => {
     }));
     const load = new SteadyLoad(origins, PER_SECOND);
     const used = async () => (await first.admin.usage(account.id)).windows[0]?.used ?? NaN;
-    return { second, load, secret: key.secret, used };
+    return { load, secret: key.secret, used };
   }
 
-  it('kill -9 of one: every request that reached the backend is counted, and the database agrees after a flush', async () => {
-    const { second, load, used } = await underLoad();
+  it('kill -9 of one, then FLUSHALL while nobody calls: what reached the backend is counted, and nothing of it is lost', async () => {
+    const { load, secret, used } = await underLoad();
     await sleep(1_500);
     await second.kill9();
     await sleep(500);
@@ -84,14 +73,21 @@ describeWithOwnRedis('two gateways under load', () => {
     const counted = await used();
     expect(counted).toBeGreaterThanOrEqual(backend.requests.length);
     expect(counted).toBeLessThanOrEqual(load.samples.length);
-    await written(first);
+    await eventually('everything is written', async () => {
+      return seriesOf((await send(`${first.adminUrl}/metrics`)).text).get('trailgate_usage_queue_length') === 0;
+    });
     // With Redis empty this is what the database knows.
     await flushall();
     expect(await used()).toBe(counted);
+    await startSecond();
+    const caller = new Caller(second.gatewayUrl, secret);
+    expect(policiesOf(await caller.get())[0]!.r).toBe(LIMIT - counted - 1);
+    expect(await used()).toBe(counted + 1);
+    caller.close();
   });
 
   it('FLUSHALL in mid-month: the next answer knows all but what one flush interval holds', async () => {
-    const { second, load, secret, used } = await underLoad();
+    const { load, secret, used } = await underLoad();
     await sleep(1_500);
     const emptiedAtMs = performance.now();
     await flushall();
@@ -104,33 +100,15 @@ describeWithOwnRedis('two gateways under load', () => {
     const answered = load.samples.filter(({ status }) => status === 200);
     const safe = answered.filter(({ atMs, tookMs }) => atMs + tookMs < emptiedAtMs - FLUSH_MS - SLACK_MS).length;
     const known = LIMIT - month!.r - 1;
-    expect(safe).toBeGreaterThan(100);
+    expect(safe).toBeGreaterThan(30);
     expect(known).toBeGreaterThanOrEqual(safe);
     expect(known).toBeLessThanOrEqual(load.samples.filter(({ atMs }) => atMs < askedAtMs).length);
 
     const lost = backend.requests.length - (await used());
     const interval = load.between(emptiedAtMs - FLUSH_MS - SLACK_MS, emptyAtMs).length;
-    process.stderr.write(
-      `FLUSHALL under ${PER_SECOND} requests a second: ${lost} lost, ${(PER_SECOND * FLUSH_MS) / 1_000} in an interval\n`,
-    );
     expect(lost).toBeLessThanOrEqual(interval);
     // Below nothing only where the machine let Redis miss its deadline: then it may have counted what was refused.
     expect(lost).toBeGreaterThanOrEqual(answered.length - load.samples.length);
     caller.close();
-    await second.stop();
-  });
-
-  it('FLUSHALL while nobody calls loses nothing at all', async () => {
-    const { second, load, secret, used } = await underLoad();
-    await sleep(500);
-    await load.stop();
-    const counted = await used();
-    await written(first, second);
-    await flushall();
-    const caller = new Caller(second.gatewayUrl, secret);
-    expect(policiesOf(await caller.get())[0]!.r).toBe(LIMIT - counted - 1);
-    expect(await used()).toBe(counted + 1);
-    caller.close();
-    await second.stop();
   });
 });

@@ -13,11 +13,12 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { SteadyLoad, type Sample } from '../support/steady-load.js';
 
-const PER_SECOND = 300;
-/** Long: without the nodes all of a burst would be forgotten. */
-const FLUSH_MS = 3_000;
+const PER_SECOND = 200;
+/** Long: without the nodes most of a burst would be forgotten. */
+const FLUSH_MS = 1_500;
 const SLACK_MS = 500;
-const ROUNDS = 4;
+/** How often Redis is emptied in each burst: the second time comes before all have noticed the first. */
+const EMPTIED = [1, 3, 1, 3];
 const LIMIT = 1_000_000;
 // Closed: what Redis did not count was not admitted either, however busy this machine is.
 const PLANS = { month: { account: { month: LIMIT }, onRedisLoss: 'closed' } };
@@ -61,7 +62,7 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     await meanwhile();
     await load.stop();
     const admitted = backend.requests.length;
-    expect(admitted).toBeGreaterThan(100);
+    expect(admitted).toBeGreaterThan(20);
     let used = 0;
     await eventually('all of it is counted', async () => (used = await usedBy(account.id)) >= admitted).catch(() => {
       throw new Error(`${admitted - used} of ${admitted} were forgotten`);
@@ -89,42 +90,32 @@ describeWithOwnRedisAndPostgres('two gateways whose Redis is emptied', () => {
     await third.kill9();
     const killedAtMs = performance.now();
     await load.stop();
-    // All that live have noticed.
-    await sleep(3_000);
     const sinceMs = killedAtMs - FLUSH_MS - SLACK_MS;
-    const lately = (name: string) => load.between(sinceMs, killedAtMs, name).length;
-    const admitted = (...names: string[]) => ok(load.samples.filter(({ name }) => names.includes(name)));
-    const lost = {
-      alone: admitted('alone') - (await usedBy(alone.account.id)),
-      together: admitted('of first', 'of third') - (await usedBy(together.account.id)),
-    };
-    const refused =
-      load.between(sinceMs, killedAtMs, 'of first').length - ok(load.between(sinceMs, killedAtMs, 'of first'));
-    process.stderr.write(
-      `killed with FLUSHALL: ${JSON.stringify(lost)} forgotten, at most ${lately('alone')}; of the other ${refused} refused\n`,
-    );
-    expect(lost.alone).toBeLessThanOrEqual(lately('alone'));
+    const lately = load.between(sinceMs, killedAtMs, 'alone').length;
     // The other has seen it up to its own last request.
-    expect(lost.together).toBeLessThanOrEqual(load.between(killedAtMs - SLACK_MS, killedAtMs, 'of third').length);
+    const unseen = load.between(killedAtMs - SLACK_MS, killedAtMs, 'of third').length;
+    const admitted = (...names: string[]) => ok(load.samples.filter(({ name }) => names.includes(name)));
+    const forgotten = async (): Promise<[alone: number, together: number]> => [
+      admitted('alone') - (await usedBy(alone.account.id)),
+      admitted('of first', 'of third') - (await usedBy(together.account.id)),
+    ];
+    let lost = await forgotten();
+    const isAsStated = async (): Promise<boolean> => {
+      lost = await forgotten();
+      return lost[0] <= lately && lost[1] <= unseen;
+    };
+    await eventually('all that live have noticed', isAsStated).catch(() => {
+      throw new Error(`${lost} were forgotten, stated are ${lately} and ${unseen}`);
+    });
   });
 
-  it(`FLUSHALL amid a burst forgets nothing, at ${ROUNDS} random moments`, async () => {
-    for (let round = 0; round < ROUNDS; round++) {
+  it('FLUSHALL amid a burst forgets nothing, at random moments, also again before all have noticed', async () => {
+    for (const times of EMPTIED) {
       await expectNothingForgotten(async () => {
-        await sleep(500 + Math.random() * FLUSH_MS);
-        await client.flushall();
-        await sleep(Math.random() * 1_000);
-      });
-    }
-  });
-
-  it('nor does it when it comes again before all have noticed the first', async () => {
-    for (let round = 0; round < ROUNDS; round++) {
-      await expectNothingForgotten(async () => {
-        await sleep(500 + Math.random() * FLUSH_MS);
-        for (let time = 0; time < 3; time++) {
+        await sleep(300 + Math.random() * FLUSH_MS);
+        for (let time = 0; time < times; time++) {
           await client.flushall();
-          await sleep(Math.random() * 700);
+          await sleep(Math.random() * 500);
         }
       });
     }

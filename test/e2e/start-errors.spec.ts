@@ -1,10 +1,11 @@
 /** A start that cannot be says why in a line that a person can act on, ends with 1, and leaves nothing behind. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import { MIGRATIONS } from '../../src/database/migrations.js';
+import type { ApiKeyWithSecret } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { olderSqlite } from '../support/database.js';
 import { describeWithOwnRedis, describeWithPostgres } from '../support/describe-with.js';
@@ -61,19 +62,22 @@ async function olderData(): Promise<{ readonly dataDir: string; readonly expectU
   return { dataDir, expectUnchanged };
 }
 
+/** One that every start must leave as it is, but the one that migrates it. */
+let older: Awaited<ReturnType<typeof olderData>>;
 /** Waits five seconds for a Redis that may still be starting; begun early, so that other tests run meanwhile. */
 let redisRefuses: Promise<{
   readonly port: number;
   readonly result: Promise<CommandResult>;
   readonly expectUnchanged: () => void;
 }>;
-beforeAll(() => {
+beforeAll(async () => {
   const begin = async () => {
     const [port, { dataDir, expectUnchanged }] = await Promise.all([freePort(), olderData()]);
     const env = { REDIS_URL: `redis://:hidden-password@127.0.0.1:${port}`, TRAILGATE_DATA_DIR: dataDir };
     return { port, result: attempt({ env }), expectUnchanged };
   };
   redisRefuses = begin();
+  older = await olderData();
 });
 
 describe('a configuration', () => {
@@ -128,19 +132,19 @@ describe('a configuration', () => {
     expect(result.stderr).not.toMatch(/\n\s+at /);
   });
 
-  it.each([
-    ['is not YAML', 'openapi: 3.1.0\npaths: {\n', /backend\.openapi\.yaml:[23]/],
-    ['is not OpenAPI', '{"swagger":"2.0","paths":{}}', /backend\.openapi\.yaml/],
-    ['is not there', null, /backend\.openapi\.yaml/],
-  ])('whose OpenAPI document %s says which and where', async (_what, text, where) => {
+  it('whose OpenAPI documents are no YAML, no OpenAPI or not there says which and where', async () => {
     const folder = temporaryFolder('start');
-    const config = {
-      services: { backend: { openapi: text === null ? './no.backend.openapi.yaml' : './x.backend.openapi.yaml' } },
-    };
-    if (text !== null) writeFileSync(join(folder, 'x.backend.openapi.yaml'), text);
-    const result = await attempt({ folder, config });
+    const documents = { yaml: 'openapi: 3.1.0\npaths: {\n', swagger: '{"swagger":"2.0","paths":{}}' };
+    for (const [name, text] of Object.entries(documents)) writeFileSync(join(folder, `${name}.openapi.yaml`), text);
+    const targets = ['http://127.0.0.1:9'];
+    const services = Object.fromEntries(
+      ['yaml', 'swagger', 'missing'].map((name) => [name, { targets, openapi: `./${name}.openapi.yaml` }]),
+    );
+    const result = await attempt({ folder, config: { services } });
     expect(result.code).toBe(1);
-    expect(result.stderr).toMatch(where);
+    for (const where of [/yaml\.openapi\.yaml:[23]/, /swagger\.openapi\.yaml/, /missing\.openapi\.yaml/]) {
+      expect(result.stderr).toMatch(where);
+    }
     expect(result.stderr).not.toMatch(/\n\s+at /);
     expect(existsSync(join(folder, 'data'))).toBe(false);
   });
@@ -290,32 +294,30 @@ describe('beside a process that runs', () => {
         health: { admin: { health: { port: taken } } },
         oauth: { mcp: { oauth }, admin: { url: 'https://admin.example', trustedProxies: ['127.0.0.1'] } },
       }[role];
-      const { dataDir, expectUnchanged } = await olderData();
       const args = role === 'gateway' ? ['--workers', '2'] : [];
-      const line = theLine(await attempt({ config, env: { TRAILGATE_DATA_DIR: dataDir }, args }));
+      const line = theLine(await attempt({ config, env: { TRAILGATE_DATA_DIR: older.dataDir }, args }));
       expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
-      expectUnchanged();
+      older.expectUnchanged();
     },
   );
 
-  it.each(['gateway', 'admin'] as const)(
-    'a port that is taken is named, for the %s, and the other one is free again',
-    async (role) => {
+  it('a port that is taken is named, for the gateway and the admin API, and the other one is free again', async () => {
+    const folder = temporaryFolder('start');
+    const other = await freePort();
+    for (const role of ['gateway', 'admin'] as const) {
       const taken = Number(new URL(role === 'gateway' ? running.gatewayUrl : running.adminUrl).port);
-      const other = await freePort();
       const ports = { gateway: other, admin: other, [role]: taken };
-      const folder = temporaryFolder('start');
       const config = { gateway: { port: ports.gateway }, admin: { port: ports.admin } };
       const line = theLine(await attempt({ folder, config }));
       expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
       expect(line).toMatch(`TRAILGATE_${role.toUpperCase()}_PORT`);
       await firstStillAnswers();
-      // The folder was given back, and holds a whole database.
-      const again = await startTrailgate({ dataDir: join(folder, 'data'), config: { gateway: { port: other } } });
-      expect(new URL(again.gatewayUrl).port).toBe(String(other));
-      expect((await again.stop()).code).toBe(0);
-    },
-  );
+    }
+    // The folder was given back, and holds a whole database.
+    const again = await startTrailgate({ dataDir: join(folder, 'data'), config: { gateway: { port: other } } });
+    expect(new URL(again.gatewayUrl).port).toBe(String(other));
+    expect((await again.stop()).code).toBe(0);
+  });
 
   it('a second one on the same data folder is told which process has it, and disturbs nothing', async () => {
     const line = theLine(await attempt({ env: { TRAILGATE_DATA_DIR: running.dataDir } }));
@@ -325,53 +327,41 @@ describe('beside a process that runs', () => {
   });
 });
 
-describe('a database of an earlier version', () => {
-  it('is migrated by the start, with one line that names both versions and the copy', async () => {
-    const { dataDir } = await olderData();
-    const trailgate = await startTrailgate({ dataDir });
+describe('a data folder of an earlier version that other users can enter', () => {
+  let backend: Backend;
+  let lost: ApiKeyWithSecret;
+  let kept: ApiKeyWithSecret;
+  const modes = () => readdirSync(older.dataDir).map((name) => [name, statSync(join(older.dataDir, name)).mode] as const);
+  const readable = () => modes().flatMap(([name, mode]) => ((mode & 0o077) === 0 ? [] : [name]));
+  beforeAll(async () => {
+    backend = await startBackend(json({}));
+    chmodSync(older.dataDir, 0o755);
+  });
+  afterAll(() => backend.stop());
+
+  it('is migrated by the start, with one line that names both versions and the copy, and gets files for its user only', async () => {
+    const first = await startTrailgate({ dataDir: older.dataDir, backend: backend.url });
     const to = Object.keys(MIGRATIONS).at(-1) ?? '';
-    const copy = join(dataDir, 'trailgate.db.before-0021_open_deliveries');
-    expect(trailgate.logs().filter(({ event }) => event === 'migrated')).toEqual([
+    const copy = join(older.dataDir, 'trailgate.db.before-0021_open_deliveries');
+    expect(first.logs().filter(({ event }) => event === 'migrated')).toEqual([
       expect.objectContaining({ from: '0020_request_sources', to, migrations: expect.any(Number), copy }),
     ]);
-    await trailgate.stop();
-  });
-});
-
-describe('a data folder that other users can enter', () => {
-  it('gets files for its user only, and old ones lose the rights of others', async () => {
-    const dataDir = join(temporaryFolder('start'), 'data');
-    mkdirSync(dataDir);
-    chmodSync(dataDir, 0o755);
-    const readable = () => readdirSync(dataDir).filter((name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0);
-    const first = await startTrailgate({ dataDir });
-    await first.admin.newKey('pro');
-    expect(readdirSync(dataDir)).toEqual(expect.arrayContaining(['trailgate.db', 'trailgate.db-wal']));
+    lost = (await first.admin.newKey('pro')).key;
+    kept = (await first.admin.newKey('starter')).key;
+    expect(readdirSync(older.dataDir)).toEqual(expect.arrayContaining(['trailgate.db', 'trailgate.db-wal']));
     expect(readable()).toEqual([]);
     await first.stop();
-    writeFileSync(join(dataDir, 'customers.db'), '');
-    writeFileSync(join(dataDir, 'notes.txt'), 'of the operator');
-    for (const name of ['trailgate.db', 'customers.db', 'notes.txt']) chmodSync(join(dataDir, name), 0o644);
-    const second = await startTrailgate({ dataDir });
+  });
+
+  it('loses the rights of others to old files; accounts whose plan is gone are refused as our fault, and nobody else', async () => {
+    writeFileSync(join(older.dataDir, 'customers.db'), '');
+    writeFileSync(join(older.dataDir, 'notes.txt'), 'of the operator');
+    for (const name of ['trailgate.db', 'customers.db', 'notes.txt']) chmodSync(join(older.dataDir, name), 0o644);
+    const config = { plans: { pro: null } };
+    const second = await startTrailgate({ dataDir: older.dataDir, backend: backend.url, config });
     expect(readable()).toEqual(['notes.txt']);
     const told = second.logs().filter(({ event }) => event === 'data_files_tightened');
     expect(told).toEqual([expect.objectContaining({ level: 'warn', files: ['customers.db', 'trailgate.db'] })]);
-    await second.stop();
-  });
-});
-
-describe('an account whose plan has gone from the configuration', () => {
-  it('is reported at start and refused as our fault, and everybody else is served', async () => {
-    const backend = await startBackend(json({}));
-    const first = await startTrailgate({ backend: backend.url });
-    const lost = (await first.admin.newKey('pro')).key;
-    const kept = (await first.admin.newKey('starter')).key;
-    await first.stop();
-    const second = await startTrailgate({
-      backend: backend.url,
-      dataDir: first.dataDir,
-      config: { plans: { pro: null } },
-    });
     expect(second.logs()).toContainEqual(
       expect.objectContaining({ level: 'error', event: 'unknown_plans', plans: ['pro'] }),
     );
@@ -380,8 +370,7 @@ describe('an account whose plan has gone from the configuration', () => {
     expect((await call(lost.secret)).json()).toMatchObject({ status: 503, code: 'quota_unavailable' });
     expect((await call(kept.secret)).status).toBe(200);
     await second.stop();
-    await backend.stop();
-    const database = new DatabaseSync(join(first.dataDir, 'trailgate.db'), { readOnly: true });
+    const database = new DatabaseSync(join(older.dataDir, 'trailgate.db'), { readOnly: true });
     expect(database.prepare("select count(*) as n from account where plan = 'pro'").get()).toEqual({ n: 1 });
     database.close();
   });

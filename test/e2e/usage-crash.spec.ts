@@ -9,7 +9,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 import { SteadyLoad } from '../support/steady-load.js';
 
 const FLUSH_MS = 200;
-const PER_SECOND = 300;
+const PER_SECOND = 150;
 /** What a flush itself and a busy machine may take on top of the interval. */
 const SLACK_MS = 600;
 const CONFIG = {
@@ -60,7 +60,7 @@ describe('counters in the process', () => {
     expect(after.account).toBeLessThanOrEqual(load.samples.length);
     const answered = load.samples.filter(({ status }) => status === 200);
     const safe = answered.filter(({ atMs, tookMs }) => atMs + tookMs < killedAtMs - FLUSH_MS - SLACK_MS).length;
-    expect(safe).toBeGreaterThan(50);
+    expect(safe).toBeGreaterThan(30);
     expect(after.account).toBeGreaterThanOrEqual(safe);
     await gateway.stop();
   });

@@ -44,7 +44,9 @@ describeWithRedis('a gateway of three workers', () => {
   };
 
   beforeAll(async () => {
-    backend = await startBackend((_request, response) => void response.end('{}'));
+    backend = await startBackend((request, response) => {
+      setTimeout(() => response.end('{}'), request.url?.endsWith('?slow') === true ? 800 : 0);
+    });
     trailgate = await startTrailgate({
       backend: backend.url,
       env: { REDIS_URL: await sharedRedisUrl() },
@@ -54,6 +56,19 @@ describeWithRedis('a gateway of three workers', () => {
   afterAll(async () => {
     await trailgate?.stop();
     await backend?.stop();
+  });
+
+  it('goes on when the system has no room for another process, and replaces it as soon as there is', async () => {
+    const limit = (files: string): void =>
+      void execFileSync('prlimit', ['--pid', String(trailgate.pid), `--nofile=${files}:`]);
+    const [victim = 0, ...others] = childrenOf(trailgate.pid);
+    limit('10');
+    process.kill(victim, 'SIGKILL');
+    await eventually('it says so', () => trailgate.logs().some(({ event }) => event === 'worker_start_failed'));
+    expect(childrenOf(trailgate.pid)).toEqual(others);
+    limit('4096');
+    await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
+    expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
   });
 
   it('stays as many as they are when two die at once, and those in their place after them', async () => {
@@ -76,50 +91,31 @@ describeWithRedis('a gateway of three workers', () => {
       await eventually('they are replaced', async () => (await restarts()) === before + 2 * round);
       await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
     }
-    // Long enough for one that is too many to have started.
-    await sleep(2_000);
+    // Long enough for one that is too many to have been started.
+    await sleep(500);
     expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
     expect(await ready()).toEqual({ status: 'pass' });
     expect(await restarts()).toBe(before + 4);
     expect(await requestsCounted()).toBe(requests);
   });
 
-  it('goes on when the system has no room for another process, and replaces it as soon as there is', async () => {
-    const limit = (files: string): void =>
-      void execFileSync('prlimit', ['--pid', String(trailgate.pid), `--nofile=${files}:`]);
-    const [victim = 0, ...others] = childrenOf(trailgate.pid);
-    limit('10');
-    process.kill(victim, 'SIGKILL');
-    await eventually('it says so', () => trailgate.logs().some(({ event }) => event === 'worker_start_failed'));
-    expect(childrenOf(trailgate.pid)).toEqual(others);
-    limit('4096');
-    await eventually('all serve', async () => JSON.stringify(await ready()) === '{"status":"pass"}');
-    expect(childrenOf(trailgate.pid)).toHaveLength(WORKERS);
-  });
-});
-
-describeWithRedis('workers whose first process is killed', () => {
-  it('answer what is under way, and end', async () => {
-    const backend = await startBackend((_request, response) => void setTimeout(() => response.end('{}'), 800));
-    const trailgate = await startTrailgate({
-      backend: backend.url,
-      env: { REDIS_URL: await sharedRedisUrl() },
-      args: ['--workers', '2'],
-    });
+  it('answers what is under way, and ends, when its first process is killed', async () => {
     const { key } = await trailgate.admin.newKey('unlimited');
     const headers = { authorization: `Bearer ${key.secret}` };
+    const before = backend.requests.length;
     const slow = Promise.all(
-      Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/customers`, { headers })),
+      Array.from({ length: 6 }, () => send(`${trailgate.gatewayUrl}/api/v1/customers?slow`, { headers })),
     );
-    await eventually('they are under way', () => backend.requests.length === 6);
+    await eventually('they are under way', () => backend.requests.length === before + 6);
     const pids = childrenOf(trailgate.pid);
     await trailgate.kill9();
     expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     await eventually('they have ended', () => !pids.some(isAlive));
-    await backend.stop();
   });
+});
 
-  it('end also when nobody reads the log any more and Redis is gone with it', async () => {
+describeWithRedis('workers whose first process is killed', () => {
+  it('end when nobody reads the log any more and Redis is gone with it', async () => {
     const redis = await startRedis();
     const folder = temporaryFolder('orphans');
     const config = writeConfig(folder, { targets: ['http://127.0.0.1:9'] });

@@ -18,7 +18,7 @@ const WORKERS = 2;
 const LIMIT = 100;
 const SOON_MS = 1_000;
 /** How often it is killed: what a node knows alone differs each time. */
-const KILLS = 3;
+const KILLS = 2;
 
 /** How many are admitted of those that ask on until so many have been and all others are refused. */
 async function admittedOn(caller: Caller, least: number): Promise<number> {

@@ -49,8 +49,8 @@ export interface KeyedWorld {
   post(idempotencyKey: string | undefined, options?: PostOptions): Promise<Answer>;
   /** How many requests the backend got with a key. */
   carriedOut(idempotencyKey: string): number;
-  /** What the account has been charged so far. */
-  charged(): Promise<number>;
+  /** What an account, this one unless said, has been charged so far. */
+  charged(accountId?: string): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -106,10 +106,10 @@ export async function startKeyedWorld(kind: StoreKind, options: TrailgateOptions
       }),
     carriedOut: (idempotencyKey) =>
       backend.requests.filter(({ headers }) => headers['idempotency-key'] === idempotencyKey).length,
-    charged: async () => {
+    charged: async (accountId = account.id) => {
       // What every node has written; without Redis each counts by itself.
       await sleep(WRITTEN_MS);
-      const path = `/accounts/${account.id}/usage?group_by=month`;
+      const path = `/accounts/${accountId}/usage?group_by=month`;
       const { data } = await gateways[0]!.admin.call<{ data: { cost: number }[] }>('GET', path);
       return data.reduce((sum, { cost }) => sum + cost, 0);
     },
