@@ -135,7 +135,9 @@ describe('one program whose files are changed', () => {
     first = text(trailgate);
     headers = { authorization: `Bearer ${(await trailgate.admin.newKey()).key.secret}` };
   });
-  beforeEach(() => (seen = { changed: events(trailgate, 'config_changed'), refused: events(trailgate, 'config_refused') }));
+  beforeEach(() => {
+    seen = { changed: events(trailgate, 'config_changed'), refused: events(trailgate, 'config_refused') };
+  });
   afterAll(async () => {
     await trailgate?.stop();
     await backend?.stop();
