@@ -109,9 +109,8 @@ it('leaves nothing behind after a dozen changes: no connection, no check, no tar
   const before = openFiles();
   for (let index = 0; index < 6; index++) await round();
   await eventually('the connections of those that are gone are closed', () => openFiles() <= before + 5);
-  await eventually(
-    'the target that is gone has no series',
-    async () => [...(await metrics(trailgate)).keys()].every((name) => !name.includes(second.url)),
+  await eventually('the target that is gone has no series', async () =>
+    [...(await metrics(trailgate)).keys()].every((name) => !name.includes(second.url)),
   );
   const checks = { first: first.requests.length, second: second.requests.length };
   const sinceMs = performance.now();

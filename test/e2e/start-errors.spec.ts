@@ -331,7 +331,8 @@ describe('a data folder of an earlier version that other users can enter', () =>
   let backend: Backend;
   let lost: ApiKeyWithSecret;
   let kept: ApiKeyWithSecret;
-  const modes = () => readdirSync(older.dataDir).map((name) => [name, statSync(join(older.dataDir, name)).mode] as const);
+  const modes = () =>
+    readdirSync(older.dataDir).map((name) => [name, statSync(join(older.dataDir, name)).mode] as const);
   const readable = () => modes().flatMap(([name, mode]) => ((mode & 0o077) === 0 ? [] : [name]));
   beforeAll(async () => {
     backend = await startBackend(json({}));
