@@ -79,7 +79,7 @@ async function openSqlite(options: OpenDatabaseOptions): Promise<DatabaseHandle>
       sqliteDialect({ file, busyTimeoutMs: MIGRATION_DEADLINE_MS / 2, deadlineMs: MIGRATION_DEADLINE_MS }),
       prepare,
     );
-    return await handle(
+    return await openHandle(
       'sqlite',
       sqliteDialect({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: callDeadlineMs }),
       migrated === undefined || copy === undefined ? migrated : { ...migrated, copy },
@@ -106,7 +106,7 @@ async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): 
       }),
       async () => beforeMigration?.(),
     );
-    return await handle(
+    return await openHandle(
       'postgres',
       postgresDialect({
         databaseUrl,
@@ -163,7 +163,8 @@ async function writeProbe(db: Kysely<Tables>): Promise<void> {
     .execute();
 }
 
-async function handle(
+/** Connects by a dialect. Rejects as the database does, after a patience. */
+export async function openHandle(
   kind: DatabaseKind,
   dialect: Dialect,
   migrated: MigratedDatabase | undefined,

@@ -8,7 +8,7 @@ import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js
 import { createToken } from '../../src/members/session-token.js';
 import { ERRORS } from '../../src/problems/errors.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { answersNow, emptyDatabase, testDatabase, type TestDatabase } from '../support/database.js';
+import { answersNow, migratedDatabase, testDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { send, sendRaw } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
@@ -327,7 +327,7 @@ describe('a process without the admin role', () => {
 
 describe('the admin API without its database', () => {
   it('answers 503 while another process locks the file, reads on, and goes on when it is free', async () => {
-    const place: TestDatabase = await emptyDatabase('sqlite');
+    const place: TestDatabase = await migratedDatabase('sqlite');
     const database = await openDatabase(place.options);
     const running = await startAdmin(database);
     const account = await running.admin.createAccount({ plan: 'pro' });

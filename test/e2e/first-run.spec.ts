@@ -8,7 +8,7 @@ import { basename, join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
-import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { newDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type Exit } from '../support/processes.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 
@@ -243,7 +243,7 @@ describeWithOwnRedisAndPostgres('with REDIS_URL and DATABASE_URL', () => {
   let redis: RedisServer;
   let database: FreshDatabase;
   beforeAll(async () => {
-    [redis, database] = await Promise.all([startRedis(), freshDatabase()]);
+    [redis, database] = await Promise.all([startRedis(), newDatabase()]);
   });
   afterAll(() => Promise.all([redis.stop(), database.drop()]));
 

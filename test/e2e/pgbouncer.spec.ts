@@ -7,7 +7,7 @@ import { DatabaseUnavailable } from '../../src/database/database-errors.js';
 import { describeWithPgBouncer } from '../support/describe-with.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { startPgBouncer, type PgBouncer } from '../support/pgbouncer.js';
-import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { newDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { writeConfig } from '../support/program-config.js';
@@ -24,7 +24,7 @@ describeWithPgBouncer('behind PgBouncer in transaction mode', () => {
   let direct: pg.Client;
 
   beforeAll(async () => {
-    server = await freshDatabase();
+    server = await newDatabase();
     pooler = await startPgBouncer(server.url, POOL_SIZE);
     direct = new pg.Client({ connectionString: server.url });
     await direct.connect();

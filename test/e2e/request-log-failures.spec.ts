@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { emptyDatabase, type TestDatabase } from '../support/database.js';
+import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeUnless, describeWithBoth, describeWithOwnPostgres } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
@@ -162,7 +162,7 @@ describeWithOwnPostgres('with a PostgreSQL that is killed', () => {
 describeWithBoth('with several processes that write', () => {
   let database: TestDatabase;
   beforeAll(async () => {
-    database = await emptyDatabase('postgres');
+    database = await migratedDatabase('postgres');
   });
   afterAll(() => database.drop());
 

@@ -1,7 +1,7 @@
 /** The log of single requests: what an account asked for can be read within seconds, and says why it was refused. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { emptyDatabase, type TestDatabase } from '../support/database.js';
+import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
@@ -226,7 +226,7 @@ describeWithPostgres('request logs on postgres', () => {
   let database: TestDatabase;
   afterAll(() => database.drop());
   suite(async () => {
-    database = await emptyDatabase('postgres');
+    database = await migratedDatabase('postgres');
     return { DATABASE_URL: database.options.databaseUrl ?? '' };
   });
 });

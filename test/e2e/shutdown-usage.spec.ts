@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/database/connect.js';
 import { makeCertificate, type CertificateFiles } from '../support/certificates.js';
-import { emptyDatabase, type TestDatabase } from '../support/database.js';
+import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeOnDatabasesWithRedis, describeWithOpenssl } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
@@ -196,7 +196,7 @@ describeOnDatabasesWithRedis('counters in Redis', (kind) => {
   it.each(['1', '2'])(
     'what the end of the drain has cut is recorded as what it became (%s workers)',
     async (workers) => {
-      database = await emptyDatabase(kind);
+      database = await migratedDatabase(kind);
       const { databaseUrl, dataDir } = database.options;
       const env = {
         REDIS_URL: await sharedRedisUrl(),

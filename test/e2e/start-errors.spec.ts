@@ -11,7 +11,7 @@ import { olderSqlite } from '../support/database.js';
 import { describeWithOwnRedis, describeWithPostgres } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
-import { freshDatabase } from '../support/postgres.js';
+import { newDatabase } from '../support/postgres.js';
 import { freePort, temporaryFolder } from '../support/processes.js';
 import { writeConfig, type Json } from '../support/program-config.js';
 import { runTrailgate, startTrailgate, type CommandResult } from '../support/program.js';
@@ -222,7 +222,7 @@ describe('the stores', () => {
 
 describeWithPostgres('a PostgreSQL', () => {
   it('with a wrong password is told so, without the password', async () => {
-    const database = await freshDatabase();
+    const database = await newDatabase();
     const url = new URL(database.url);
     url.password = 'hidden-password';
     const line = theLine(await attempt({ env: { DATABASE_URL: url.href } }));
@@ -231,14 +231,14 @@ describeWithPostgres('a PostgreSQL', () => {
   });
 
   it('without the database is told which', async () => {
-    const database = await freshDatabase();
+    const database = await newDatabase();
     await database.drop();
     const name = new URL(database.url).pathname.slice(1);
     expect(theLine(await attempt({ env: { DATABASE_URL: database.url } }))).toMatch(`no database "${name}"`);
   });
 
   it('beside a data folder that cannot be written still has a place for the operator token, or says what to set', async () => {
-    const database = await freshDatabase();
+    const database = await newDatabase();
     const env = { DATABASE_URL: database.url, TRAILGATE_DATA_DIR: '/proc/trailgate/data', TRAILGATE_ADMIN_TOKEN: '' };
     const line = theLine(await attempt({ env }));
     expect(line).toMatch(/TRAILGATE_ADMIN_TOKEN/);

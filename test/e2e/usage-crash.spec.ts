@@ -1,7 +1,7 @@
 /** kill -9 under load: usage adds up to the counters, and no request that reached the backend is missing from them. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { emptyDatabase, type TestDatabase } from '../support/database.js';
+import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeOnDatabasesWithRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
@@ -71,7 +71,7 @@ describeOnDatabasesWithRedis('two gateways on one Redis, usage', (kind) => {
   afterEach(() => database?.drop());
 
   it('after kill -9 of one, usage becomes what Redis has counted, without another request', async () => {
-    database = await emptyDatabase(kind);
+    database = await migratedDatabase(kind);
     const { databaseUrl } = database.options;
     const env = {
       REDIS_URL: await sharedRedisUrl(),

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isDeepStrictEqual } from 'node:util';
 import { startBackend, type Backend } from '../support/backend.js';
-import { emptyDatabase, type TestDatabase } from '../support/database.js';
+import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithBoth } from '../support/describe-with.js';
 import { open, send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
@@ -230,7 +230,7 @@ describeWithBoth('usage on Redis and PostgreSQL', () => {
   let database: TestDatabase | undefined;
   afterAll(() => database?.drop());
   suite(async () => {
-    database = await emptyDatabase('postgres');
+    database = await migratedDatabase('postgres');
     return { REDIS_URL: await sharedRedisUrl(), DATABASE_URL: database.options.databaseUrl ?? '' };
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import type { Environment } from './customers.js';
-import { freshDatabase } from './postgres.js';
+import { newDatabase } from './postgres.js';
 import { sleep, temporaryFolder } from './processes.js';
 
 export interface CustomerStore {
@@ -38,7 +38,7 @@ export async function sqliteStore(): Promise<CustomerStore> {
 }
 
 export async function postgresStore(): Promise<CustomerStore> {
-  const database = await freshDatabase();
+  const database = await newDatabase();
   async function ask(question: string): Promise<boolean> {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();

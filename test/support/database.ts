@@ -2,19 +2,23 @@
 import { mkdirSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Kysely, sql, type DatabaseConnection, type Dialect, type Driver, type TransactionSettings } from 'kysely';
+import { Migrator } from 'kysely/migration';
 import {
   openDatabase,
+  openHandle,
   SQLITE_FILE,
   type DatabaseHandle,
   type OpenDatabaseOptions,
 } from '../../src/database/connect.js';
-import { Kysely, sql } from 'kysely';
-import { Migrator } from 'kysely/migration';
 import { MIGRATIONS } from '../../src/database/migrations.js';
+import { postgresDialect } from '../../src/database/postgres-dialect.js';
 import type { Tables } from '../../src/database/schema.js';
 import { sqliteDialect } from '../../src/database/sqlite-dialect.js';
-import { freshDatabase } from './postgres.js';
-import { temporaryFolder } from './processes.js';
+import { transactTogether } from '../../src/database/together.js';
+import { atEndOfFile } from './jest/current.mjs';
+import { emptyTables, freshDatabase, newDatabase } from './postgres.js';
+import { eventually, temporaryFolder } from './processes.js';
 
 export interface TestDatabase {
   readonly options: OpenDatabaseOptions;
@@ -28,47 +32,177 @@ export async function emptyDatabase(kind: DatabaseHandle['kind']): Promise<TestD
     const dataDir = temporaryFolder('sqlite');
     return { options: { dataDir }, drop: () => rm(dataDir, { recursive: true, force: true }) };
   }
-  const { url, drop } = await freshDatabase();
+  const { url, drop } = await newDatabase();
   return { options: { databaseUrl: url, dataDir: '' }, drop };
 }
 
-/** What the databases of this worker's tests are copies of, by kind: migrations take several times as long as a copy. */
-const templates = new Map<DatabaseHandle['kind'], Promise<TestDatabase>>();
+/** What the embedded databases of this worker's tests are copies of: migrations take several times as long. */
+let template: Promise<string> | undefined;
 
-async function makeTemplate(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
-  const template = await emptyDatabase(kind);
-  await (await openDatabase(template.options)).close();
-  return template;
+async function makeTemplate(): Promise<string> {
+  const { options } = await emptyDatabase('sqlite');
+  await (await openDatabase(options)).close();
+  return join(options.dataDir, SQLITE_FILE);
 }
 
-/** A place where a database is that was migrated, and that nobody has opened since. */
-async function migratedDatabase(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
-  const known = templates.get(kind) ?? makeTemplate(kind);
-  templates.set(kind, known);
-  const { options } = await known;
-  if (options.databaseUrl !== undefined) {
-    const { url, drop } = await freshDatabase(options.databaseUrl);
+/** A place where a database is that was migrated, has no rows, and is open nowhere: for a program, or a test that opens it itself. */
+export async function migratedDatabase(kind: DatabaseHandle['kind']): Promise<TestDatabase> {
+  if (kind === 'postgres') {
+    const { url, drop } = await freshDatabase();
     return { options: { databaseUrl: url, dataDir: '' }, drop };
   }
+  template ??= makeTemplate();
   const empty = await emptyDatabase(kind);
-  await copyFile(join(options.dataDir, SQLITE_FILE), join(empty.options.dataDir, SQLITE_FILE));
+  await copyFile(await template, join(empty.options.dataDir, SQLITE_FILE));
   return empty;
 }
 
 /** A busy disk is no database that is away. */
 const PATIENT_MS = 60_000;
+const BUSY_TIMEOUT_MS = 1_500;
+const MAX_CONNECTIONS = 10;
+/** What a test left under way is waited for. */
+const UNDER_WAY_MS = 10_000;
 
-/** A migrated database, patient with a busy machine; `close` closes and removes it. */
-export async function testDatabase(kind: DatabaseHandle['kind']): Promise<DatabaseHandle> {
-  const { options, drop } = await migratedDatabase(kind);
-  const handle = await openDatabase({ ...options, callDeadlineMs: PATIENT_MS });
+/** A database that is open, for one test behind the other of a file. */
+interface OpenPlace {
+  readonly kind: DatabaseHandle['kind'];
+  readonly dialect: Dialect;
+  readonly driver: Driver;
+  readonly db: Kysely<Tables>;
+  readonly shape: string;
+  readonly place: TestDatabase;
+}
+
+const open = new Set<OpenPlace>();
+const unused = new Set<OpenPlace>();
+
+async function openPlace(kind: DatabaseHandle['kind']): Promise<OpenPlace> {
+  const place = await migratedDatabase(kind);
+  const dialect = await dialectOf(place);
+  const driver = dialect.createDriver();
+  await driver.init();
+  const db = new Kysely<Tables>({ dialect: onDriver(dialect, driver) });
+  if (open.size === 0) atEndOfFile(() => Promise.all([...open].map(endPlace)));
+  const opened = { kind, dialect, driver, db, place, shape: kind === 'sqlite' ? (await sqliteShape(db)).shape : '' };
+  open.add(opened);
+  return opened;
+}
+
+async function dialectOf({ options: { databaseUrl, dataDir } }: TestDatabase): Promise<Dialect> {
+  if (databaseUrl === undefined)
+    return sqliteDialect({
+      file: join(dataDir, SQLITE_FILE),
+      busyTimeoutMs: BUSY_TIMEOUT_MS,
+      deadlineMs: PATIENT_MS,
+    });
+  return postgresDialect({
+    databaseUrl,
+    connectTimeoutMs: PATIENT_MS,
+    statementTimeoutMs: PATIENT_MS,
+    maxConnections: MAX_CONNECTIONS,
+    isPooled: false,
+  });
+}
+
+async function endPlace(opened: OpenPlace): Promise<void> {
+  open.delete(opened);
+  unused.delete(opened);
+  await opened.db.destroy();
+  await opened.place.drop();
+}
+
+/** A dialect on a driver that is there already. */
+function onDriver(dialect: Dialect, driver: Driver): Dialect {
   return {
-    ...handle,
-    close: async () => {
-      await handle.close();
-      await drop();
-    },
+    createDriver: () => driver,
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createAdapter: () => dialect.createAdapter(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
   };
+}
+
+/** LentDriver is a driver for as long as a test has the database, and knows what is under way. */
+class LentDriver implements Driver {
+  underWay = 0;
+
+  constructor(private readonly driver: Driver) {}
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    this.underWay += 1;
+    try {
+      return await this.driver.acquireConnection();
+    } catch (error) {
+      this.underWay -= 1;
+      throw error;
+    }
+  }
+
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    await this.driver.releaseConnection(connection).finally(() => (this.underWay -= 1));
+  }
+
+  beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    return this.driver.beginTransaction(connection, settings);
+  }
+
+  commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.driver.commitTransaction(connection);
+  }
+
+  rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.driver.rollbackTransaction(connection);
+  }
+
+  async destroy(): Promise<void> {}
+}
+
+/**
+ * A migrated database without rows, patient with a busy machine; it ends with the test file at the latest. After `close`
+ * nothing reaches it any more, and the next test of the file gets it, emptied.
+ */
+export async function testDatabase(kind: DatabaseHandle['kind']): Promise<DatabaseHandle> {
+  const place = [...unused].find((each) => each.kind === kind) ?? (await openPlace(kind));
+  unused.delete(place);
+  const driver = new LentDriver(place.driver);
+  const handle = await openHandle(kind, onDriver(place.dialect, driver), undefined);
+  let closing: Promise<void> | undefined;
+  const giveBack = async (): Promise<void> => {
+    await handle.close();
+    const isFree = () => driver.underWay === 0;
+    const isUsable = await eventually('nothing is under way', isFree, UNDER_WAY_MS)
+      .then(() => empty(place))
+      .catch(() => false);
+    if (!isUsable) await endPlace(place);
+    else if (open.has(place)) unused.add(place);
+  };
+  return { ...handle, close: () => (closing ??= giveBack()) };
+}
+
+/** Deletes all rows. @returns false where the tables are others now. */
+async function empty({ kind, db, shape }: OpenPlace): Promise<boolean> {
+  if (kind === 'postgres') return emptyTables(async (text) => (await sql.raw<object>(text).execute(db)).rows);
+  const now = await sqliteShape(db);
+  if (now.shape !== shape) return false;
+  const statements = ['pragma defer_foreign_keys = on', ...now.tables.map((name) => `delete from "${name}"`)];
+  await transactTogether(
+    db,
+    statements.map((text) => sql.raw(text).compile(db)),
+  );
+  return true;
+}
+
+async function sqliteShape(db: Kysely<Tables>): Promise<{ shape: string; tables: string[] }> {
+  const what = sql<{
+    name: string;
+    type: string;
+    sql: string;
+  }>`select name, type, sql from sqlite_master order by name`;
+  const { rows } = await what.execute(db);
+  const tables = rows.filter(({ name, type }) => type === 'table' && name !== 'kysely_migration');
+  return { shape: JSON.stringify(rows), tables: tables.map(({ name }) => name) };
 }
 
 /** Empties a database, and makes the tables as they were after one of the migrations. */

@@ -19,6 +19,12 @@ const SETTINGS = {
   // Safe against the end of the process, which tests do; not against a power cut, which they do not.
   fsync: 'off',
   full_page_writes: 'off',
+  // Of databases that are emptied all the time there is nothing to tidy up.
+  autovacuum: 'off',
+  jit: 'off',
+  max_parallel_workers_per_gather: 0,
+  wal_level: 'minimal',
+  max_wal_senders: 0,
 };
 
 export interface PostgresServer {
@@ -106,13 +112,7 @@ async function launch(bin: string, data: string, port: number): Promise<OwnedPro
 const urlOf = (port: number, database: string) => `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`;
 
 async function run(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  await withClient(url, (client) => client.query(statement));
 }
 
 /** The postmaster first: it makes no more sessions, or hears of those that go on. */
@@ -167,25 +167,126 @@ export async function startPostgres(): Promise<PostgresServer> {
 /** A database that is the caller's alone. */
 export interface FreshDatabase {
   readonly url: string;
-  /** Removes it; sessions that are still open are ended. */
+  /** Gives it back, or removes it; sessions that are still open are ended. */
   drop(): Promise<void>;
 }
 
 let ownShared: Promise<PostgresServer> | undefined;
 
-/**
- * A new, empty database on the PostgreSQL that all test files share. `npm test` starts it; where Jest is run by hand,
- * the first call of a file starts one that ends with this process.
- * @param templateUrl of a database there, which nobody is connected to: the new one is a copy of it.
- */
-export async function freshDatabase(templateUrl?: string): Promise<FreshDatabase> {
+/** URL of the PostgreSQL that all test files share. `npm test` starts it; else the first call starts one that ends with this process. */
+async function sharedServer(): Promise<string> {
   const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
   ownShared ??= given === undefined ? startPostgres() : undefined;
-  const admin = given ?? (await ownShared)?.url ?? '';
+  return given ?? (await ownShared)?.url ?? '';
+}
+
+/**
+ * A new database on the shared PostgreSQL, without tables.
+ * @param templateUrl of a database there, which nobody is connected to: the new one is a copy of it.
+ */
+export async function newDatabase(templateUrl?: string): Promise<FreshDatabase> {
+  const admin = await sharedServer();
   const name = `test_${randomBytes(8).toString('hex')}`;
   const template = templateUrl === undefined ? '' : ` template "${new URL(templateUrl).pathname.slice(1)}"`;
   await run(admin, `create database "${name}"${template}`);
   const url = new URL(admin);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => run(admin, `drop database if exists "${name}" with (force)`) };
+}
+
+/** What this worker's databases are copies of. */
+let template: Promise<MigratedTemplate> | undefined;
+/** Databases of this worker that are nobody's, without rows: emptying one takes a tenth of what a new one does. */
+const unused: FreshDatabase[] = [];
+
+interface MigratedTemplate {
+  readonly url: string;
+  readonly shape: string;
+}
+
+async function makeTemplate(): Promise<MigratedTemplate> {
+  // Not where the run's server is started: that is no test.
+  const { openDatabase } = await import('../../src/database/connect.js');
+  const { url } = await newDatabase();
+  await (await openDatabase({ databaseUrl: url, dataDir: '' })).close();
+  const shape = await withClient(url, async (client) => (await readShape(asking(client))).shape);
+  return { url, shape };
+}
+
+/** A database on the shared PostgreSQL with the tables of the program and no rows. */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  template ??= makeTemplate();
+  const { url } = await template;
+  const database = unused.pop() ?? (await newDatabase(url));
+  let isGiven = false;
+  return {
+    url: database.url,
+    async drop() {
+      if (isGiven) return;
+      isGiven = true;
+      const isEmpty = await withClient(database.url, async (client) => {
+        await client.query(END_OTHERS);
+        return emptyTables(asking(client));
+      }).catch(() => false);
+      if (isEmpty) unused.push(database);
+      else await database.drop();
+    },
+  };
+}
+
+/** Sends a statement and returns its rows. */
+export type Ask = (statement: string) => Promise<readonly object[]>;
+
+const asking =
+  (client: pg.Client): Ask =>
+  async (statement) =>
+    (await client.query<object>(statement)).rows;
+
+const END_OTHERS = `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`;
+
+/** Tables with what they take, and a text that differs as soon as tables, constraints, triggers or settings are others. */
+const SHAPE = `select
+  (select md5(string_agg(part, ' ' order by part)) from (
+    select c.relname || a.attname || a.attnum as part from pg_class as c join pg_attribute as a on a.attrelid = c.oid
+      where c.relnamespace = 'public'::regnamespace and not a.attisdropped
+    union all select conname from pg_constraint where connamespace = 'public'::regnamespace
+    union all select tgname from pg_trigger where not tgisinternal
+    union all select setconfig::text from pg_db_role_setting as s join pg_database as d on d.oid = s.setdatabase
+      where d.datname = current_database()) as parts) as shape,
+  (select json_object_agg(relname, pg_table_size(oid)) from pg_class
+    where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'kysely_migration') as tables`;
+
+/** From this size on new files are quicker than rows that are deleted one by one, and leave no holes. */
+const LARGE_BYTES = 512 * 1024;
+
+const quoted = (name: string): string => `"${name}"`;
+
+async function readShape(ask: Ask): Promise<{ shape: string; tables: Record<string, number> }> {
+  const [row] = await ask(SHAPE);
+  return row as { shape: string; tables: Record<string, number> };
+}
+
+/** Deletes all rows of a database that `freshDatabase` made. @returns false where its tables are others now: nobody else can use it. */
+export async function emptyTables(ask: Ask): Promise<boolean> {
+  const { shape, tables } = await readShape(ask);
+  if (template === undefined || shape !== (await template).shape) return false;
+  const [large, small] = [true, false].map((isLarge) =>
+    Object.keys(tables).filter((name) => tables[name]! > LARGE_BYTES === isLarge),
+  );
+  if (large!.length > 0) await ask(`truncate ${large!.map(quoted).join(', ')} cascade`);
+  // In one statement foreign keys are looked at when all is gone.
+  await ask(`with ${small!.map((name, at) => `d${at} as (delete from ${quoted(name)})`).join(', ')} select`);
+  return true;
+}
+
+async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
 }

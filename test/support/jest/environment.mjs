@@ -3,6 +3,7 @@
  * anew; here a worker loads each module once (`runtime.mjs`).
  */
 import { createRequire } from 'node:module';
+import { current } from './current.mjs';
 
 const { ModernFakeTimers } = createRequire(import.meta.url)('@jest/fake-timers');
 const { ModuleMocker } = createRequire(import.meta.url)('jest-mock');
@@ -22,9 +23,10 @@ export default class NativeEnvironment {
 
   async setup() {}
 
-  /** What a file left replaced would be the next one's. */
+  /** What a file left replaced, or open, would be the next one's. */
   async teardown() {
     this.fakeTimersModern.dispose();
     this.moduleMocker.restoreAllMocks();
+    await Promise.all(current.ends.splice(0).map((end) => end()));
   }
 }
