@@ -1,12 +1,9 @@
 /** `client_id_metadata_document_supported`: a client that nobody has registered is known by the document at its id. */
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { makeCertificate } from '../../test/support/certificates.js';
+import { localCertificate } from '../../test/support/certificates.js';
 import { describeWithOpenssl } from '../../test/support/describe-with.js';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { Browser, newVerifier, REDIRECT } from '../../test/support/oauth-steps.js';
@@ -19,8 +16,7 @@ describeWithOpenssl('a client whose id is the URL of its document', () => {
   let id: string;
   let door: OAuthDoor;
   beforeEach(async () => {
-    const files = makeCertificate(mkdtempSync(join(tmpdir(), 'trailgate-documents-')));
-    const [cert, key] = [readFileSync(files.cert), readFileSync(files.key)];
+    const { cert, key } = localCertificate();
     // At every address the document of the same client.
     site = createServer({ cert, key }, (_request, response) => {
       response.setHeader('content-type', 'application/json');

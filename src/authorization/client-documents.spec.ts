@@ -1,13 +1,10 @@
 /** What is taken of the document that a client's id leads to, from a server that does what it likes. */
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { hasOpenssl, makeCertificate } from '../../test/support/certificates.js';
+import { hasOpenssl, localCertificate } from '../../test/support/certificates.js';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { Browser, DAY_MS, newVerifier } from '../../test/support/oauth-steps.js';
 import { REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.js';
@@ -17,8 +14,7 @@ import { ClientDocuments } from './client-documents.js';
 const REDIRECTS = ['https://app.example.com/callback'];
 
 (hasOpenssl ? describe : describe.skip)('a document', () => {
-  const files = makeCertificate(mkdtempSync(join(tmpdir(), 'trailgate-documents-')));
-  const [cert, key] = [readFileSync(files.cert), readFileSync(files.key)];
+  const { cert, key } = localCertificate();
   const servers: Server[] = [];
   afterAll(() => {
     for (const server of servers) server.close();
@@ -28,6 +24,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     rules: outboundRules({ allowHttp: false, allowPrivateNetworks: ['127.0.0.1/32'] }),
     resolve: () => Promise.resolve(['127.0.0.1']),
     tls: { ca: cert },
+    bodyTimeoutMs: 100,
   };
   let door: OAuthDoor;
   let documents: ClientDocuments;

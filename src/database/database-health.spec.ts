@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseHealth } from './database-health.js';
 
 const UP = { kind: 'up' };
+const PROBE_DEADLINE_MS = 200;
 
 describe('what is known of the database', () => {
   let ping: () => Promise<void>;
@@ -28,6 +29,7 @@ describe('what is known of the database', () => {
       },
       { now: () => nowMs },
       { error: note, warn: note },
+      PROBE_DEADLINE_MS,
     );
     health.start();
     await health.probe();
@@ -75,8 +77,8 @@ describe('what is known of the database', () => {
     let end: () => void = () => {};
     ping = () => new Promise((resolve) => (end = resolve));
     const probing = health.probe();
-    while (health.state.kind === 'up') await new Promise((done) => setTimeout(done, 20));
-    expect(health.state).toMatchObject({ kind: 'unreachable', cause: 'no response within 2000 ms' });
+    while (health.state.kind === 'up') await new Promise((done) => setTimeout(done, 5));
+    expect(health.state).toMatchObject({ kind: 'unreachable', cause: 'no response within 200 ms' });
     end();
     await probing;
     expect(health.state).toEqual(UP);

@@ -42,6 +42,7 @@ export class DatabaseHealth implements WriteWitness {
     private readonly database: Pick<DatabaseHandle, 'ping' | 'takesWrites'>,
     private readonly clock: Clock,
     private readonly log: Pick<Logger, 'error' | 'warn'>,
+    private readonly probeDeadlineMs = PROBE_DEADLINE_MS,
   ) {}
 
   readGauges(): void {
@@ -85,10 +86,8 @@ export class DatabaseHealth implements WriteWitness {
   async probe(): Promise<void> {
     if (this.isProbing) return;
     this.isProbing = true;
-    const late = setTimeout(
-      () => this.lost(new Error(`no response within ${PROBE_DEADLINE_MS} ms`)),
-      PROBE_DEADLINE_MS,
-    );
+    const { probeDeadlineMs } = this;
+    const late = setTimeout(() => this.lost(new Error(`no response within ${probeDeadlineMs} ms`)), probeDeadlineMs);
     late.unref();
     try {
       await this.database.ping();

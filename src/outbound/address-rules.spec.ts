@@ -40,7 +40,7 @@ describe('an address', () => {
       return [first - 1, first, first + 1, first + size - 1, first + size].filter((at) => at >= 0 && at < 2 ** 32);
     });
     const random = new SeededRandom(15);
-    const some = Array.from({ length: 20_000 }, () => random.below(2 ** 32));
+    const some = Array.from({ length: 2_000 }, () => random.below(2 ** 32));
     for (const number of [...edges, ...some]) {
       const address = [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
       expect([address, judge(address) !== 'ok']).toEqual([address, special.check(address)]);
@@ -49,7 +49,7 @@ describe('an address', () => {
 
   it('of IPv6 that holds an IPv4 address is refused, whatever that one is and however it is written', () => {
     const random = new SeededRandom(16);
-    for (let round = 0; round < 500; round++) {
+    for (let round = 0; round < 200; round++) {
       const [a, b, c, d] = Array.from({ length: 4 }, () => random.below(256)) as [number, number, number, number];
       const dotted = `${a}.${b}.${c}.${d}`;
       const hex = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;

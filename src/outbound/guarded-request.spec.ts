@@ -1,18 +1,17 @@
 /** What comes back of a request to a stranger: a status and the beginning of a body, in bounded time and memory. */
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer, setGlobalProxyFromEnv, type IncomingMessage } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { hasOpenssl, makeCertificate } from '../../test/support/certificates.js';
+import { hasOpenssl, localCertificate } from '../../test/support/certificates.js';
+import { eventually } from '../../test/support/processes.js';
 import { outboundRules, parseDestination } from './destination.js';
-import { sendGuarded, type GuardedResponse } from './guarded-request.js';
-import type { GuardedSocketOptions } from './guarded-socket.js';
+import { sendGuarded, type GuardedResponse, type GuardedSendOptions } from './guarded-request.js';
 
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
+/** Of requests that are not to be late: on a machine that is busy with other things, too. */
+const PATIENCE_MS = 30_000;
 const servers: Server[] = [];
 
 afterAll(() => {
@@ -37,8 +36,8 @@ function receiver(say: (socket: Socket) => void): Promise<number> {
 
 function send(
   port: number,
-  timeoutMs = 3_000,
-  more: Partial<GuardedSocketOptions> = {},
+  timeoutMs = PATIENCE_MS,
+  more: Partial<GuardedSendOptions> = {},
   scheme = 'http',
 ): Promise<GuardedResponse> {
   const destination = parseDestination(`${scheme}://localhost:${port}/hook?a=b`, rules);
@@ -47,7 +46,7 @@ function send(
   const resolve = () => Promise.resolve(['127.0.0.1']);
   return sendGuarded(
     { destination, method: 'POST', headers, body, timeoutMs, keepBytes: 1_024 },
-    { rules, resolve, connectTimeoutMs: 1_000, ...more },
+    { rules, resolve, connectTimeoutMs: PATIENCE_MS, ...more },
   );
 }
 
@@ -118,15 +117,14 @@ describe('a request', () => {
 
 (hasOpenssl ? describe : describe.skip)('a request over TLS', () => {
   it('is sent in the same way', async () => {
-    const { cert, key } = makeCertificate(mkdtempSync(join(tmpdir(), 'outbound-')));
-    const certificate = readFileSync(cert);
-    const server = createHttpsServer({ cert: certificate, key: readFileSync(key) }, (message, response) => {
+    const { cert, key } = localCertificate();
+    const server = createHttpsServer({ cert, key }, (message, response) => {
       message.resume().on('end', () => response.end(`${message.method} ${message.headers.host}`));
     });
     const port = await listen(server);
-    const { statusCode, body } = await send(port, 3_000, { tls: { ca: certificate } }, 'https');
+    const { statusCode, body } = await send(port, PATIENCE_MS, { tls: { ca: cert } }, 'https');
     expect([statusCode, body.toString()]).toEqual([200, `POST localhost:${port}`]);
-    await expect(send(port, 3_000, {}, 'https')).rejects.toMatchObject({ reason: 'tls_failed' });
+    await expect(send(port, PATIENCE_MS, {}, 'https')).rejects.toMatchObject({ reason: 'tls_failed' });
   });
 });
 
@@ -149,13 +147,13 @@ describe('a body', () => {
     expect(await ended.promise).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('that comes a byte at a time is waited for a second, and the status counts', async () => {
+  it('that comes a byte at a time is waited for so long, and the status counts', async () => {
     const port = await receiver((socket) => {
       socket.write(`${OK}Content-Length: 100\r\n\r\na`);
-      const timer = setInterval(() => socket.write('b'), 400);
+      const timer = setInterval(() => socket.write('b'), 20);
       socket.on('close', () => clearInterval(timer));
     });
-    const { statusCode, body } = await send(port, 10_000);
+    const { statusCode, body } = await send(port, PATIENCE_MS, { bodyTimeoutMs: 100 });
     expect(statusCode).toBe(200);
     expect(body.toString()).toMatch(/^ab*$/);
   });
@@ -225,9 +223,8 @@ describe('a receiver', () => {
     ['half a head', (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\nConte'), 'connection_closed'],
   ])('that says %s fails the attempt', async (_what, say, reason) => {
     const port = await receiver(say);
-    const startedMs = performance.now();
-    await expect(send(port, 400)).rejects.toMatchObject({ name: 'OutboundFailed', reason });
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    const timeoutMs = reason === 'response_timeout' ? 100 : PATIENCE_MS;
+    await expect(send(port, timeoutMs)).rejects.toMatchObject({ name: 'OutboundFailed', reason });
   });
 
   it('that is not found in time has no address, and one that takes no connection in time no response', async () => {
@@ -246,8 +243,7 @@ describe('a receiver', () => {
         socket.once('data', () => open.size % 2 === 0 && socket.write(`${OK}Content-Length: 5\r\n\r\n`));
       }),
     );
-    await Promise.allSettled(Array.from({ length: 20 }, () => send(port, 300)));
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(open.size).toBe(0);
+    await Promise.allSettled(Array.from({ length: 20 }, () => send(port, 100)));
+    await eventually('they are closed', () => open.size === 0);
   });
 });

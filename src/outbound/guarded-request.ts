@@ -45,6 +45,8 @@ export interface GuardedResponse {
 export interface GuardedSendOptions extends GuardedSocketOptions {
   /** Kept connections; without them each request has one of its own. */
   readonly connections?: GuardedConnections | undefined;
+  /** How long is waited for the beginning of a body; a second unless said. */
+  readonly bodyTimeoutMs?: number | undefined;
 }
 
 /**
@@ -65,7 +67,7 @@ export async function sendGuarded(request: GuardedRequest, options: GuardedSendO
       return sending.response;
     });
     const { remoteAddress: address = '' } = response.socket;
-    const body = await beginningOf(response, request.keepBytes);
+    const body = await beginningOf(response, request.keepBytes, options.bodyTimeoutMs);
     return { statusCode: response.statusCode ?? 0, headers: response.headers, body, address };
   } catch (error) {
     throw abort.signal.aborted ? lateness(error) : error;
@@ -157,7 +159,7 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
 }
 
 /** What there is of the body when it ends, is long enough, or takes too long: it changes nothing of the status. */
-function beginningOf(response: IncomingMessage, keepBytes: number): Promise<Buffer> {
+function beginningOf(response: IncomingMessage, keepBytes: number, timeoutMs = BODY_TIMEOUT_MS): Promise<Buffer> {
   return new Promise((resolve) => {
     const kept: Buffer[] = [];
     let keptBytes = 0;
@@ -167,7 +169,7 @@ function beginningOf(response: IncomingMessage, keepBytes: number): Promise<Buff
       response.removeAllListeners('data');
       resolve(Buffer.concat(kept));
     };
-    const timer = setTimeout(done, BODY_TIMEOUT_MS);
+    const timer = setTimeout(done, timeoutMs);
     response.on('data', (piece: Buffer) => {
       readBytes += piece.length;
       const part = piece.subarray(0, keepBytes - keptBytes);

@@ -5,6 +5,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { ServerEnd } from './server-end.js';
 
+const GRACE_MS = 200;
 const LARGE_BYTES = 32 * 1_024 * 1_024;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -18,7 +19,7 @@ describe('ServerEnd', () => {
     responses = [];
     clients = [];
     server = createServer((_request, response) => responses.push(response));
-    serverEnd = new ServerEnd(server);
+    serverEnd = new ServerEnd(server, GRACE_MS);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
@@ -46,7 +47,7 @@ describe('ServerEnd', () => {
     const over = ended();
     await sleep(50);
     responses[0]!.end(Buffer.alloc(LARGE_BYTES));
-    await sleep(1_500);
+    await sleep(GRACE_MS + 250);
     let bytes = 0;
     socket.on('data', (piece: Buffer) => (bytes += piece.length));
     socket.resume();
@@ -61,7 +62,7 @@ describe('ServerEnd', () => {
     while (responses.length === 0) await sleep(5);
     const startedMs = performance.now();
     const over = ended();
-    await sleep(200);
+    await sleep(50);
     responses[0]!.end('last');
     await over;
     expect(performance.now() - startedMs).toBeLessThan(5_000);

@@ -15,7 +15,11 @@ export class ServerEnd {
   /** By the client's address and port: a connection with TLS stands in the place of the one below it. */
   private readonly open = new Map<string, Socket>();
 
-  constructor(private readonly server: Server) {
+  /** @param graceMs for a request that is on its way when the server closes. */
+  constructor(
+    private readonly server: Server,
+    private readonly graceMs = GRACE_MS,
+  ) {
     const { open } = this;
     server.on('connection', (socket: Socket) => {
       const client = clientOf(socket);
@@ -31,7 +35,7 @@ export class ServerEnd {
     const sweep = setInterval(() => {
       // For Node a connection is idle as soon as its response has its end, also while most of that waits to be sent.
       if (!this.isWriting) this.server.closeIdleConnections();
-      if (performance.now() - startedMs >= GRACE_MS) this.endWithoutRequest();
+      if (performance.now() - startedMs >= this.graceMs) this.endWithoutRequest();
     }, SWEEP_INTERVAL_MS);
     try {
       await close();

@@ -9,6 +9,7 @@ import type { LaneCrew } from './lane.js';
 import { LanesHeld } from './lanes-held.js';
 import { Places } from './places.js';
 
+const MAKE_ROOM_INTERVAL_MS = 10;
 /** Room for three bodies of 1,000 bytes, and for one of a slow receiver. */
 const BOUNDS = { mostQuick: 4, mostSlow: 2, mostTurned: 5, mostBytes: 4_000, mostSlowBytes: 1_500 };
 
@@ -21,7 +22,7 @@ let due: Map<string, DueDelivery[]>;
 beforeEach(() => {
   nowMs = 0;
   const places = new Places(BOUNDS, () => nowMs);
-  held = new LanesHeld(places);
+  held = new LanesHeld(places, MAKE_ROOM_INTERVAL_MS);
   begun = [];
   ends = new Map();
   due = new Map();
@@ -154,10 +155,10 @@ it('endpoints that were quick and all hang keep the others waiting for two secon
   for (const id of ['a', 'b', 'c', 'd', 'e']) await happen(id, 10);
   expect(begun).toEqual(['a0', 'b0', 'c0', 'd0']);
   nowMs = 1_999;
-  await sleep(150);
+  await sleep(3 * MAKE_ROOM_INTERVAL_MS);
   expect(begun).toHaveLength(4);
   nowMs = 2_000;
-  await sleep(150);
+  await sleep(3 * MAKE_ROOM_INTERVAL_MS);
   expect(begun.slice(4)).toEqual(['e0']);
   // What has become slow is room that no slow one has.
   await happen('new', 10);
@@ -168,6 +169,6 @@ it('endpoints that were quick and all hang keep the others waiting for two secon
 
 it('however many hang, no more attempts are under way than there are places', async () => {
   for (let count = 0; count < 20; count++) await happen(`lane ${count}`, 10);
-  for (nowMs = 2_000; nowMs < 20_000; nowMs += 2_000) await sleep(150);
+  for (nowMs = 2_000; nowMs < 20_000; nowMs += 2_000) await sleep(3 * MAKE_ROOM_INTERVAL_MS);
   expect(begun).toHaveLength(BOUNDS.mostQuick + BOUNDS.mostTurned);
 });

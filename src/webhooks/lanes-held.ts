@@ -24,7 +24,10 @@ export class LanesHeld {
   /** Whether it is the turn of those that had no place. */
   private isForStarved = false;
 
-  constructor(private readonly places: Places) {}
+  constructor(
+    private readonly places: Places,
+    private readonly makeRoomIntervalMs = MAKE_ROOM_INTERVAL_MS,
+  ) {}
 
   get size(): number {
     return this.lanes.size;
@@ -130,7 +133,7 @@ export class LanesHeld {
       this.isMakingRoom = false;
       this.places.turnSlow();
       this.turnSoon();
-    }, MAKE_ROOM_INTERVAL_MS);
+    }, this.makeRoomIntervalMs);
     timer.unref();
   }
 

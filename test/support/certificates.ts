@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { temporaryFolder } from './processes.js';
 
 export interface CertificateFiles {
   readonly cert: string;
@@ -29,6 +30,17 @@ export function makeCertificate(folder: string, name = 'tls'): CertificateFiles 
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
   execFileSync('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' });
   return { cert, key, fingerprint: () => new X509Certificate(readFileSync(cert)).fingerprint256 };
+}
+
+let local: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+
+/** A certificate for `localhost` and its key, for tests that need none of their own: the same in all of this process. */
+export function localCertificate(): { readonly cert: Buffer; readonly key: Buffer } {
+  if (local === undefined) {
+    const { cert, key } = makeCertificate(temporaryFolder('certificate'));
+    local = { cert: readFileSync(cert), key: readFileSync(key) };
+  }
+  return local;
 }
 
 export interface Authority extends CertificateFiles {

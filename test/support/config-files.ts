@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { formatProblems } from '../../src/config/check.js';
 import { readEnvironment } from '../../src/config/model/environment.js';
 import { loadConfig } from '../../src/config/load.js';
+import { validatorFor } from '../../src/config/openapi/openapi-structure.js';
 import type { ConfigProblem } from '../../src/config/model/problem.js';
 import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
 
@@ -37,7 +38,11 @@ export async function warningsOf(
   return result.warnings;
 }
 
+/** The program lets go of its validator, so that its memory is free; a test that needs it anew waits for it. */
+let validator: unknown;
+
 async function load(files: ConfigFiles, variables: Record<string, string>): ReturnType<typeof loadConfig> {
+  validator ??= await validatorFor(false);
   const folder = await mkdtemp(join(tmpdir(), 'trailgate-config-'));
   try {
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);

@@ -1,6 +1,5 @@
 /** A server whose plain requests are read by hand, and clients that show everything that they were sent. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -12,8 +11,8 @@ import {
   type PlainRequestHandler,
 } from '../../src/http1/client/plain-listener.js';
 import type { PlainRequest } from '../../src/http1/client/plain-request.js';
-import { makeCertificate } from './certificates.js';
-import { eventually, temporaryFolder } from './processes.js';
+import { localCertificate } from './certificates.js';
+import { eventually, sleep } from './processes.js';
 
 /** A request that was read by hand. */
 export class Served implements Transaction {
@@ -44,6 +43,8 @@ export class Served implements Transaction {
 /** A client that shows everything that it was sent. */
 export class Client {
   text = '';
+  /** How much it has sent. */
+  bytes = 0;
   isEnded = false;
   readonly socket: Socket;
   /** The connection below TLS; the same one where there is none. */
@@ -60,6 +61,7 @@ export class Client {
   }
 
   send(text: string): void {
+    this.bytes += text.length;
     this.socket.write(text);
   }
 
@@ -97,8 +99,12 @@ export class PlainServer {
   isPrompt = true;
   readonly server: Server;
   private readonly clients: Client[] = [];
+  private readonly accepted: Socket[] = [];
 
-  constructor(private readonly isEncrypted: boolean) {
+  constructor(
+    private readonly isEncrypted: boolean,
+    bodyWaitMs: number,
+  ) {
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => {
       const plain = plainConnectionOf(message.socket);
       if (plain?.adopt(message, response) === true) return;
@@ -108,6 +114,7 @@ export class PlainServer {
     };
     const handler: PlainRequestHandler = {
       keepAliveTimeoutMs: 65_000,
+      bodyWaitMs,
       serve: (request, connection) => {
         if (!this.isServing) return false;
         const one = new Served(request, connection);
@@ -117,14 +124,18 @@ export class PlainServer {
       },
     };
     this.server = isEncrypted ? encrypted(onRequest, handler) : createServer(onRequest);
+    this.server.on(isEncrypted ? 'secureConnection' : 'connection', (socket: Socket) => this.accepted.push(socket));
     this.server.keepAliveTimeout = 0;
     this.server.on('clientError', (_error, socket) => void socket.destroy());
     if (!isEncrypted) readPlainRequests(this.server, handler);
   }
 
-  /** @param isEncrypted over TLS. */
-  static async start(isEncrypted = false): Promise<PlainServer> {
-    const line = new PlainServer(isEncrypted);
+  /**
+   * @param isEncrypted over TLS.
+   * @param bodyWaitMs for the rest of a small body; so long that no busy machine is late.
+   */
+  static async start(isEncrypted = false, bodyWaitMs = 30_000): Promise<PlainServer> {
+    const line = new PlainServer(isEncrypted, bodyWaitMs);
     line.server.listen(0, '127.0.0.1');
     await once(line.server, 'listening');
     return line;
@@ -135,6 +146,14 @@ export class PlainServer {
     this.server.close();
     this.server.closeAllConnections();
     await once(this.server, 'close');
+  }
+
+  /** Waits until the server has read what its clients have sent, and a moment for what comes of that. */
+  async settled(): Promise<void> {
+    const sum = (numbers: number[]): number => numbers.reduce((one, other) => one + other, 0);
+    const sent = sum(this.clients.map(({ bytes }) => bytes));
+    await until(() => sum(this.accepted.map(({ bytesRead }) => bytesRead)) >= sent);
+    await sleep(2);
   }
 
   connect(): Client {
@@ -172,8 +191,7 @@ function encrypted(
   onRequest: (message: IncomingMessage, response: ServerResponse) => void,
   handler: PlainRequestHandler,
 ): Server {
-  const { cert, key } = makeCertificate(temporaryFolder('plain-server'));
-  const server = createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) }, onRequest);
+  const server = createTlsServer(localCertificate(), onRequest);
   const [nodes] = server.listeners('secureConnection') as ((this: Server, socket: TLSSocket) => void)[];
   server.removeAllListeners('secureConnection');
   server.on(

@@ -1,14 +1,12 @@
 /** A raw server on 127.0.0.1, plain or over TLS, and a pool of connections to it; holds every call to the contract of `Call`. */
 import { describe } from '@jest/globals';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type ConnectionOptions, type TlsOptions } from 'node:tls';
 import { ConnectionPool } from '../../src/http1/backend/connection-pool.js';
 import { Connector, type ConnectorOptions } from '../../src/http1/backend/connector.js';
-import { makeCertificate } from './certificates.js';
+import { localCertificate } from './certificates.js';
 import { describeWithOpenssl } from './describe-with.js';
-import { temporaryFolder } from './processes.js';
 import { RecordedCall, type CallListener, type RequestOptions } from './recorded-call.js';
 
 const plain: (title: string, suite: () => void) => void = describe;
@@ -24,17 +22,6 @@ export interface PoolCounts {
   readonly idle: number;
   readonly connecting: number;
   readonly queue: number;
-}
-
-let keys: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-
-/** A certificate for `localhost`, one for all tests of a file. */
-export function serverKeys(): { readonly cert: Buffer; readonly key: Buffer } {
-  if (keys === undefined) {
-    const { cert, key } = makeCertificate(temporaryFolder('pooled-server'));
-    keys = { cert: readFileSync(cert), key: readFileSync(key) };
-  }
-  return keys;
 }
 
 export class PooledServer {
@@ -60,7 +47,7 @@ export class PooledServer {
       onSocket(socket, started.sockets.push(socket) - 1);
     };
     const server = isSecure
-      ? createTlsServer({ ...serverKeys(), ...options.server }, accept)
+      ? createTlsServer({ ...localCertificate(), ...options.server }, accept)
       : createPlainServer(accept);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -78,7 +65,7 @@ export class PooledServer {
       new ConnectionPool(connector, { host, most, idleMs: options.idleMs ?? 4_000 }),
       port,
     );
-    if (isSecure) started.tls = { ca: serverKeys().cert };
+    if (isSecure) started.tls = { ca: localCertificate().cert };
     return started;
   }
 

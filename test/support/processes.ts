@@ -29,6 +29,8 @@ for folder in "$@"; do case $folder in */trailgate-*) rm -rf -- "$folder" ;; esa
 
 /** Other work may share the machine. */
 const PATIENCE_MS = 30_000;
+/** Between two looks at what is waited for. */
+const LONGEST_PAUSE_MS = 20;
 
 let reaper: Writable | undefined;
 
@@ -126,7 +128,7 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /**
- * Asks `check` every few milliseconds until it is true. Rejects after `timeoutMs` of a machine that has time for us, saying what was waited
+ * Asks `check` again and again until it is true, often at first. Rejects after `timeoutMs` of a machine that has time for us, saying what was waited
  * for; a test gives less than usual only where it states that something is quick.
  */
 export async function eventually(
@@ -140,6 +142,6 @@ export async function eventually(
     if (waitedMs > Math.max(timeoutMs, PATIENCE_MS) || (waitedMs > timeoutMs && quietMsSince(startedMs) > timeoutMs)) {
       throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
     }
-    await sleep(20);
+    await sleep(Math.min(LONGEST_PAUSE_MS, 1 + waitedMs));
   }
 }

@@ -34,9 +34,10 @@ export async function structureProblems(value: JsonObject, source: SourceDocumen
 const validators = new Map<boolean, WeakRef<Validator>>();
 
 /**
- * A validator that may have compiled the standard's schema already, which takes longer than looking at most documents.
+ * Returns a validator that may have compiled the standard's schema already, which takes longer than looking at most
+ * documents. Tests hold on to it.
  */
-async function validatorFor(allErrors: boolean): Promise<Validator> {
+export async function validatorFor(allErrors: boolean): Promise<Validator> {
   // Loaded only here: most commands read no document.
   const { Validator } = await import('@seriousme/openapi-schema-validator');
   let validator = validators.get(allErrors)?.deref();

@@ -5,9 +5,10 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { eventually, temporaryFolder } from '../../../test/support/processes.js';
 import { FileWatch } from './file-watch.js';
 
-const CHECK_INTERVAL_MS = 100;
+const CHECK_INTERVAL_MS = 20;
+const SETTLE_MS = 50;
 /** Longer than files must stand still, and than several looks. */
-const LONG_MS = 800;
+const LONG_MS = 200;
 
 let folder: string;
 let file: string;
@@ -18,7 +19,7 @@ beforeEach(() => {
   folder = temporaryFolder('watch');
   file = join(folder, 'a.yaml');
   changes = 0;
-  watch = new FileWatch(() => void changes++, CHECK_INTERVAL_MS);
+  watch = new FileWatch(() => void changes++, CHECK_INTERVAL_MS, SETTLE_MS);
 });
 afterEach(() => {
   watch.stop();
@@ -28,8 +29,7 @@ afterEach(() => {
 it('a file that comes, and goes as soon as it has been read, is noticed twice', async () => {
   const other = join(folder, 'b.yaml');
   writeFileSync(other, 'b');
-  watch.follow([other, file]);
-  await sleep(100);
+  await watch.follow([other, file]);
   writeFileSync(file, 'a');
   writeFileSync(other, 'bb');
   await eventually('they have come', () => changes === 1);
@@ -55,9 +55,8 @@ it('a file that is as it was read, or missing as it was, is left alone', async (
 
 it('nothing is said of files that nobody follows any more', async () => {
   writeFileSync(file, 'a');
-  watch.follow([file]);
-  await sleep(100);
-  watch.follow([join(folder, 'b.yaml')]);
+  await watch.follow([file]);
+  await watch.follow([join(folder, 'b.yaml')]);
   writeFileSync(file, 'aa');
   await sleep(LONG_MS);
   writeFileSync(join(folder, 'b.yaml'), 'b');

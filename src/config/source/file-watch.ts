@@ -28,10 +28,12 @@ export class FileWatch {
   /**
    * @param onChange called once for changes that come together.
    * @param checkIntervalMs between two looks at the files.
+   * @param settleMs how long changed files must stand still.
    */
   constructor(
     private readonly onChange: () => void,
     private readonly checkIntervalMs = CHECK_INTERVAL_MS,
+    private readonly settleMs = SETTLE_MS,
   ) {}
 
   /**
@@ -77,7 +79,7 @@ export class FileWatch {
   private async settle(first: FileStates): Promise<void> {
     let states = first;
     for (let pausesLeft = MOST_PAUSES; pausesLeft > 0; pausesLeft--) {
-      await sleep(SETTLE_MS, undefined, { ref: false });
+      await sleep(this.settleMs, undefined, { ref: false });
       const now = await statesOf([...this.known.keys()]);
       const isStill = [...now].every(([name, { text }]) => text === states.get(name)?.text);
       states = now;

@@ -83,7 +83,7 @@ describe('events of operations', () => {
     expect(METRICS.eventsUnwritten.series().value).toBe(0);
     // The first transaction has failed, and the next is some time away.
     await eventually('it says so', () => said.includes('events_unwritten'));
-    await events.stop();
+    await events.stop(50);
     expect([gone, counted('dropped') - before]).toEqual([10_001, 10_001]);
     expect(lines.at(-1)).toMatchObject({ event: 'event_dropped', dropped: 10_000, waiting: 0 });
   });

@@ -125,12 +125,12 @@ export class EmittedEvents implements ReadsGauges {
     this.log.warn({ event: 'event_unusable', operation, reason }, 'A response that ought to be an event is none');
   }
 
-  /** Writes what is left; what cannot be written is lost, and counted. */
-  async stop(): Promise<void> {
+  /** Writes what is left, for so long at most; what cannot be written is lost, and counted. */
+  async stop(timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
     this.isStopping = true;
     this.endPause();
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_TIMEOUT_MS)));
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
     await Promise.race([this.writing, late]);
     clearTimeout(timer);
     this.isOver = true;

@@ -22,7 +22,7 @@ const clients: Socket[] = [];
 beforeEach(async () => {
   const { gateway, services } = configSchema.parse({ services: {}, plans: {} });
   server = createServer({ keepAliveTimeout: 0 }, (message, response) => {
-    if (message.url === '/slow') setTimeout(() => response.end('slow'), 3 * KEEP_ALIVE_TIMEOUT_MS);
+    if (message.url === '/slow') setTimeout(() => response.end('slow'), 1.5 * KEEP_ALIVE_TIMEOUT_MS);
     else response.end('ok');
   });
   server.on('upgrade', (_message, socket) => {
@@ -63,7 +63,7 @@ it('an idle connection ends after its time, and not before', async () => {
 
 it('one that is asked again and again stays', async () => {
   const client = await open();
-  for (let time = 0; time < 8; time++) {
+  for (let time = 0; time < 5; time++) {
     client.write(REQUEST);
     await sleep(KEEP_ALIVE_TIMEOUT_MS / 3);
     expect(client.closed).toBe(false);
@@ -80,7 +80,7 @@ it('one whose answer takes long stays until it is there', async () => {
 it('one that has become something else than HTTP stays', async () => {
   const client = await open();
   client.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
-  await sleep(3 * KEEP_ALIVE_TIMEOUT_MS);
+  await sleep(1.5 * KEEP_ALIVE_TIMEOUT_MS);
   expect(client.closed).toBe(false);
 });
 

@@ -14,7 +14,8 @@ import {
 } from '../../../test/support/raw-http2.js';
 import { Http2Sessions } from './http2-sessions.js';
 
-const IDLE_MS = 1_000;
+const IDLE_MS = 100;
+const SWEEP_INTERVAL_MS = 30;
 const GET = fieldBlock([
   [':method', 'GET'],
   [':scheme', 'https'],
@@ -29,7 +30,7 @@ let raw: RawHttp2;
 let accepted: Socket;
 
 beforeEach(async () => {
-  sessions = new Http2Sessions(IDLE_MS, () => 60_000);
+  sessions = new Http2Sessions(IDLE_MS, () => 60_000, SWEEP_INTERVAL_MS);
   http2 = createHttp2Server();
   http2.on('session', (session) => sessions.add(session, accepted));
   http2.on('stream', (stream: ServerHttp2Stream) => stream.respond({ ':status': 200 }));
@@ -50,7 +51,7 @@ afterEach(() => {
 });
 
 it('are closed, however often they are kept awake and although their client does not close them', async () => {
-  const ping = setInterval(() => raw.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8))), 200);
+  const ping = setInterval(() => raw.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8))), 20);
   await once(accepted, 'close');
   clearInterval(ping);
   expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(true);
@@ -58,7 +59,7 @@ it('are closed, however often they are kept awake and although their client does
 
 it('are left alone while a request is under way', async () => {
   raw.send(frame(FRAME.headers, END_HEADERS | END_STREAM, 1, GET));
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS + 2_500));
+  await new Promise((resolve) => setTimeout(resolve, 2 * IDLE_MS + 3 * SWEEP_INTERVAL_MS));
   expect(accepted.destroyed).toBe(false);
   expect(raw.frames.some(({ type }) => type === FRAME.goAway)).toBe(false);
 });

@@ -35,12 +35,14 @@ export class Http2Sessions {
   /**
    * @param idleTimeoutMs after which a connection without a request is closed.
    * @param longestIdleMs how long a client may take for the next piece of a response; may change.
+   * @param sweepIntervalMs between two looks at them.
    */
   constructor(
     private readonly idleTimeoutMs: number,
     private readonly longestIdleMs: () => number,
+    sweepIntervalMs = SWEEP_INTERVAL_MS,
   ) {
-    this.timer = setInterval(() => this.sweep(performance.now()), SWEEP_INTERVAL_MS);
+    this.timer = setInterval(() => this.sweep(performance.now()), sweepIntervalMs);
     this.timer.unref();
   }
 

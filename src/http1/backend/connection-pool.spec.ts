@@ -1,11 +1,12 @@
 /**
  * Connections to one server, plain and over TLS: how many, in which order, for how long, and that none is ever lost.
  */
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { localCertificate } from '../../../test/support/certificates.js';
 import { describeWithOpenssl } from '../../../test/support/describe-with.js';
-import { PooledServer, reset, serverKeys, socketOf, describeWays } from '../../../test/support/pooled-server.js';
+import { PooledServer, reset, socketOf, describeWays } from '../../../test/support/pooled-server.js';
 import { eventually, sleep } from '../../../test/support/processes.js';
 import { RecordedCall } from '../../../test/support/recorded-call.js';
 
@@ -13,11 +14,20 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 const NOTHING = { open: 0, idle: 0, connecting: 0, queue: 0 };
 
 const respondToAll = (socket: Socket): void => void socket.on('data', () => socket.write(OK));
-/** Slowly enough that calls of one moment need a connection each. */
-const respondSlowly = (socket: Socket): void => void socket.on('data', () => setTimeout(() => socket.write(OK), 30));
-/** Holds up this process, as a long garbage collection would. */
-const block = (ms: number): void => {
-  for (const untilMs = performance.now() + ms; performance.now() < untilMs;);
+/** Says nothing before so many connections have a call: calls of one moment need a connection each. */
+const respondTogether = (connections: number): ((socket: Socket) => void) => {
+  const waiting: Socket[] = [];
+  let calls = 0;
+  return (socket) =>
+    void socket.on('data', () => {
+      waiting.push(socket);
+      if (++calls >= connections) for (const each of waiting.splice(0)) each.write(OK);
+    });
+};
+/** Time passes in which this process does nothing, as in a long garbage collection. */
+const holdUp = (ms: number): void => {
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + ms);
 };
 
 describeWays('the connections to a server', (isSecure) => {
@@ -48,7 +58,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('are used last first, so that those too many grow old', async () => {
-    await start(respondSlowly, 5);
+    await start(respondTogether(5), 5);
     await Promise.all(Array.from({ length: 5 }, () => line.send().over));
     const used = new Set<Socket>();
     for (let time = 0; time < 10; time++) used.add(socketOf(await line.send().over));
@@ -57,7 +67,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('are closed when they have idled for long', async () => {
-    await start(respondSlowly, 2, { idleMs: 100 });
+    await start(respondTogether(2), 2, { idleMs: 100 });
     await Promise.all([line.send().over, line.send().over]);
     await eventually('they are closed', () => line.sockets.every(({ destroyed }) => destroyed));
     expect(line.counts).toEqual(NOTHING);
@@ -103,7 +113,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('that the server has closed are not used', async () => {
-    await start(respondSlowly, 3);
+    await start(respondTogether(3), 3);
     await Promise.all([line.send().over, line.send().over, line.send().over]);
     for (const socket of line.sockets) socket.end();
     await eventually('they are closed', () => line.counts.open === 0);
@@ -111,7 +121,7 @@ describeWays('the connections to a server', (isSecure) => {
   });
 
   it('that turn out to have been closed take the others along: a retry at once finds a new one', async () => {
-    await start(respondSlowly, 3);
+    await start(respondTogether(3), 3);
     await Promise.all([line.send().over, line.send().over, line.send().over]);
     const retried = new RecordedCall();
     line.calls.push(retried);
@@ -190,23 +200,26 @@ describeWays('the connections to a server', (isSecure) => {
 
 describe('connections', () => {
   let line: PooledServer;
-  afterEach(() => line.stop());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await line.stop();
+  });
 
   it('that idled while this process was held up are not used: what is sent arrives', async () => {
-    line = await PooledServer.start(false, respondSlowly, 2);
+    line = await PooledServer.start(false, respondTogether(2), 2);
     await Promise.all([line.send().over, line.send().over]);
     for (const socket of line.sockets) socket.end();
-    block(1_600);
+    holdUp(1_600);
     // What must not be sent twice is not sent on one of them.
     expect((await line.send({ method: 'POST' }).over).outcome).toBe('200');
     expect(line.sockets).toHaveLength(3);
   });
 
   it('that idled while this process was held up are closed when it goes on', async () => {
-    line = await PooledServer.start(false, respondSlowly, 2);
+    line = await PooledServer.start(false, respondTogether(2), 2);
     await Promise.all([line.send().over, line.send().over]);
-    block(1_600);
-    await sleep(50);
+    holdUp(1_600);
+    await eventually('they are closed', () => line.counts.open === 0);
     expect(line.counts).toEqual(NOTHING);
   });
 });
@@ -243,7 +256,7 @@ describeWithOpenssl('connections over TLS', () => {
     line = await PooledServer.start(isSecure, look);
     await line.send().over;
     await sleep(20);
-    line.tls = { ca: serverKeys().cert };
+    line.tls = { ca: localCertificate().cert };
     await line.send().over;
     expect(seen.map(({ isReused }) => isReused)).toEqual([false, false]);
   });
@@ -252,7 +265,7 @@ describeWithOpenssl('connections over TLS', () => {
     line = await PooledServer.start(isSecure, look);
     line.tls = {};
     expect((await line.send().over).error).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
-    line.tls = { ca: serverKeys().cert, servername: 'elsewhere.test' };
+    line.tls = { ca: localCertificate().cert, servername: 'elsewhere.test' };
     expect((await line.send().over).error).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
   });
 });

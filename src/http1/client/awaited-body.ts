@@ -1,7 +1,5 @@
 /** The beginning of a plain request whose body is on its way: most clients send a small one right behind its head. */
 
-/** A body that takes longer is a stream. */
-const LONGEST_WAIT_MS = 200;
 /** Whoever sends a small body in more of them is no usual client. */
 const MOST_PIECES = 16;
 
@@ -13,15 +11,17 @@ export class AwaitedBody {
   /**
    * @param first is copied, as all pieces are.
    * @param bytesLeft that have not come; more than 0.
-   * @param onLate called once when it has been waited for long enough.
+   * @param longestWaitMs a body that takes longer is a stream.
+   * @param onLate called once when it has been waited for so long.
    */
   constructor(
     first: Buffer,
     private bytesLeft: number,
+    longestWaitMs: number,
     onLate: () => void,
   ) {
     this.pieces.push(Buffer.from(first));
-    this.timer = setTimeout(onLate, LONGEST_WAIT_MS);
+    this.timer = setTimeout(onLate, longestWaitMs);
   }
 
   /** Keeps a piece more. @returns whether it need not be waited for any longer. */

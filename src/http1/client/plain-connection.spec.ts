@@ -55,7 +55,7 @@ describe.each([
       for (const path of ['/1', '/2']) {
         client.send(`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n`);
         for (const piece of ['one', 'two', 'six']) {
-          await sleep(5);
+          await line.settled();
           expect(client.text).not.toContain(`hand ${path}`);
           client.send(piece);
         }
@@ -66,10 +66,10 @@ describe.each([
     });
 
     it('whose bodies do not come in time are Node’s, as a whole', async () => {
+      await line.stop();
+      line = await PlainServer.start(isEncrypted, 50);
       const client = line.connect();
       client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\none');
-      await sleep(50);
-      expect(line.nodes).toEqual([]);
       await until(() => line.nodes.length === 1);
       client.send('twosix');
       await client.sees('node /1');
@@ -77,13 +77,17 @@ describe.each([
     });
 
     it('whose clients leave in the middle of a body were never there', async () => {
+      await line.stop();
+      line = await PlainServer.start(isEncrypted, 50);
       const client = line.connect();
+      client.get('/0');
+      await client.sees('hand /0');
       client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\none');
-      await sleep(30);
+      await line.settled();
       client.socket.end();
       await until(() => client.isEnded);
-      await sleep(250);
-      expect([line.served.length, line.nodes]).toEqual([0, []]);
+      await sleep(100);
+      expect([line.served.length, line.nodes]).toEqual([1, []]);
     });
 
     it('that say so have the last answer of their connection, and what comes behind it is not served', async () => {
@@ -92,7 +96,7 @@ describe.each([
       client.get('/1', 'Connection: close\r\n');
       await until(() => line.served.length === 1);
       client.get('/2');
-      await sleep(30);
+      await line.settled();
       line.onlyOne().respond('last');
       await until(() => client.isEnded);
       expect(client.text).toContain('\r\nConnection: close\r\n\r\nlast');
@@ -119,7 +123,7 @@ describe.each([
 
     it('end when the client has taken the answer, not before', async () => {
       const client = await line.unread();
-      await sleep(50);
+      await line.settled();
       expect(line.onlyOne().status).toBeUndefined();
       expect(line.onlyOne().connection.hasRequest).toBe(true);
       client.socket.resume();
@@ -147,7 +151,7 @@ describe.each([
       await client.sees('hand /0');
       for (const piece of pieces) {
         client.send(piece);
-        await sleep(20);
+        await line.settled();
       }
       await client.sees('hand /0', 'node /1');
       client.get('/9');
@@ -202,7 +206,7 @@ describe.each([
       const client = await line.asked();
       client.get('/2');
       await until(() => line.nodes.length === 1);
-      await sleep(20);
+      await line.settled();
       expect(client.text).toBe('');
       line.onlyOne().nodes?.response.end('first');
       await client.sees('first', 'node /2');
@@ -211,7 +215,7 @@ describe.each([
     it('when a request comes behind a response not yet taken, which is not asked for again', async () => {
       const client = await line.unread();
       client.get('/2');
-      await sleep(50);
+      await line.settled();
       expect([line.onlyOne().status, line.onlyOne().nodes]).toEqual([undefined, undefined]);
       client.socket.resume();
       await client.sees('HTTP/1.1 200', 'xxx', 'HTTP/1.1 200', 'node /2');
@@ -231,7 +235,7 @@ describe.each([
       await until(() => last !== undefined);
       client.socket.resume();
       await until(() => line.onlyOne().status === 200);
-      await sleep(50);
+      await line.settled();
       last?.end('node /2');
       await client.sees('xxx', 'Connection: close', 'node /2');
       await until(() => client.isEnded);
@@ -240,7 +244,7 @@ describe.each([
     it('behind an answer that the client never takes, whose end is told when it has gone', async () => {
       const client = await line.unread();
       client.get('/2');
-      await sleep(50);
+      await line.settled();
       client.reset();
       await until(() => line.onlyOne().status === 0);
     });

@@ -21,6 +21,8 @@ export interface PlainRequestServer {
   readonly keepAliveLines: string;
   /** Whether what is written has been copied when the write returns, and is told of later: over TLS. */
   readonly isEncrypted: boolean;
+  /** How long the rest of a small body may take before its request is Node's. */
+  readonly bodyWaitMs: number;
   /**
    * Serves a request, for which it calls `begin` first; false: it has done nothing, and Node's server is to have it.
    */
@@ -128,7 +130,10 @@ export class PlainConnection implements ClientResponse {
     if (this.transaction !== undefined) return false;
     const request = parsePlainRequest(buffer, bytes, this.socket);
     if (typeof request !== 'number') return request !== undefined && this.server.serve(request, this);
-    this.awaited = new AwaitedBody(buffer.subarray(0, bytes), request - bytes, () => this.handOverAwaited());
+    const { bodyWaitMs } = this.server;
+    this.awaited = new AwaitedBody(buffer.subarray(0, bytes), request - bytes, bodyWaitMs, () =>
+      this.handOverAwaited(),
+    );
     return true;
   }
 

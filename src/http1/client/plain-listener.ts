@@ -10,6 +10,8 @@ import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './p
 import { keepAliveLines } from './whole-response.js';
 
 const READ_BYTES = 64 * 1024;
+/** Most clients send a small body right behind its head. */
+const BODY_WAIT_MS = 200;
 
 /** What every connection reads into: a piece is used or copied before the next one is read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
@@ -22,7 +24,8 @@ const ONREAD: OnReadOpts = {
 };
 
 /** What is done with plain requests; see `PlainRequestServer`. */
-export interface PlainRequestHandler extends Pick<PlainRequestServer, 'serve'> {
+export interface PlainRequestHandler
+  extends Pick<PlainRequestServer, 'serve'>, Partial<Pick<PlainRequestServer, 'bodyWaitMs'>> {
   /** How long a connection may idle, as its client is told. */
   readonly keepAliveTimeoutMs: number;
 }
@@ -77,7 +80,7 @@ function onDecrypted(this: TLSSocket, piece: Buffer): void {
 
 function ownerFor(
   server: Server,
-  { keepAliveTimeoutMs, serve }: PlainRequestHandler,
+  { keepAliveTimeoutMs, bodyWaitMs = BODY_WAIT_MS, serve }: PlainRequestHandler,
   isEncrypted: boolean,
   handOver: (socket: Socket) => void,
 ): PlainRequestServer {
@@ -96,6 +99,7 @@ function ownerFor(
       return lines;
     },
     isEncrypted,
+    bodyWaitMs,
     serve,
     handOver,
     onFailure: (error, socket) => void server.emit('clientError', error, socket),

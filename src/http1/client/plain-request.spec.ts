@@ -144,7 +144,7 @@ describe('whatever is not plain is left to Node', () => {
 });
 
 describe('beside Node', () => {
-  const HISTORIES = 6_000;
+  const HISTORIES = 2_000;
   let server: Server;
   let port: number;
   /** What Node has read. */

@@ -57,7 +57,7 @@ describe.each([
   it('has its head out before its first piece where that is asked for', async () => {
     const client = await asked();
     const stream = begin(line.served[0], 1);
-    await sleep(20);
+    await line.settled();
     expect(client.text).toBe('');
     stream.flush();
     await client.sees(HEAD_END);
@@ -73,7 +73,7 @@ describe.each([
     await client.sees('half');
     line.isPrompt = true;
     client.get('/second');
-    await sleep(50);
+    await line.settled();
     expect(line.served).toHaveLength(1);
     expect(line.nodes).toEqual([]);
     stream.write(Buffer.from('rest'));
@@ -90,7 +90,7 @@ describe.each([
     stream.flush();
     await client.sees(HEAD_END);
     client.send('GET /second HTTP/1.1\r\nHost: h\r\n\r\nGET /third HTTP/1.1\r\nHost: h\r\n\r\n');
-    await sleep(50);
+    await line.settled();
     stream.write(Buffer.from('done'));
     stream.end();
     await client.sees('done', 'node /second', 'node /third');
@@ -113,7 +113,7 @@ describe.each([
     };
     const writing = write();
     // What the system holds for both sides is filled first.
-    for (let before = -1; before !== written; await sleep(300)) before = written;
+    for (let before = -1; before !== written; await sleep(50)) before = written;
     expect(written).toBeLessThan(pieces);
     client.socket.resume();
     await writing;

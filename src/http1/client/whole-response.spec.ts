@@ -1,11 +1,9 @@
 /** Responses that leave in one piece, on real sockets. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
-import { makeCertificate } from '../../../test/support/certificates.js';
-import { temporaryFolder } from '../../../test/support/processes.js';
+import { localCertificate } from '../../../test/support/certificates.js';
 import { wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
 const SMALL = 1_000;
@@ -87,8 +85,7 @@ describe('a whole answer', () => {
 describe('whole answers over TLS', () => {
   let tls: Server;
   beforeEach(async () => {
-    const { cert, key } = makeCertificate(temporaryFolder('whole-response'));
-    tls = createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) });
+    tls = createTlsServer(localCertificate());
     tls.listen(0, '127.0.0.1');
     await once(tls, 'listening');
   });

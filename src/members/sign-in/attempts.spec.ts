@@ -41,8 +41,8 @@ describe('guessing a password', () => {
     await (await attempts.beginUnnamed('203.0.113.9')).succeeded();
   });
 
-  it('of one name from ten thousand networks at once ends with the eleventh try', async () => {
-    expect(await letThrough(many(10_000, (at) => from(network(at))))).toBe(10);
+  it('of one name from a thousand networks at once ends with the eleventh try', async () => {
+    expect(await letThrough(many(1_000, (at) => from(network(at))))).toBe(10);
     await expect(attempts.beginPassword(from('203.0.113.9'))).rejects.toMatchObject({
       code: 'too_many_failed_attempts',
       status: 429,
@@ -50,8 +50,8 @@ describe('guessing a password', () => {
     });
   });
 
-  it('of ten thousand names from one network ends with the 21st try of a minute, the 101st of an hour', async () => {
-    expect(await letThrough(many(10_000, (at) => from('203.0.113.9', `member-${at}@example.com`)))).toBe(20);
+  it('of a thousand names from one network ends with the 21st try of a minute, the 101st of an hour', async () => {
+    expect(await letThrough(many(1_000, (at) => from('203.0.113.9', `member-${at}@example.com`)))).toBe(20);
     let inAnHour = 20;
     for (let minute = 1; minute < 58; minute++) {
       nowMs += MINUTE_MS + 1_000;

@@ -16,7 +16,7 @@ import { Upstream } from '../targets/upstream.js';
 import { HttpCall } from './http-call.js';
 import { errorOfPeer } from '../../http1/grammar/errors.js';
 
-const LIVES = 4_000;
+const LIVES = 1_500;
 const AT_ONCE = 4;
 const MOST_STEPS = 60;
 

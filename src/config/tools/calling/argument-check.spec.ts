@@ -259,8 +259,8 @@ describe('beside Ajv', () => {
         else invalid++;
         expect([checkArguments({ q: sent }, whole).length === 0, whole, sent]).toEqual([isValid, whole, sent]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
-    expect(Math.min(valid, invalid)).toBeGreaterThan(150);
+    expect(Math.min(valid, invalid)).toBeGreaterThan(40);
   });
 });

@@ -109,7 +109,7 @@ it('whatever the schema and the body, the content is as the output schema says',
         if (Object.keys(content ?? {}).length > 0) full++;
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
-  expect(full).toBeGreaterThan(300);
+  expect(full).toBeGreaterThan(80);
 });

@@ -1,13 +1,14 @@
 /** A key that an OAuth client was let in by can be made less, and no more than a person has said, on both databases. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { testDatabase } from '../../test/support/database.js';
-import { OPERATOR, storesOn } from '../../test/support/stores.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { CreateApiKey } from './api-key-fields.js';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { OPERATOR, storesOn } from '../support/stores.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { CreateApiKey } from '../../src/accounts/api-key-fields.js';
 
 const DAY_MS = 86_400_000;
 
-describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
+describeOnDatabases('a key that a client was let in by', (kind) => {
   let database: DatabaseHandle;
   let stores: ReturnType<typeof storesOn>;
   let accountId: string;

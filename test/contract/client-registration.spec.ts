@@ -1,17 +1,18 @@
 /** How many clients may register, with a real database. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { testDatabase } from '../../test/support/database.js';
-import { TestClock } from '../../test/support/stores.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { CLIENT } from '../oauth/authorization-requests.js';
-import { originOf } from '../oauth/object-room.js';
-import { OAuthObjects } from '../oauth/oauth-objects.js';
-import { Registration } from './registration.js';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { TestClock } from '../support/stores.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { CLIENT } from '../../src/oauth/authorization-requests.js';
+import { originOf } from '../../src/oauth/object-room.js';
+import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
+import { Registration } from '../../src/authorization/registration.js';
 
 const DAY_MS = 86_400_000;
 const BODY = JSON.stringify({ redirect_uris: ['https://app.example.com/callback'] });
 
-describe.each(['sqlite', 'postgres'] as const)('registration on %s', (kind) => {
+describeOnDatabases('registration', (kind) => {
   let database: DatabaseHandle;
   beforeAll(async () => {
     database = await testDatabase(kind);

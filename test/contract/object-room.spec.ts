@@ -1,17 +1,18 @@
 /** Objects that anyone can create give way to those of emptier networks, with both databases. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { testDatabase } from '../../test/support/database.js';
-import { TestClock } from '../../test/support/stores.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { originOf, type ObjectOrigin, type ObjectRoom } from './object-room.js';
-import { OAuthObjects } from './oauth-objects.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { TestClock } from '../support/stores.js';
+import type { DatabaseHandle } from '../../src/database/connect.js';
+import { originOf, type ObjectOrigin, type ObjectRoom } from '../../src/oauth/object-room.js';
+import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
 
 const MOST = 10_000;
 const LIFETIME_MS = 600_000;
 const HONEST = originOf('192.0.2.1', false, 'honest');
 
-describe.each(['sqlite', 'postgres'] as const)('a table that anyone can fill, on %s', (kind) => {
+describeOnDatabases('a table that anyone can fill', (kind) => {
   let database: DatabaseHandle;
   let clock: TestClock;
   let objects: OAuthObjects;
