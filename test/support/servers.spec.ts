@@ -64,7 +64,7 @@ describe('a machine without redis-server', () => {
 
   it('lacks the browser that opens the panel, where that is not there', () => {
     rmSync(join(bin, 'chromium'));
-    expect(missingPackages()).toEqual(['redis-server', 'chromium']);
+    expect(missingPackages()).toEqual(['redis-server', 'chromium-headless-shell']);
   });
 
   it('installs only in CI or on request, and only where there is apt-get', () => {

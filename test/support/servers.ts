@@ -92,7 +92,7 @@ export function missingPackages(): string[] {
     ...(findNginx() === null ? ['nginx'] : []),
     ...(findPgBouncer() === null ? ['pgbouncer'] : []),
     ...(findPrometheus() === null ? ['prometheus'] : []),
-    ...(findChromium() === null ? ['chromium'] : []),
+    ...(findChromium() === null ? ['chromium-headless-shell'] : []),
   ];
 }
 
@@ -133,7 +133,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'redis-server': 'Redis',
   pgbouncer: 'PgBouncer',
   prometheus: 'Prometheus',
-  chromium: 'Chromium',
+  'chromium-headless-shell': 'Chromium',
 };
 
 /** One line for a person whose machine lacks servers: what, and how to get it. */
