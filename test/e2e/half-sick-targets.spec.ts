@@ -5,9 +5,9 @@ import { eventually, sleep } from '../support/processes.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
 
 const FAILURES = 3;
-const FIRST_REST_MS = 500;
-const LONGEST_REST_MS = 4_000;
-const WATCHED_MS = 8_000;
+const FIRST_REST_MS = 200;
+const LONGEST_REST_MS = 800;
+const WATCHED_MS = 2_500;
 
 let gateway: Proxied;
 let well: Backend;

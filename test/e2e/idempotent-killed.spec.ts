@@ -9,16 +9,16 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeOnStores, makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually, sleep } from '../support/processes.js';
-import { startTrailgate } from '../support/program.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 /** How long a claim stands without a word from its gateway. */
 const LEASE_MS = 15_000;
 const ROUNDS = 12;
 
 describeOnStores('a request whose gateway is killed', (kind) => {
-  let world: KeyedWorld;
+  let world: KeyedWorld<RunningTrailgate>;
   beforeAll(async () => {
-    world = await startKeyedWorld(kind);
+    world = await startKeyedWorld(kind, { own: true });
   });
   afterAll(() => world?.stop());
 

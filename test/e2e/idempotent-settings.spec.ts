@@ -10,7 +10,7 @@ import { send } from '../support/http.js';
 import { makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startTrailgate } from '../support/program.js';
 import { testOpenapi, type Json } from '../support/program-config.js';
 import { limitFieldsOf } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
@@ -117,8 +117,9 @@ describe('a response that is an event', () => {
 describe('what is known of a key', () => {
   it('is forgotten after a day, and deleted, and not before (by the clock of the next start)', async () => {
     const clock = new TurnedClock();
-    world = await startKeyedWorld('SQLite', { env: clock.env });
-    const { dataDir } = world.gateways[0]!;
+    const own = await startKeyedWorld('SQLite', { own: true, env: clock.env });
+    world = own;
+    const { dataDir } = own.gateways[0]!;
     const key = randomUUID();
     const first = await world.post(key);
     const restart = async (aheadMs: number): Promise<void> => {
@@ -159,8 +160,9 @@ describe('what is known of a key', () => {
 
   it('goes by one clock at all workers, also at those that are started when it has been set ahead or back', async () => {
     const clock = new TurnedClock();
-    world = await startKeyedWorld('SQLite', { env: clock.env, args: ['--workers', '2'] });
-    const { pid } = world.gateways[0]!;
+    const own = await startKeyedWorld('SQLite', { own: true, env: clock.env, args: ['--workers', '2'] });
+    world = own;
+    const { pid } = own.gateways[0]!;
     const key = randomUUID();
     const first = await world.post(key);
     for (const days of [3, -3]) {
@@ -233,7 +235,7 @@ describe('repetitions', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect(limitFieldsOf(refused)).toEqual(expect.arrayContaining(['ratelimit', 'ratelimit-policy']));
     expect((await world.post(undefined)).status).toBe(201);
-    const [{ admin }] = world.gateways as [RunningTrailgate];
+    const { admin } = world.gateways[0]!;
     expect((await world.post(key, { secret: (await admin.createKey(world.accountId)).secret })).status).toBe(201);
   });
 });

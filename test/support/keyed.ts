@@ -8,8 +8,9 @@ import { send, type Answer, type SendOptions } from './http.js';
 import { sleep } from './processes.js';
 import { mergePatch, type Json } from './program-config.js';
 import { freshDatabase } from './postgres.js';
-import { startTrailgate, type RunningTrailgate, type TrailgateOptions } from './program.js';
+import type { RunningTrailgate } from './program.js';
 import { sharedRedisUrl } from './redis.js';
+import { acquireTrailgate, type AcquireOptions, type SharedTrailgate } from './shared-program.js';
 
 /** Until usage stands in the database. */
 const WRITTEN_MS = 400;
@@ -35,12 +36,12 @@ export async function storeOf(kind: StoreKind): Promise<{ env: Record<string, st
 }
 
 /** Gateways before one backend, and a key of an account. */
-export interface KeyedWorld {
+export interface KeyedWorld<Program extends SharedTrailgate = SharedTrailgate> {
   readonly backend: Backend;
   /** One on SQLite, which has one process; else two. */
-  readonly gateways: RunningTrailgate[];
+  readonly gateways: Program[];
   /** What they were started with. */
-  readonly options: TrailgateOptions;
+  readonly options: AcquireOptions;
   /** What the backend says; a new customer with each request unless set. */
   says: BackendHandler;
   readonly key: ApiKeyWithSecret;
@@ -70,16 +71,24 @@ export const makesCustomer: BackendHandler = (_request, response, { body }) => {
   response.end(text);
 };
 
-/** Starts them. */
-export async function startKeyedWorld(kind: StoreKind, options: TrailgateOptions = {}): Promise<KeyedWorld> {
+/** Starts them; the one on SQLite is shared where nothing in the options is against it. */
+export function startKeyedWorld(
+  kind: StoreKind,
+  options: AcquireOptions & { readonly own: true },
+): Promise<KeyedWorld<RunningTrailgate>>;
+export function startKeyedWorld(kind: StoreKind, options?: AcquireOptions): Promise<KeyedWorld>;
+export async function startKeyedWorld(kind: StoreKind, options: AcquireOptions = {}): Promise<KeyedWorld> {
   const { env, drop } = await storeOf(kind);
   const backend = await startBackend((request, response, recorded) => world.says(request, response, recorded));
-  const config = mergePatch({ usage: { flushInterval: '50ms' } }, options.config ?? {}) as Json;
-  const shared = { backend: backend.url, ...options, config, env: { ...env, ...options.env } };
-  const first = await startTrailgate(shared);
-  const gateways = [first];
-  if (kind !== 'SQLite') gateways.push(await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir }));
-  const { key, account } = await first.admin.newKey('pro');
+  const config = mergePatch({ usage: { flushInterval: '100ms' } }, options.config ?? {}) as Json;
+  const started = { backend: backend.url, ...options, config };
+  const shared = kind === 'SQLite' ? started : { ...started, own: true, env: { ...env, ...options.env } };
+  const gateways: SharedTrailgate[] = [await acquireTrailgate(shared)];
+  if (kind !== 'SQLite') {
+    const { dataDir } = gateways[0] as RunningTrailgate;
+    gateways.push(await acquireTrailgate({ ...shared, roles: ['gateway'], dataDir }));
+  }
+  const { key, account } = await gateways[0]!.admin.newKey('pro');
   const world: KeyedWorld = {
     backend,
     gateways,

@@ -126,12 +126,15 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
     throw new Error(`${String(error)}:${output()}`);
   });
 
-  const urls = { gateway: urlOf('gateway'), admin: urlOf('admin') };
-  const listening = (role: 'gateway' | 'admin') => {
-    const url = urls[role];
+  const urls = new Map<Role, string>();
+  const listening = (role: Role) => {
+    // A process that is no admin has an address for its health, later than those that are waited for.
+    const url = urls.get(role) ?? urlOf(role);
     if (url === undefined) throw new Error(`this program does not run the role ${role}`);
+    urls.set(role, url);
     return url;
   };
+  for (const role of expected) listening(role);
   return {
     get gatewayUrl() {
       return listening('gateway');

@@ -45,6 +45,9 @@ function ping(port: number): Promise<boolean> {
   });
 }
 
+/** Two for each worker. */
+const DATABASES = 128;
+
 async function launch(port: number, folder: string, options: RedisOptions): Promise<OwnedProcess> {
   const binary = findRedisServer();
   if (binary === null) throw new Error('redis-server is not on PATH');
@@ -55,6 +58,7 @@ async function launch(port: number, folder: string, options: RedisOptions): Prom
     save: '',
     appendonly: options.appendonly === true ? 'yes' : 'no',
     appendfsync: 'everysec',
+    databases: DATABASES,
     'maxmemory-policy': 'noeviction',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
@@ -120,10 +124,20 @@ let ownShared: Promise<RedisServer> | undefined;
  * URL of the Redis that all test files share; each Jest worker has a database number of its own, so FLUSHDB is safe.
  * `npm test` starts it; where Jest is run by hand, the first call starts one that ends with this process.
  */
-export async function sharedRedisUrl(): Promise<string> {
+export function sharedRedisUrl(): Promise<string> {
+  return workerRedisUrl(0);
+}
+
+/** As `sharedRedisUrl`, with another number: for programs that go on while other tests use that one. */
+export function keptRedisUrl(): Promise<string> {
+  return workerRedisUrl(DATABASES / 2);
+}
+
+async function workerRedisUrl(offset: number): Promise<string> {
   const given = process.env['TEST_REDIS_URL'] ?? process.env['REDIS_URL'];
   ownShared ??= given === undefined ? startRedis() : undefined;
   const url = new URL(given ?? (await ownShared)?.url ?? '');
-  if (url.pathname === '' || url.pathname === '/') url.pathname = `/${process.env['JEST_WORKER_ID'] ?? '1'}`;
+  const number = Number(process.env['JEST_WORKER_ID'] ?? '1') + offset;
+  if (url.pathname === '' || url.pathname === '/') url.pathname = `/${number}`;
   return url.href;
 }

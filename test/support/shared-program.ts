@@ -10,14 +10,14 @@ import type { Account, Page } from './admin.js';
 import { eventually } from './processes.js';
 import { parseLogs, startTrailgate, targetsOf, type RunningTrailgate, type TrailgateOptions } from './program.js';
 import { mergePatch, writeConfig, type Json } from './program-config.js';
-import { sharedRedisUrl } from './redis.js';
+import { keptRedisUrl } from './redis.js';
 
 type SharedOptions = Pick<AcquireOptions, 'backend' | 'config' | 'openapi' | 'redis'>;
 
 export interface AcquireOptions extends TrailgateOptions {
   /** The test ends or freezes the program, or reads its memory, or all of its log or metrics. */
   readonly own?: boolean;
-  /** Counts in the shared Redis. */
+  /** Counts in Redis, where no other program of this worker does. */
   readonly redis?: boolean;
 }
 
@@ -64,7 +64,7 @@ export async function acquireTrailgate(options: AcquireOptions = {}): Promise<Sh
   if (!own && Object.values(process).every((value) => value === undefined)) {
     return share({ ...options, config: mergePatch(SHARED_CONFIG, options.config ?? {}) as Json });
   }
-  return startTrailgate(redis ? { ...rest, env: { REDIS_URL: await sharedRedisUrl(), ...rest.env } } : rest);
+  return startTrailgate(redis ? { ...rest, env: { REDIS_URL: await keptRedisUrl(), ...rest.env } } : rest);
 }
 
 async function share(options: SharedOptions): Promise<SharedTrailgate> {
