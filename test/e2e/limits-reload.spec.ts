@@ -7,6 +7,7 @@ import { parse, stringify } from 'yaml';
 import { json } from '../support/backend.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
+import { seriesOf } from '../support/metrics-text.js';
 import { eventually } from '../support/processes.js';
 import { mergePatch, type Json } from '../support/program-config.js';
 import { startProxied, type OwnProxied } from '../support/proxied.js';
@@ -54,9 +55,17 @@ async function openConnections(count: number): Promise<Socket[]> {
 
 const kept = (all: readonly Socket[]): number => all.filter((socket) => !socket.closed).length;
 
+/** How many connections were closed for a reason, so far. */
+const cuts = async (reason: string): Promise<number> =>
+  seriesOf((await send(`${gateway.trailgate.adminUrl}/metrics`)).text).get(
+    `trailgate_connections_cut_total{reason="${reason}"}`,
+  ) ?? 0;
+
 it('connections of the process', async () => {
   const first = await openConnections(22);
   expect(kept(first)).toBe(20);
+  expect(await cuts('limit')).toBe(2);
+  await expect(gateway.send('/open')).rejects.toThrow(/ECONNRESET|socket hang up/);
   await change({ gateway: { limits: { connections: 25 } } });
   expect(kept(await openConnections(7))).toBe(5);
   await change({ gateway: { limits: { connections: 10 } } });
@@ -69,6 +78,7 @@ it('connections of an address, counting those that were there before anybody cou
   const before = await openConnections(4);
   await change({ gateway: { limits: { connectionsPerAddress: 6 } } });
   expect(kept(await openConnections(5))).toBe(2);
+  expect(await cuts('address_limit')).toBe(3);
   await change({ gateway: { limits: { connectionsPerAddress: 3 } } });
   expect([kept(before), kept(sockets)]).toEqual([4, 6]);
   expect(kept(await openConnections(1))).toBe(0);
@@ -85,6 +95,15 @@ it('connections of an address, counting those that were there before anybody cou
   await change({ gateway: { limits: { connectionsPerAddress: 0 } } });
 });
 
+it('connections of an address: those of a trusted proxy are served', async () => {
+  const limits = { connectionsPerAddress: 5 };
+  const trusting = await startProxied({ config: { gateway: { limits, trustedProxies: ['127.0.0.0/8'] } } });
+  sockets = Array.from({ length: 8 }, () => connect(trusting.port, '127.0.0.1').on('error', () => {}));
+  await Promise.all(sockets.map((socket) => isKeptOrClosed(socket)));
+  expect(kept(sockets)).toBe(8);
+  await trusting.stop();
+});
+
 it('requests of a connection, those that stand among them', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const connection = async (): Promise<string | undefined> =>
@@ -92,6 +111,15 @@ it('requests of a connection, those that stand among them', async () => {
   expect([await connection(), await connection()]).toEqual(['keep-alive', 'keep-alive']);
   await change({ gateway: { limits: { requestsPerConnection: 3 } } });
   expect([await connection(), await connection()]).toEqual(['close', 'keep-alive']);
+  const request = `GET /api/v1/open HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\n\r\n`;
+  const before = gateway.backend.requests.length;
+  const answers = (await gateway.raw(request.repeat(5), 2_000)).split('HTTP/1.1 ').slice(1);
+  expect(answers.map((answer) => [answer.slice(0, 3), /Connection: close/i.test(answer)])).toEqual([
+    ['200', false],
+    ['200', false],
+    ['200', true],
+  ]);
+  expect(gateway.backend.requests).toHaveLength(before + 3);
   await change({ gateway: { limits: { requestsPerConnection: 0 } } });
   expect([await connection(), await connection(), await connection()]).not.toContain('close');
   agent.destroy();

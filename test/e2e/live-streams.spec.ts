@@ -144,7 +144,7 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
   let account: Account;
   let key: ApiKeyWithSecret;
   const clock = new TurnedClock();
-  /** Of keys that end without a word, open from the beginning: only what is ten seconds old is swept. */
+  /** Of keys that end without a word, open from the beginning. */
   let unheard: Live[];
   let lasting: ApiKeyWithSecret;
 

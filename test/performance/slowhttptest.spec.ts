@@ -10,7 +10,7 @@ import { spawnOwned, sleep } from '../support/processes.js';
 import { findSlowHttpTest } from '../support/servers.js';
 
 const CONNECTIONS = 1_000;
-const SECONDS = 12;
+const SECONDS = 6;
 /** Colours and cursor movements. */
 // oxlint-disable-next-line no-control-regex
 const ANSI = /\u001b\[[\d;]*[A-Za-z]/g;
@@ -63,7 +63,7 @@ describeWithSlowHttpTest('slowhttptest', () => {
       }
       await attack.exited;
       expect([...statuses]).toEqual([200]);
-      expect(waits.length).toBeGreaterThan(50);
+      expect(waits.length).toBeGreaterThan(20);
       expect(Math.max(...waits)).toBeLessThan(LONGEST_ANSWER_MS);
       const plain = output.replaceAll(ANSI, '');
       const last = (name: string): number =>
@@ -72,6 +72,5 @@ describeWithSlowHttpTest('slowhttptest', () => {
       expect(last('error')).toBe(0);
       expect(new Set(plain.match(/service available: +\w+/g))).toEqual(new Set(['service available:   YES']));
     },
-    60_000,
   );
 });

@@ -27,14 +27,14 @@ describe('LiveStreams', () => {
 
   const changeOf = (accountId: string, keyId: string): Invalidation => ({ type: 'api_key', accountId, keyId });
 
-  function callOf(accountId: string, keyId: string): LiveCall {
+  function callOf(accountId: string, keyId: string, startedMs = 0): LiveCall {
     const key = { record: { keyId, hash: keyId, accountId } };
-    const client = Object.assign(Object.create(Exchange.prototype) as Exchange, { key, operation: { scopes: [] } });
+    const client = Object.assign(Object.create(Exchange.prototype) as Exchange, { key, operation: { scopes: [] }, startedMs });
     const bar = () => {
       barred.push(keyId);
       return 'response';
     };
-    return { accountId, startedMs: 0, request: { client }, bar } as unknown as LiveCall;
+    return { accountId, startedMs, request: { client }, bar } as unknown as LiveCall;
   }
 
   it('looks a second time half a second behind each change, whatever changed before it', async () => {
@@ -48,6 +48,19 @@ describe('LiveStreams', () => {
     expect(barred).toEqual([]);
     await jest.advanceTimersByTimeAsync(300);
     expect(barred).toEqual(['key_2']);
+  });
+
+  it('looks every ten seconds at what has been open for a second, whatever nobody has said', async () => {
+    await jest.advanceTimersByTimeAsync(8_500);
+    calls = [callOf('acc_1', 'key_1', performance.now())];
+    await jest.advanceTimersByTimeAsync(1_000);
+    calls.push(callOf('acc_1', 'key_2', performance.now()));
+    expect(barred).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(barred).toEqual(['key_1']);
+    calls.shift();
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(barred).toEqual(['key_1', 'key_2']);
   });
 
   it('looks at once at what a change is about, and at nothing else', async () => {

@@ -10,8 +10,10 @@ import { METRICS, type CUT_CODES } from '../../platform/metrics.js';
 import type { LiveCall } from '../../proxy/targets/pending-call.js';
 import { Exchange } from '../request/exchange.js';
 
-/** Between two looks at everything that is open; also the age from which it is looked at. */
+/** Between two looks at everything that is open. */
 const SWEEP_INTERVAL_MS = 10_000;
+/** What is younger waits for the next one: most requests have ended by then. */
+const SWEPT_FROM_MS = 1_000;
 /** After a change: a request that was let in just before it may not have been sent to its backend yet. */
 const SECOND_LOOK_MS = 500;
 
@@ -64,7 +66,7 @@ export class LiveStreams {
   }
 
   private sweep(): void {
-    const before = performance.now() - SWEEP_INTERVAL_MS;
+    const before = performance.now() - SWEPT_FROM_MS;
     this.look((_call, { startedMs }) => startedMs <= before);
   }
 
