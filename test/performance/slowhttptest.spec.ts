@@ -48,7 +48,7 @@ describeWithSlowHttpTest('slowhttptest', () => {
     '%s',
     async (_mode, options) => {
       const { key } = await gateway.trailgate.admin.newKey();
-      const args = ['-c', String(CONNECTIONS), '-r', '300', '-l', String(SECONDS), '-p', '3'];
+      const args = ['-c', String(CONNECTIONS), '-r', '500', '-l', String(SECONDS), '-p', '3'];
       const attack = spawnOwned(findSlowHttpTest() ?? '', [...args, ...options(gateway.url, `Bearer ${key.secret}`)]);
       let output = '';
       attack.child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
