@@ -44,33 +44,29 @@ describeWithSlowHttpTest('slowhttptest', () => {
       'answers that are read byte by byte (-X), of pages that need no key',
       () => ['-X', '-w', '1', '-y', '512', '-n', '2', '-z', '5', '-k', '3', '-u', `${gateway.url}/openapi.json`],
     ],
-  ])(
-    '%s',
-    async (_mode, options) => {
-      const { key } = await gateway.trailgate.admin.newKey();
-      const args = ['-c', String(CONNECTIONS), '-r', '500', '-l', String(SECONDS), '-p', '3'];
-      const attack = spawnOwned(findSlowHttpTest() ?? '', [...args, ...options(gateway.url, `Bearer ${key.secret}`)]);
-      let output = '';
-      attack.child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-      const waits: number[] = [];
-      const statuses = new Set<number>();
-      while (attack.isRunning()) {
-        const startedMs = performance.now();
-        const { status } = await send(`${gateway.trailgate.gatewayUrl}/api/v1/openapi.json`, { timeoutMs: 5_000 });
-        statuses.add(status);
-        waits.push(performance.now() - startedMs);
-        await sleep(100);
-      }
-      await attack.exited;
-      expect([...statuses]).toEqual([200]);
-      expect(waits.length).toBeGreaterThan(20);
-      expect(Math.max(...waits)).toBeLessThan(LONGEST_ANSWER_MS);
-      const plain = output.replaceAll(ANSI, '');
-      const last = (name: string): number =>
-        Number([...plain.matchAll(new RegExp(`${name}: +(\\d+)`, 'g'))].at(-1)?.[1]);
-      expect(last('connected') + last('closed')).toBe(CONNECTIONS);
-      expect(last('error')).toBe(0);
-      expect(new Set(plain.match(/service available: +\w+/g))).toEqual(new Set(['service available:   YES']));
-    },
-  );
+  ])('%s', async (_mode, options) => {
+    const { key } = await gateway.trailgate.admin.newKey();
+    const args = ['-c', String(CONNECTIONS), '-r', '500', '-l', String(SECONDS), '-p', '3'];
+    const attack = spawnOwned(findSlowHttpTest() ?? '', [...args, ...options(gateway.url, `Bearer ${key.secret}`)]);
+    let output = '';
+    attack.child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const waits: number[] = [];
+    const statuses = new Set<number>();
+    while (attack.isRunning()) {
+      const startedMs = performance.now();
+      const { status } = await send(`${gateway.trailgate.gatewayUrl}/api/v1/openapi.json`, { timeoutMs: 5_000 });
+      statuses.add(status);
+      waits.push(performance.now() - startedMs);
+      await sleep(100);
+    }
+    await attack.exited;
+    expect([...statuses]).toEqual([200]);
+    expect(waits.length).toBeGreaterThan(20);
+    expect(Math.max(...waits)).toBeLessThan(LONGEST_ANSWER_MS);
+    const plain = output.replaceAll(ANSI, '');
+    const last = (name: string): number => Number([...plain.matchAll(new RegExp(`${name}: +(\\d+)`, 'g'))].at(-1)?.[1]);
+    expect(last('connected') + last('closed')).toBe(CONNECTIONS);
+    expect(last('error')).toBe(0);
+    expect(new Set(plain.match(/service available: +\w+/g))).toEqual(new Set(['service available:   YES']));
+  });
 });

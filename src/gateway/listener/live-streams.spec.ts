@@ -29,7 +29,11 @@ describe('LiveStreams', () => {
 
   function callOf(accountId: string, keyId: string, startedMs = 0): LiveCall {
     const key = { record: { keyId, hash: keyId, accountId } };
-    const client = Object.assign(Object.create(Exchange.prototype) as Exchange, { key, operation: { scopes: [] }, startedMs });
+    const client = Object.assign(Object.create(Exchange.prototype) as Exchange, {
+      key,
+      operation: { scopes: [] },
+      startedMs,
+    });
     const bar = () => {
       barred.push(keyId);
       return 'response';
