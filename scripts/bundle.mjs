@@ -20,13 +20,14 @@ const PROGRAMS = [
 ];
 /** Packages that read files beside their own, and large ones that are loaded only where they are needed: they stay where they are. */
 const NOT_BUNDLED = [
-  '@seriousme/openapi-schema-validator',
   '@scalar/fastify-api-reference',
   '@simplewebauthn/server',
   'nodemailer',
   'oidc-provider',
   'openid-client',
 ];
+/** Reads the schemas that stand beside it; every start loads it, with a hundred small files of the packages that it needs. */
+const VALIDATOR = '@seriousme/openapi-schema-validator';
 const FOLDER = 'bundled';
 /** Files of one build are written within so long. */
 const BUILD_MS = 60_000;
@@ -45,6 +46,15 @@ const ownModules = (dist) => ({
   },
 });
 
+/** `import.meta.url` stays the place of the package, where its files are. */
+const validator = {
+  name: 'validator',
+  transform(code, id) {
+    if (!id.endsWith(`/node_modules/${VALIDATOR}/index.js`)) return null;
+    return { code: code.replaceAll('import.meta.url', `import.meta.resolve('${VALIDATOR}')`), map: null };
+  },
+};
+
 /**
  * Bundles what stands in `dist`, for a program that will stand there. `previous` is the `dist` that was there: what its programs may
  * still load is taken over. Throws what the bundler says where it fails.
@@ -56,7 +66,7 @@ export async function bundle(root, dist, previous) {
     input: Object.fromEntries(programs.map((program) => [nameOf(program), join(dist, program)])),
     platform: 'node',
     external: NOT_BUNDLED,
-    plugins: [ownModules(dist)],
+    plugins: [ownModules(dist), validator],
     preserveEntrySignatures: false,
     // It warns of packages that Nest looks for and goes on without.
     logLevel: 'silent',

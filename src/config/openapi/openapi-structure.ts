@@ -30,6 +30,9 @@ export async function structureProblems(value: JsonObject, source: SourceDocumen
     .map((error) => problemOf(error, source));
 }
 
+/** Compiling takes longer than these would save later; the standard's own schema needs no check. */
+const COMPILED_SOON = { validateSchema: false, code: { optimize: false } };
+
 /** By whether they find all errors. What they have compiled serves the next document; a full collection takes it. */
 const validators = new Map<boolean, WeakRef<Validator>>();
 
@@ -41,7 +44,10 @@ export async function validatorFor(allErrors: boolean): Promise<Validator> {
   // Loaded only here: most commands read no document.
   const { Validator } = await import('@seriousme/openapi-schema-validator');
   let validator = validators.get(allErrors)?.deref();
-  if (validator === undefined) validators.set(allErrors, new WeakRef((validator = new Validator({ allErrors }))));
+  if (validator === undefined) {
+    validator = new Validator({ allErrors, ...COMPILED_SOON });
+    validators.set(allErrors, new WeakRef(validator));
+  }
   return validator;
 }
 
