@@ -7,8 +7,7 @@ import { disableGone, judgeFailing, type Verdicts } from '../events/management/e
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { Rounds } from './rounds.js';
-
-const INTERVAL_MS = 1_000;
+import type { WorkerTimes } from './worker-times.js';
 
 /** What it judges with. */
 export interface JudgeParts {
@@ -16,6 +15,7 @@ export interface JudgeParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: WorkSignal;
+  readonly times: WorkerTimes;
   /** Whether mail is sent. */
   readonly hasMail: () => boolean;
 }
@@ -29,7 +29,7 @@ export class Judge {
   constructor(private readonly parts: JudgeParts) {
     this.rounds = new Rounds(
       () => this.judge(),
-      () => INTERVAL_MS,
+      () => parts.times.judgeMs,
       () => undefined,
     );
     this.rounds.start();

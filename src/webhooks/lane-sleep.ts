@@ -5,11 +5,10 @@
  */
 import type { LaneScan } from '../events/deliveries/lane-scan.js';
 import type { Lanes, SleepingLane } from '../events/deliveries/lanes.js';
-import { LINGER_MS, type Lane } from './lane.js';
+import type { Lane } from './lane.js';
 import type { LanesHeld } from './lanes-held.js';
+import type { WorkerTimes } from './worker-times.js';
 
-/** What was being committed while a lane was put to sleep is there by then. */
-const SECOND_LOOK_MS = 1_000;
 const LANES_A_STATEMENT = 500;
 /** With so many lanes there may be no room for others: those without work make some, sooner. */
 const CROWDED_LANES = 5_000;
@@ -19,6 +18,7 @@ const CROWDED_LINGER_MS = 2_000;
 export interface LaneSleepParts {
   readonly lanes: Pick<Lanes, 'sleep' | 'release'>;
   readonly scan: Pick<LaneScan, 'look'>;
+  readonly times: WorkerTimes;
   readonly msUntil: (dueAtMs: number) => number;
   /** These have something to do after all. */
   readonly wake: (endpointIds: readonly string[]) => void;
@@ -77,7 +77,7 @@ export class LaneSleep {
   private next(): string[] {
     if (this.isLeaving) return [];
     const isCrowded = this.held.size > CROWDED_LANES;
-    const lingerMs = isCrowded ? CROWDED_LINGER_MS : LINGER_MS;
+    const lingerMs = isCrowded ? CROWDED_LINGER_MS : this.parts.times.lingerMs;
     const mayRest = (lane: Lane): boolean => lane.isIdleFor(lingerMs) && (isCrowded || !lane.isPaused);
     return [...this.unslept, ...this.held.idsOf(mayRest)].slice(0, LANES_A_STATEMENT);
   }
@@ -86,7 +86,7 @@ export class LaneSleep {
   private lookAt(some: readonly string[], asleep: readonly SleepingLane[]): void {
     const due = asleep.filter(({ dueAtMs }) => this.parts.msUntil(dueAtMs) === 0);
     this.parts.wake(due.map(({ endpointId }) => endpointId));
-    setTimeout(() => void this.lookAgain(some), SECOND_LOOK_MS).unref();
+    setTimeout(() => void this.lookAgain(some), this.parts.times.secondLookMs).unref();
   }
 
   private async lookAgain(endpointIds: readonly string[]): Promise<void> {

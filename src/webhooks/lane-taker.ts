@@ -8,6 +8,7 @@ import type { Tables } from '../database/schema.js';
 import { readLaneEndpoints, type LaneEndpoint } from '../events/deliveries/lane-endpoints.js';
 import type { Lanes } from '../events/deliveries/lanes.js';
 import { METRICS } from '../platform/metrics.js';
+import type { WorkerTimes } from './worker-times.js';
 
 /** Lanes that are taken by one statement. */
 const LANES_A_CLAIM = 64;
@@ -15,14 +16,12 @@ const LANES_A_CLAIM = 64;
 const LANES_A_LOOK = 500;
 /** Endpoints that it remembers to have been told of: of others their lanes say that they are due. */
 const MOST_TOLD = 10_000;
-/** How often it looks for all that are due; and while nothing tells it. */
-const INTERVAL_MS = 1_000;
-const DEAF_INTERVAL_MS = 500;
 
 /** What it takes them with. */
 export interface LaneTakerParts {
   readonly db: Kysely<Tables>;
   readonly lanes: Lanes;
+  readonly times: WorkerTimes;
   /** Whether it is told what other processes write. */
   readonly isTold: () => boolean;
   /** Lanes that there is room for now. */
@@ -63,7 +62,8 @@ export class LaneTaker {
 
   /** How long until it is to look for all. */
   get msUntilAll(): number {
-    const intervalMs = this.parts.isTold() ? INTERVAL_MS : DEAF_INTERVAL_MS;
+    const { isTold, times } = this.parts;
+    const intervalMs = isTold() ? times.lookMs : times.deafLookMs;
     return Math.max(0, this.allMs + intervalMs - performance.now());
   }
 

@@ -16,11 +16,6 @@ import type { OpenedKeys } from './resting-keys.js';
 /** Deliveries that are read at a time, and those that are in memory at most. */
 const FEWEST_READ = 8;
 const MOST_READ = 32;
-/**
- * A lane without work stays its owner's for so long: to be taken up by the next event costs several statements, and
- * time. Longer, and more of them wait for a lease where their owner hangs.
- */
-export const LINGER_MS = 10_000;
 /** An attempt for which this process lacked something is made after this. */
 const SHORTAGE_PAUSE_MS = 1_000;
 /** Keys that could not be opened, and a result that the database has refused, are tried again after this. */
@@ -33,6 +28,8 @@ export type Step = 'began' | 'no_place' | 'nothing';
 
 /** What lanes ask of the rest of the worker. */
 export interface LaneCrew {
+  /** How long a lane without work stays in hand. */
+  readonly lingerMs: number;
   /** Undefined: wait for your turn, `no_place`. */
   takePlace(lane: Lane): Place | undefined;
   givePlace(place: Place): void;
@@ -281,7 +278,7 @@ export class Lane {
       return;
     }
     const inMs = this.crew.msUntil(outcome.dueAtMs);
-    if (inMs <= LINGER_MS) setTimeout(() => this.told(), inMs + 1).unref();
+    if (inMs <= this.crew.lingerMs) setTimeout(() => this.told(), inMs + 1).unref();
   }
 
   private turnIn(waitMs: number): Step {

@@ -31,6 +31,7 @@ beforeEach(() => {
 afterEach(() => held.dropAll());
 
 const crew: LaneCrew = {
+  lingerMs: 10_000,
   takePlace: (lane) => held.takePlace(lane),
   givePlace: (place) => held.givePlace(place),
   mayBegin: () => true,

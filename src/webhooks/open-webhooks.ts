@@ -16,6 +16,7 @@ import { isDeadOwner, ownerName, placeOfProcess } from './lane-owner.js';
 import { Listener } from './listener.js';
 import { WebhookGauges } from './webhook-gauges.js';
 import { WebhookWorker } from './worker.js';
+import { WORKER_TIMES, type WorkerTimes } from './worker-times.js';
 
 /** What webhooks are delivered with. */
 export interface WebhooksParts {
@@ -34,6 +35,7 @@ export interface WebhooksParts {
   readonly databaseUrl: string | undefined;
   /** Whether no other process can work on the same database. */
   readonly isAlone: boolean;
+  readonly times?: WorkerTimes;
 }
 
 /** Webhooks that are delivered. */
@@ -48,7 +50,7 @@ export interface RunningWebhooks {
 
 /** Begins to deliver. */
 export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhooks> {
-  const { db, kind, clock, log, signal, databaseUrl, isAlone } = parts;
+  const { db, kind, clock, log, signal, databaseUrl, isAlone, times = WORKER_TIMES } = parts;
   const place = placeOfProcess();
   const lanes = new Lanes(db, kind, clock, ownerName(place));
   const endDead = () => lanes.endDead((owner) => isDeadOwner(owner, place));
@@ -56,7 +58,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
   if (isAlone) await lanes.endOthers();
   // Where it fails, the leases end by themselves.
   else await endDead().catch(() => undefined);
-  const judge = new Judge(parts);
+  const judge = new Judge({ ...parts, times });
   const crew = new Crew({ ...parts, onFailed: (failed, goneUrls) => judge.look(failed, goneUrls) });
   const hears = { isUp: databaseUrl === undefined };
   const worker = new WebhookWorker({
@@ -65,6 +67,7 @@ export async function startWebhooks(parts: WebhooksParts): Promise<RunningWebhoo
     scan: new LaneScan(db, clock),
     crew,
     log,
+    times,
     isTold: () => hears.isUp,
     endDead,
   });

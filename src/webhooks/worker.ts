@@ -18,16 +18,10 @@ import { LaneTaker } from './lane-taker.js';
 import { LanesHeld } from './lanes-held.js';
 import { Places } from './places.js';
 import { Rounds } from './rounds.js';
+import type { WorkerTimes } from './worker-times.js';
 
 /** Lanes that one process has. */
 const MOST_LANES = 10_000;
-const RENEW_INTERVAL_MS = 10_000;
-/** Leases that could not be renewed for so long are let go of: before they end, and others begin. */
-const LEASE_PATIENCE_MS = 20_000;
-const SCAN_INTERVAL_MS = 10_000;
-const SCAN_SPREAD_MS = 2_000;
-const REFRESH_INTERVAL_MS = 5_000;
-const SLEEP_INTERVAL_MS = 500;
 const LANES_A_STATEMENT = 500;
 
 /** What the worker stands on. */
@@ -37,6 +31,7 @@ export interface WorkerParts {
   readonly scan: LaneScan;
   readonly crew: Crew;
   readonly log: Logger;
+  readonly times: WorkerTimes;
   /** Whether it is told what other processes write. */
   readonly isTold: () => boolean;
   /** Takes the leases from processes that are dead for certain. */
@@ -69,7 +64,7 @@ export class WebhookWorker {
   constructor(private readonly parts: WorkerParts) {
     const onEnd = (error: unknown): void => this.noteEnd(error);
     const every = (ms: number, run: () => Promise<void>): Rounds => new Rounds(run, () => ms, onEnd);
-    const { crew, scan } = parts;
+    const { crew, scan, times } = parts;
     const wake = (endpointIds: readonly string[]): void => this.tell(endpointIds);
     this.sleeping = new LaneSleep(this.held, { ...parts, msUntil: (dueAtMs) => crew.msUntil(dueAtMs), wake });
     this.taker = new LaneTaker({
@@ -86,22 +81,23 @@ export class WebhookWorker {
       () => this.taker.msUntilAll,
       onEnd,
     );
-    this.refreshes = every(REFRESH_INTERVAL_MS, () => this.refresh());
-    this.sleeps = every(SLEEP_INTERVAL_MS, () =>
+    this.refreshes = every(times.refreshMs, () => this.refresh());
+    this.sleeps = every(times.sleepMs, () =>
       this.alone(() => (this.isStopping ? this.sleeping.leave() : this.sleeping.sleep())),
     );
     this.rounds = [
       this.looks,
       this.refreshes,
-      every(RENEW_INTERVAL_MS, () => this.renew()),
+      every(times.renewMs, () => this.renew()),
       this.sleeps,
       new Rounds(
         () => this.scan(),
-        () => SCAN_INTERVAL_MS + (2 * Math.random() - 1) * SCAN_SPREAD_MS,
+        () => times.scanMs + (2 * Math.random() - 1) * times.scanSpreadMs,
         onEnd,
       ),
     ];
     this.laneCrew = {
+      lingerMs: times.lingerMs,
       takePlace: (lane) => this.held.takePlace(lane),
       givePlace: (place) => this.held.givePlace(place),
       mayBegin: () => this.mayBegin(),
@@ -187,7 +183,7 @@ export class WebhookWorker {
   }
 
   private get leasesHold(): boolean {
-    return performance.now() - this.renewedMs < LEASE_PATIENCE_MS;
+    return performance.now() - this.renewedMs < this.parts.times.leasePatienceMs;
   }
 
   private async look(): Promise<void> {
@@ -247,7 +243,7 @@ export class WebhookWorker {
   /** Reads those endpoints anew that were told of; and all, now and then. */
   private async refresh(): Promise<void> {
     const nowMs = performance.now();
-    const isForAll = nowMs - this.allRefreshedMs >= REFRESH_INTERVAL_MS;
+    const isForAll = nowMs - this.allRefreshedMs >= this.parts.times.refreshMs;
     const ids = isForAll ? this.held.ids() : [...this.toRefresh];
     this.toRefresh.clear();
     if (isForAll) this.allRefreshedMs = nowMs;

@@ -12,7 +12,14 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { signatureOf, startReceiver, type Receiver } from '../support/webhook-receiver.js';
-import { startWorker, TEST_SECRET } from '../support/webhook-worker.js';
+import {
+  LOOK,
+  QUICK_TIMES,
+  startWorker,
+  TEST_SECRET,
+  watchStatements,
+  type WatchedDatabase,
+} from '../support/webhook-worker.js';
 import {
   addAccount,
   addEndpoint,
@@ -43,26 +50,28 @@ describeOnDatabases('the worker', (kind) => {
   let signal: WorkSignal;
   let worker: RunningWebhooks | undefined;
   let openKeys: () => Promise<SigningKeys>;
+  let looks: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     worker = undefined;
+    looks = watchStatements(database, LOOK);
     openKeys = async () => ({ secrets: [TEST_SECRET], privateKeys: [] });
     await addAccount(database.db, 'acc_1', Date.now());
   });
   afterEach(async () => {
-    await worker?.stop(1_000);
     receiver.stop();
+    await worker?.stop(1_000);
     await database.close();
   });
 
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
-  async function start(on = database): Promise<void> {
-    worker = await startWorker(on, signal, () => openKeys());
+  async function start(on = looks.database): Promise<void> {
+    worker = await startWorker(on, signal, { openKeys: () => openKeys(), times: QUICK_TIMES });
   }
 
   async function happens(...names: string[]): Promise<void> {
@@ -84,7 +93,7 @@ describeOnDatabases('the worker', (kind) => {
     const id = await endpoint({ status: 'paused', url: 'http://127.0.0.1:9/' });
     await start();
     await happens('ana', 'ben');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await looks.came(5);
     expect(await states()).toEqual(['pending', 'pending']);
     await update(id, { status: 'enabled', url: receiver.url, version: 2 });
     signal.tellChanged([id]);
@@ -101,10 +110,10 @@ describeOnDatabases('the worker', (kind) => {
     await arrived(1);
     await update(id, { status: 'paused', version: 2 });
     signal.tellChanged([id]);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await looks.came(5);
     release();
     await eventually('the first has ended', async () => (await states()).includes('succeeded'));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await looks.came(5);
     expect(receiver.received).toHaveLength(1);
   });
 
@@ -118,7 +127,7 @@ describeOnDatabases('the worker', (kind) => {
       await start({ ...database, db: database.db.withPlugin(late) });
       await happens('ana');
       await arrived(1);
-      lateMs = 500;
+      lateMs = 200;
       const secret = Buffer.alloc(32, 9);
       openKeys = async () => ({ secrets: [secret], privateKeys: [] });
       await update(id, { url: moved.url, version: 2 });
@@ -168,7 +177,7 @@ describeOnDatabases('the worker', (kind) => {
   });
 
   it('goes on at a new address when the receiver of the old one says at last that it is gone', async () => {
-    const id = await endpoint({ retry_schedule: '[2]' });
+    const id = await endpoint({ retry_schedule: '[0.5]' });
     let respond = (): void => {};
     receiver.respond((response) => (respond = () => response.writeHead(410).end()));
     await start();
@@ -178,11 +187,11 @@ describeOnDatabases('the worker', (kind) => {
     signal.tellChanged([id]);
     receiver.respond((response) => response.writeHead(204).end());
     // It has heard of the change by then.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await looks.came(5);
     respond();
     await happens('ben');
     await arrived(2);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await looks.came(10);
     const { status } = await database.db.selectFrom('webhook_endpoint').select('status').executeTakeFirstOrThrow();
     expect([status, receiver.received[1]?.path]).toEqual(['enabled', '/moved']);
     // What the old one wanted no more of is told to the new one.

@@ -9,7 +9,7 @@ import { describeOnDatabases } from '../support/describe-with.js';
 import { writeMember } from '../support/members.js';
 import { eventually } from '../support/processes.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
-import { startWorker } from '../support/webhook-worker.js';
+import { LOOK, QUICK_TIMES, startWorker, watchStatements, type WatchedDatabase } from '../support/webhook-worker.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
 describeOnDatabases('the worker', (kind) => {
@@ -17,23 +17,26 @@ describeOnDatabases('the worker', (kind) => {
   let receiver: Receiver;
   let signal: WorkSignal;
   let workers: RunningWebhooks[];
+  let looks: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     workers = [];
+    looks = watchStatements(database, LOOK);
     await addAccount(database.db, 'acc_1', Date.now());
   });
   afterEach(async () => {
-    await Promise.all(workers.map((worker) => worker.stop(1_000)));
     receiver.stop();
+    await Promise.all(workers.map((worker) => worker.stop(1_000)));
     await database.close();
   });
 
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
-  const start = async (hasMail = false) => void workers.push(await startWorker(database, signal, undefined, hasMail));
+  const start = async (hasMail = false) =>
+    void workers.push(await startWorker(looks.database, signal, { hasMail, times: QUICK_TIMES }));
 
   async function happens(...names: string[]): Promise<void> {
     const events = names.map((name) => serviceEvent(name));
@@ -49,7 +52,7 @@ describeOnDatabases('the worker', (kind) => {
       await start();
       await happens('ana', 'ben', 'eve');
       await eventually('the other is told', () => other.received.length > 0);
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await looks.came(5);
       expect(other.received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
         {
           type: 'webhook_endpoint.disabled',
@@ -104,7 +107,7 @@ describeOnDatabases('the worker', (kind) => {
     await happens('ana', 'ben', 'eve');
     const mails = () => database.db.selectFrom('mail').selectAll().orderBy('to_address').execute();
     await eventually('they are told', async () => (await mails()).length > 0, 20_000);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await looks.came(5);
     expect(await mails()).toMatchObject([
       { to_address: 'owner@example.com', locale: 'es', state: 'waiting', link_id: null },
       { to_address: 'partner@example.com', locale: 'en' },
@@ -116,13 +119,13 @@ describeOnDatabases('the worker', (kind) => {
 
   it('warns of an endpoint that has failed for a day, once', async () => {
     const failingSince = Date.now() - 2 * 86_400_000;
-    await endpoint({ failing_since: failingSince, failures: 9, retry_schedule: '[1,1,1,1]' });
+    await endpoint({ failing_since: failingSince, failures: 9, retry_schedule: '[0.1,0.1,0.1,0.1]' });
     receiver.respond((response) => response.writeHead(500).end());
     await start();
     await happens('ana');
     const notices = () => database.db.selectFrom('event').select('type').where('source', '=', 'trailgate').execute();
     await eventually('it is told', async () => (await notices()).length > 0, 20_000);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await looks.came(5);
     expect(await notices()).toEqual([{ type: 'webhook_endpoint.failing' }]);
   });
 });

@@ -10,50 +10,63 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
-import { startWorker } from '../support/webhook-worker.js';
+import { LOOK, QUICK_TIMES, startWorker, watchStatements, type WatchedDatabase } from '../support/webhook-worker.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Statements that hold a text do not reach the database while `isAway()`. */
-function failing(text: string, isAway: () => boolean): KyselyPlugin {
-  return {
-    transformQuery: ({ node }) => {
-      if (isAway() && JSON.stringify(node).includes(text)) throw new DatabaseUnavailable('away');
-      return node;
-    },
-    transformResult: async ({ result }) => result,
-  };
-}
+/** The statements with which a worker reads endpoints that it has taken, and lets go of lanes. */
+const READ = '"failing_since"';
+const LET_GO = 'owned_until = 0, due_at = case';
 
 describeOnDatabases('an endpoint', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
   let workers: RunningWebhooks[];
+  let looks: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     workers = [];
+    looks = watchStatements(database, LOOK);
     await addAccount(database.db, 'acc_1', Date.now());
   });
   afterEach(async () => {
-    receiver.respond((response) => response.writeHead(204).end());
-    await Promise.all(workers.map((worker) => worker.stop(1_000)));
     receiver.stop();
+    await Promise.all(workers.map((worker) => worker.stop(1_000)));
     await database.close();
   });
 
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
-  async function start(on = database): Promise<RunningWebhooks> {
-    const worker = await startWorker(on, signal);
+  async function start(on = looks.database, times = QUICK_TIMES): Promise<RunningWebhooks> {
+    const worker = await startWorker(on, signal, { times });
     workers.push(worker);
     return worker;
   }
+
+  /** Starts one whose statements with a text do not reach the database while `isAway`. */
+  async function startFailing(text: string, isAway: () => boolean, times = QUICK_TIMES): Promise<WatchedDatabase> {
+    const watched = watchStatements(looks.database, text, () => {
+      if (isAway()) throw new DatabaseUnavailable('away');
+    });
+    await start(watched.database, times);
+    return watched;
+  }
+
+  /** Ends the leases, and waits until a worker has a lane again. */
+  async function leasesEnd(): Promise<void> {
+    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
+    await isOwned();
+  }
+
+  const isOwned = () =>
+    eventually('it is taken', async () => {
+      const lanes = await database.db.selectFrom('webhook_lane').select('owned_until').execute();
+      return lanes.every((lane) => lane.owned_until > 0);
+    });
 
   async function happens(...names: string[]): Promise<void> {
     signal.tell(await added(...names));
@@ -64,8 +77,7 @@ describeOnDatabases('an endpoint', (kind) => {
     return (await addEvents(database.db, events, Date.now())).endpointIds;
   }
 
-  const arrived = (count: number, withinMs?: number) =>
-    eventually(`${count} arrive`, () => receiver.received.length >= count, withinMs);
+  const arrived = (count: number) => eventually(`${count} arrive`, () => receiver.received.length >= count);
   const names = () => receiver.received.map(({ body }) => (JSON.parse(body) as { data: { name: string } }).data.name);
   const owners = async () =>
     (await database.db.selectFrom('webhook_lane').select('owner').orderBy('endpoint_id').execute()).map(
@@ -86,9 +98,9 @@ describeOnDatabases('an endpoint', (kind) => {
       await start();
       first.rest();
       await happens('cleo');
-      await arrived(3, 3_000);
+      await arrived(3);
       // What is under way stays its owner's: nobody sends it a second time.
-      await sleep(1_500);
+      await looks.came(5);
       expect(hanging.received).toHaveLength(1);
       expect(names()).toEqual(['ana', 'ben', 'cleo']);
     } finally {
@@ -119,8 +131,8 @@ describeOnDatabases('an endpoint', (kind) => {
     await start();
     await happens('ana', 'ben');
     await arrived(1);
-    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
-    await sleep(2_500);
+    await leasesEnd();
+    await looks.came(5);
     expect(names()).toEqual(['ana']);
   });
 
@@ -128,14 +140,15 @@ describeOnDatabases('an endpoint', (kind) => {
     await endpoint({ concurrency: 1 });
     receiver.respond(() => {});
     let isAway = false;
-    await start({ ...database, db: database.db.withPlugin(failing('"failing_since"', () => isAway)) });
+    const reads = await startFailing(READ, () => isAway);
     await happens('ana', 'ben');
     await arrived(1);
     isAway = true;
-    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
-    await sleep(1_500);
+    const isRead = reads.came(1);
+    await leasesEnd();
+    await isRead;
     isAway = false;
-    await sleep(1_500);
+    await looks.came(10);
     expect(names()).toEqual(['ana']);
   });
 
@@ -146,16 +159,15 @@ describeOnDatabases('an endpoint', (kind) => {
     await start();
     await happens('ana', 'ben', 'cleo');
     await arrived(1);
-    await eventually('the others are read', async () => (await deliveriesIn(database.db)).length === 3);
-    await sleep(300);
+    // All three were read together.
     const [, ben] = await deliveriesIn(database.db);
     await database.db.updateTable('webhook_delivery').set({ state: 'succeeded' }).where('id', '=', ben!.id).execute();
-    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
-    await sleep(1_800);
+    await leasesEnd();
+    await looks.came(5);
     receiver.respond((response) => response.writeHead(204).end());
     respond();
     await arrived(2);
-    await sleep(500);
+    await looks.came(5);
     expect(names()).toEqual(['ana', 'cleo']);
   });
 
@@ -163,60 +175,64 @@ describeOnDatabases('an endpoint', (kind) => {
     await endpoint();
     let isAway = false;
     let isLate = false;
+    let lateReads = 0;
     const late: KyselyPlugin = {
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
-        const isOfEndpoints = isLate && result.rows.some((row) => 'failing_since' in row);
-        if (isOfEndpoints) await sleep(700);
+        if (isLate && result.rows.some((row) => 'failing_since' in row)) {
+          await new Promise((resolve) => setTimeout(resolve, 5 * QUICK_TIMES.sleepMs));
+          lateReads += 1;
+        }
         return result;
       },
     };
-    const away = failing('owned_until = 0, due_at = case', () => isAway);
-    const db = database.db.withPlugin(away).withPlugin(late);
-    await start({ ...database, db });
+    looks = watchStatements({ ...database, db: database.db.withPlugin(late) }, LOOK);
+    // Long enough that another worker starts before it would be let go of once more.
+    const times = { ...QUICK_TIMES, lingerMs: 1_000 };
+    const lettingGo = await startFailing(LET_GO, () => isAway, times);
     await happens('ana');
     await arrived(1);
     isAway = true;
-    await sleep(11_000);
+    await lettingGo.came(2);
     // Its lease is over, and due as it was: it is taken, and was to be let go of.
-    await database.db.updateTable('webhook_lane').set({ owned_until: 0 }).execute();
     isLate = true;
+    await leasesEnd();
     isAway = false;
-    await sleep(1_500);
+    await eventually('it is read, late', () => lateReads > 0);
     const other = await start();
+    // Under way for long enough that another owner would send it, too.
+    receiver.respond(() => {});
     await happens('ben');
-    await arrived(2, 3_000);
-    await sleep(500);
+    await arrived(2);
+    await looks.came(5);
     expect(names()).toEqual(['ana', 'ben']);
     other.rest();
-  }, 40_000);
+  });
 
   it('whose owner could not let go of it is told all the same', async () => {
     await endpoint();
     let isAway = false;
-    const away = failing('owned_until = 0, due_at = case', () => isAway);
-    await start({ ...database, db: database.db.withPlugin(away) });
+    const lettingGo = await startFailing(LET_GO, () => isAway);
     await happens('ana');
     await arrived(1);
-    // Behind the time for which an owner keeps what has no work.
     isAway = true;
-    await sleep(11_000);
+    await lettingGo.came(2);
     isAway = false;
     await happens('ben');
-    await arrived(2, 3_000);
-  }, 30_000);
+    await arrived(2);
+  });
 
   it('that could not be read when it was taken is told all the same', async () => {
     await endpoint();
     let isAway = true;
-    await start({ ...database, db: database.db.withPlugin(failing('"failing_since"', () => isAway)) });
+    await startFailing(READ, () => isAway);
     await happens('ana');
     await eventually('it is taken', async () => (await owners())[0] !== null);
     isAway = false;
-    await arrived(1, 3_000);
+    await arrived(1);
   });
 
-  it('is told within two seconds of what nobody said, also while it takes its time with something else', async () => {
+  it('is told of what nobody said, also while it takes its time with something else', async () => {
     await endpoint();
     await start();
     await happens('ana');
@@ -226,21 +242,22 @@ describeOnDatabases('an endpoint', (kind) => {
     await arrived(2);
     receiver.respond((response) => response.writeHead(204).end());
     await added('lost');
-    await arrived(3, 2_500);
+    await arrived(3);
     expect(names()).toEqual(['ana', 'ben', 'lost']);
   });
 
   it('that asks for time has it, also when its owner has nothing else to do meanwhile', async () => {
     await endpoint();
-    receiver.respond((response) => response.writeHead(429, { 'retry-after': '16' }).end());
+    receiver.respond((response) => response.writeHead(429, { 'retry-after': '1' }).end());
     await start();
     await happens('ana');
     await arrived(1);
     const askedMs = performance.now();
     receiver.respond((response) => response.writeHead(204).end());
-    await sleep(12_500);
+    // Longer than an owner keeps what has no work.
+    await looks.came((2 * QUICK_TIMES.lingerMs) / QUICK_TIMES.lookMs);
     await happens('ben');
     await arrived(2);
-    expect(performance.now() - askedMs).toBeGreaterThan(15_500);
-  }, 60_000);
+    expect(performance.now() - askedMs).toBeGreaterThan(900);
+  });
 });

@@ -8,10 +8,18 @@ import type { ForeignEvent } from '../../src/events/model/event-types.js';
 import { addEvents } from '../../src/events/outbox.js';
 import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
 import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import { WORKER_TIMES } from '../../src/webhooks/worker-times.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
-import { startWorker, TEST_SECRET } from '../support/webhook-worker.js';
+import {
+  LOOK,
+  QUICK_TIMES,
+  startWorker,
+  TEST_SECRET,
+  watchStatements,
+  type WatchedDatabase,
+} from '../support/webhook-worker.js';
 import { signatureOf, startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { addAccount, addEndpoint, deliveriesIn, serviceEvent, type EndpointOptions } from '../support/webhooks.js';
 
@@ -21,18 +29,20 @@ describeOnDatabases('the worker', (kind) => {
   let signal: WorkSignal;
   let workers: RunningWebhooks[];
   let openKeys: () => Promise<SigningKeys>;
+  let looks: WatchedDatabase;
 
   beforeEach(async () => {
     database = await testDatabase(kind);
     receiver = await startReceiver();
     signal = new WorkSignal();
     workers = [];
+    looks = watchStatements(database, LOOK);
     openKeys = async () => ({ secrets: [TEST_SECRET], privateKeys: [] });
     await addAccount(database.db, 'acc_1', Date.now());
   });
   afterEach(async () => {
-    await Promise.all(workers.map((worker) => worker.stop(1_000)));
     receiver.stop();
+    await Promise.all(workers.map((worker) => worker.stop(1_000)));
     await database.close();
   });
 
@@ -40,7 +50,7 @@ describeOnDatabases('the worker', (kind) => {
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
   async function start(): Promise<RunningWebhooks> {
-    const worker = await startWorker(database, signal, openKeys);
+    const worker = await startWorker(looks.database, signal, { openKeys, times: QUICK_TIMES });
     workers.push(worker);
     return worker;
   }
@@ -96,14 +106,14 @@ describeOnDatabases('the worker', (kind) => {
   });
 
   it('tries again by the schedule of the endpoint, and gives up behind it', async () => {
-    await endpoint({ retry_schedule: '[1]' });
+    await endpoint({ retry_schedule: '[0.3]' });
     receiver.respond((response) => response.writeHead(500).end('no'));
     await start();
     await happens('ana');
     await eventually('it is given up', async () => (await states())[0] === 'failed');
     expect(receiver.received).toHaveLength(2);
     const [one, other] = receiver.received;
-    expect((other?.atMs ?? 0) - (one?.atMs ?? 0)).toBeGreaterThan(850);
+    expect((other?.atMs ?? 0) - (one?.atMs ?? 0)).toBeGreaterThan(250);
     expect(one?.body).toBe(other?.body);
     expect(await deliveriesIn(database.db)).toMatchObject([{ reason: 'exhausted', attempts: 2 }]);
     const [row] = await database.db.selectFrom('webhook_endpoint').selectAll().execute();
@@ -120,7 +130,7 @@ describeOnDatabases('the worker', (kind) => {
   });
 
   it('tells of one resource in order where that is wanted, also behind a failure, and of others meanwhile', async () => {
-    await endpoint({ ordered: 1, retry_schedule: '[1,1]' });
+    await endpoint({ ordered: 1, retry_schedule: '[0.1,0.1]' });
     let hasFailed = false;
     receiver.respond((response, { body }) => {
       const isFirst = body.includes('"1"') && !hasFailed;
@@ -143,27 +153,29 @@ describeOnDatabases('the worker', (kind) => {
     expect(receiver.received).toHaveLength(100);
   });
 
-  it('finds within two seconds what nobody has told it of at an endpoint that is its own, also what is due later', async () => {
+  it('finds with its next look what nobody has told it of at an endpoint that is its own, also what is due later', async () => {
     await endpoint();
     await start();
     await happens('told');
     await arrived(1);
     for (const [name, inMs] of [
       ['lost', 0],
-      ['later', 1_500],
+      ['later', 300],
     ] as const) {
       const count = receiver.received.length;
       const { events } = await addEvents(database.db, [serviceEvent(name)], Date.now() + inMs);
       expect(events.size).toBe(1);
-      await eventually(`${name} arrives`, () => receiver.received.length > count, inMs + 2_000);
+      await eventually(`${name} arrives`, () => receiver.received.length > count);
     }
+    // Within two seconds.
+    expect(WORKER_TIMES.lookMs).toBeLessThanOrEqual(1_000);
     expect(names()).toEqual(['told', 'lost', 'later']);
   });
 
   it('takes over the lanes of one that died, when its leases have ended', async () => {
     const id = await endpoint();
     await addEvents(database.db, [serviceEvent('ana')], Date.now());
-    const soon = Date.now() + 1_500;
+    const soon = Date.now() + 500;
     await database.db.updateTable('webhook_lane').set({ owner: 'dead', owned_until: soon }).execute();
     await start();
     signal.tell([id]);
@@ -178,7 +190,7 @@ describeOnDatabases('the worker', (kind) => {
     };
     await start();
     await happens('ana');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await looks.came(10);
     expect(receiver.received).toEqual([]);
     expect(await deliveriesIn(database.db)).toMatchObject([{ state: 'pending', attempts: 0 }]);
   });
@@ -222,7 +234,7 @@ describeOnDatabases('the worker', (kind) => {
     // All respond together: how many results are written at once is else a matter of how quick the machine is.
     const held: (() => void)[] = [];
     receiver.respond((response) => held.push(() => response.writeHead(204).end()));
-    workers.push(await startWorker({ ...database, db: database.db.withPlugin(counting) }, signal, openKeys));
+    workers.push(await startWorker({ ...database, db: database.db.withPlugin(counting) }, signal, { openKeys }));
     await happens('ana');
     await arrived(many);
     receiver.respond((response) => response.writeHead(204).end());
@@ -242,7 +254,7 @@ describeOnDatabases('the worker', (kind) => {
     await start();
     await happen([serviceEvent('large', { dataText: JSON.stringify({ name: 'x'.repeat(bodyBytes - 11) }) })]);
     await arrived(fitting);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await looks.came(10);
     expect(receiver.received).toHaveLength(fitting);
     receiver.respond((response) => response.writeHead(204).end());
     for (const release of held) release();

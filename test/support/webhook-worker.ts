@@ -1,4 +1,5 @@
 /** A worker of webhooks in the process of the test, with the machine's own clock, for receivers on 127.0.0.1. */
+import type { KyselyPlugin } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import type { WorkSignal } from '../../src/events/deliveries/work-signal.js';
@@ -8,6 +9,8 @@ import { outboundRules } from '../../src/outbound/destination.js';
 import { GuardedConnections } from '../../src/outbound/guarded-agent.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { startWebhooks, type RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import { WORKER_TIMES, type WorkerTimes } from '../../src/webhooks/worker-times.js';
+import { eventually } from './processes.js';
 
 /** What every endpoint signs with, unless a test opens other keys. */
 export const TEST_SECRET = Buffer.alloc(32, 5);
@@ -18,12 +21,28 @@ const PATIENCE_MS = 20_000;
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
 const testKeys = async (): Promise<SigningKeys> => ({ secrets: [TEST_SECRET], privateKeys: [] });
 
+/** Of a worker that looks often, and soon lets go of what has no work. It renews and scans as usual. */
+export const QUICK_TIMES: WorkerTimes = {
+  ...WORKER_TIMES,
+  lookMs: 40,
+  deafLookMs: 40,
+  lingerMs: 300,
+  sleepMs: 40,
+  secondLookMs: 80,
+  judgeMs: 80,
+};
+
+export interface WorkerOptions {
+  readonly openKeys?: () => Promise<SigningKeys>;
+  readonly hasMail?: boolean;
+  readonly times?: WorkerTimes;
+}
+
 /** Starts one; the caller stops it. */
 export function startWorker(
   { db, kind }: DatabaseHandle,
   signal: WorkSignal,
-  openKeys: () => Promise<SigningKeys> = testKeys,
-  hasMail = false,
+  { openKeys = testKeys, hasMail = false, times = WORKER_TIMES }: WorkerOptions = {},
 ): Promise<RunningWebhooks> {
   const connections = new GuardedConnections({ resolve: async () => ['127.0.0.1'], connectTimeoutMs: PATIENCE_MS });
   return startWebhooks({
@@ -38,5 +57,38 @@ export function startWorker(
     hasMail: () => hasMail,
     databaseUrl: undefined,
     isAlone: false,
+    times,
   });
 }
+
+/** A database whose statements a test watches. */
+export interface WatchedDatabase {
+  readonly database: DatabaseHandle;
+  /** Waits until so many more statements that hold the text were made. */
+  came(count: number): Promise<void>;
+}
+
+/** Watches for statements. @param text in Kysely's tree of one. @param then called with each, before it is made. */
+export function watchStatements(database: DatabaseHandle, text: string, then = (): void => {}): WatchedDatabase {
+  let seen = 0;
+  const watching: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      if (JSON.stringify(node).includes(text)) {
+        seen += 1;
+        then();
+      }
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  return {
+    database: { ...database, db: database.db.withPlugin(watching) },
+    async came(count) {
+      const enough = seen + count;
+      await eventually(`${count} more statements with ${text}`, () => seen >= enough);
+    },
+  };
+}
+
+/** In the statement with which a worker looks for all lanes that are due. */
+export const LOOK = '["due_at <= "';
