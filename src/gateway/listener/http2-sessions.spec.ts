@@ -47,6 +47,7 @@ beforeEach(async () => {
 afterEach(() => {
   sessions.stop();
   raw.socket.destroy();
+  accepted.destroy();
   server.close();
 });
 

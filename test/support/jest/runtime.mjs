@@ -10,9 +10,12 @@ import { current } from './current.mjs';
 const require = createRequire(import.meta.url);
 /** Where jest-circus keeps the listeners of its events; each file begins with none. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
-let files = 0;
+/** How often this worker has run a test file. */
+const runs = new Map();
 
 compileTypeScript();
+// For Jest and its workers, and not for the programs that tests start.
+delete process.env.NODE_COMPILE_CACHE;
 
 export default class NativeRuntime {
   #environment;
@@ -38,7 +41,11 @@ export default class NativeRuntime {
 
   /** A test file is evaluated each time; what it imports is not. */
   async unstable_importModule(path) {
-    return import(path.endsWith('.spec.ts') ? `${pathToFileURL(path)}?file=${++files}` : pathToFileURL(path));
+    const url = pathToFileURL(path);
+    const before = runs.get(path) ?? 0;
+    if (path.endsWith('.spec.ts') && before > 0) url.searchParams.set('run', String(before));
+    runs.set(path, before + 1);
+    return import(url);
   }
 
   setGlobalsForRuntime(globals) {
