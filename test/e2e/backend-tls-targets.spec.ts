@@ -8,8 +8,6 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { WebSocket } from 'undici';
 import { makeAuthority, type Authority } from '../support/certificates.js';
@@ -89,12 +87,7 @@ describeWithOpenssl('several targets over TLS', () => {
   async function start(hosts: readonly string[], tls: Json = {}, more: Json = {}): Promise<void> {
     gateway = await startProxied({
       targets: hosts.map((host) => `https://${host}:${port}`),
-      env: {
-        NODE_OPTIONS: `--import=${pathToFileURL(resolve('test/support/names-of-program.mjs')).href}`,
-        TRAILGATE_TEST_NAMES: Object.entries(NAMES)
-          .map(([name, addresses]) => `${name}=${addresses.join('+')}`)
-          .join(),
-      },
+      names: NAMES,
       config: {
         services: {
           backend: {

@@ -6,9 +6,10 @@ import { startBackend, type Backend, type BackendHandler } from '../support/back
 import { describeWithRedis } from '../support/describe-with.js';
 import { open } from '../support/http.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startTrailgate, type TrailgateOptions } from '../support/program.js';
 import { Caller, policiesOf } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const LIMIT = 10;
 const windows = (limit: number) => ({ minute: limit, month: limit });
@@ -24,10 +25,10 @@ const all = (used: number) => ({
   'key-month': used,
 });
 
-function suite(nodes: number, env: () => Promise<Record<string, string>>): void {
+function suite(start: (options: TrailgateOptions) => Promise<SharedTrailgate[]>): void {
   let handler: BackendHandler;
   let backend: Backend;
-  let gateways: RunningTrailgate[] = [];
+  let gateways: SharedTrailgate[] = [];
   let callers: Caller[] = [];
 
   beforeAll(async () => {
@@ -40,10 +41,7 @@ function suite(nodes: number, env: () => Promise<Record<string, string>>): void 
         { match: 'GET /costly', service: 'backend', scopes: [], cost: 5 },
       ],
     };
-    const options = { backend: backend.url, config, env: await env() };
-    const first = await startTrailgate(options);
-    gateways = [first];
-    while (gateways.length < nodes) gateways.push(await startTrailgate({ ...options, dataDir: first.dataDir }));
+    gateways = await start({ backend: backend.url, config });
   });
   afterAll(async () => {
     await Promise.all(gateways.map((gateway) => gateway.stop()));
@@ -80,7 +78,7 @@ function suite(nodes: number, env: () => Promise<Record<string, string>>): void 
     const until = performance.now() + 8_000;
     const client = async (index: number): Promise<void> => {
       while (succeeded < LIMIT && performance.now() < until) {
-        const { status } = await callers[index % nodes]!.get('/open');
+        const { status } = await callers[index % callers.length]!.get('/open');
         seen[status] = (seen[status] ?? 0) + 1;
         if (status === 429) await pause(20);
       }
@@ -164,9 +162,13 @@ function suite(nodes: number, env: () => Promise<Record<string, string>>): void 
 }
 
 describe('counters in the process', () => {
-  suite(1, async () => ({}));
+  suite(async (options) => [await acquireTrailgate(options)]);
 });
 
 describeWithRedis('counters in Redis, two nodes', () => {
-  suite(2, async () => ({ REDIS_URL: await sharedRedisUrl() }));
+  suite(async (options) => {
+    const shared = { ...options, env: { REDIS_URL: await sharedRedisUrl() } };
+    const first = await startTrailgate(shared);
+    return [first, await startTrailgate({ ...shared, dataDir: first.dataDir })];
+  });
 });

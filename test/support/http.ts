@@ -120,11 +120,15 @@ export async function send(url: string, options: SendOptions = {}): Promise<Answ
   };
 }
 
+/** An answer more than is expected would follow at once. */
+const NO_MORE_MS = 150;
+
 /**
  * Writes bytes to a port of 127.0.0.1 as they are; returns all that came back until the other side closed, or until it
  * was silent for `silenceMs` (1 s). A reset ends the answer as well. Text is Latin-1.
+ * @param answers as many as are expected: behind them a shorter silence shows that there are no more.
  */
-export function sendRaw(port: number, bytes: string | Buffer, silenceMs = 1_000): Promise<string> {
+export function sendRaw(port: number, bytes: string | Buffer, silenceMs = 1_000, answers = Infinity): Promise<string> {
   return new Promise((resolve, reject) => {
     let received = '';
     let connected = false;
@@ -134,7 +138,10 @@ export function sendRaw(port: number, bytes: string | Buffer, silenceMs = 1_000)
     });
     socket.setEncoding('latin1');
     socket.setTimeout(silenceMs, () => socket.destroy());
-    socket.on('data', (chunk: string) => (received += chunk));
+    socket.on('data', (chunk: string) => {
+      received += chunk;
+      if (received.split('HTTP/1.1 ').length > answers) socket.setTimeout(Math.min(silenceMs, NO_MORE_MS));
+    });
     socket.on('error', (error) => {
       if (!connected) reject(error);
     });

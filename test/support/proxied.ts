@@ -32,7 +32,7 @@ export interface Proxied<Program extends SharedTrailgate = SharedTrailgate> {
   /** As `send`, not yet sent. */
   open(path: string, options?: SendOptions): ClientRequest;
   /** Bytes as they are; see `sendRaw`. */
-  raw(bytes: string | Buffer, silenceMs?: number): Promise<string>;
+  raw(bytes: string | Buffer, silenceMs?: number, answers?: number): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export async function startProxied(options: ProxiedOptions = {}): Promise<Proxie
     send: (path, more) => send(url + path, withKey(more)),
     exchange: (path, more) => exchange(url + path, withKey(more)),
     open: (path, more) => open(url + path, withKey(more)),
-    raw: (bytes, silenceMs) => sendRaw(port, bytes, silenceMs),
+    raw: (bytes, silenceMs, answers) => sendRaw(port, bytes, silenceMs, answers),
     async stop() {
       await trailgate.stop();
       await backend.stop();

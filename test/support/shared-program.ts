@@ -3,7 +3,8 @@
  * takes over as it does for users: on SIGHUP, in a tenth of the time of a start. Accounts, keys, logs and metrics of earlier files are still
  * in it. A test that counts from zero, or ends the program, starts one of its own (`program.ts`).
  */
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { configSchema } from '../../src/config/model/schema.js';
 import { pathsBuiltAtStart } from '../../src/config/model/until-restart.js';
 import type { Account, Page } from './admin.js';
@@ -12,13 +13,15 @@ import { parseLogs, startTrailgate, targetsOf, type RunningTrailgate, type Trail
 import { mergePatch, writeConfig, type Json } from './program-config.js';
 import { keptRedisUrl } from './redis.js';
 
-type SharedOptions = Pick<AcquireOptions, 'backend' | 'config' | 'openapi' | 'redis'>;
+type SharedOptions = Pick<AcquireOptions, 'backend' | 'config' | 'openapi' | 'redis' | 'names'>;
 
 export interface AcquireOptions extends TrailgateOptions {
   /** The test ends or freezes the program, or reads its memory, or all of its log or metrics. */
   readonly own?: boolean;
   /** Counts in Redis, where no other program of this worker does. */
   readonly redis?: boolean;
+  /** Addresses of names that end in `.test`. */
+  readonly names?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What a test can do with a program that others use after it. */
@@ -59,12 +62,22 @@ let documents = 0;
 export function acquireTrailgate(options: AcquireOptions & { readonly own: true }): Promise<RunningTrailgate>;
 export function acquireTrailgate(options?: AcquireOptions): Promise<SharedTrailgate>;
 export async function acquireTrailgate(options: AcquireOptions = {}): Promise<SharedTrailgate> {
-  const { own = false, redis = false, ...rest } = options;
+  const { own = false, redis = false, names, ...rest } = options;
   const { backend: _, config: __, openapi: ___, ...process } = rest;
   if (!own && Object.values(process).every((value) => value === undefined)) {
     return share({ ...options, config: mergePatch(SHARED_CONFIG, options.config ?? {}) as Json });
   }
-  return startTrailgate(redis ? { ...rest, env: { REDIS_URL: await keptRedisUrl(), ...rest.env } } : rest);
+  const env = { ...(redis ? { REDIS_URL: await keptRedisUrl() } : {}), ...(names && namesOf(names)), ...rest.env };
+  return startTrailgate({ ...rest, env });
+}
+
+function namesOf(names: NonNullable<AcquireOptions['names']>): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import=${pathToFileURL(resolve('test/support/names-of-program.mjs')).href}`,
+    TRAILGATE_TEST_NAMES: Object.entries(names)
+      .map(([name, addresses]) => `${name}=${addresses.join('+')}`)
+      .join(),
+  };
 }
 
 async function share(options: SharedOptions): Promise<SharedTrailgate> {
@@ -88,10 +101,10 @@ async function share(options: SharedOptions): Promise<SharedTrailgate> {
 }
 
 /** The settings that count from the start on. */
-function kindOf({ config = {}, redis = false }: SharedOptions): string {
+function kindOf({ config = {}, redis = false, names }: SharedOptions): string {
   const valueAt = (path: readonly string[]): unknown =>
     path.reduce<unknown>((within, name) => (within as Json | null | undefined)?.[name], config);
-  return JSON.stringify([redis, ...BUILT_AT_START.map((path) => valueAt(path) ?? null)]);
+  return JSON.stringify([redis, names, ...BUILT_AT_START.map((path) => valueAt(path) ?? null)]);
 }
 
 /** @returns one that has the configuration in force; undefined where none is idle, or where it does not take it over. */
