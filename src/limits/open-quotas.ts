@@ -62,6 +62,8 @@ export interface QuotaParts {
   readonly follower?: UsageFollower;
   /** Told which webhook endpoints notices of usage go to. */
   readonly signal?: WorkSignal;
+  /** Pause between two looks at whether Redis counts; a shorter one in tests that wait for them. */
+  readonly watchIntervalMs?: number;
 }
 
 /** Counters in this process. */
@@ -106,7 +108,7 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
  * @param servesRequests whether this process hands out limits: it then counts as one of the nodes that share them.
  */
 export async function openRedisQuotas(
-  { db, kind, clock, log, ...told }: QuotaParts,
+  { db, kind, clock, log, watchIntervalMs, ...told }: QuotaParts,
   url: string,
   servesRequests = true,
 ): Promise<Quotas> {
@@ -152,7 +154,7 @@ export async function openRedisQuotas(
   const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
   METRICS.quotaStoreUp.series(store.inMetrics).set(1);
-  const watch = new StoreWatch(degradation, recovery, ask);
+  const watch = new StoreWatch(degradation, recovery, ask, watchIntervalMs);
   watch.start();
   // A new connection may lead to a server that knows nothing.
   (client as Redis).on('ready', () => void emptied.look());

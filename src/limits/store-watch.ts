@@ -24,10 +24,11 @@ export class StoreWatch {
     private readonly recovery: Pick<Recovery, 'probe'>,
     /** Rejects where it does not count. */
     private readonly ask: () => Promise<void>,
+    private readonly intervalMs = INTERVAL_MS,
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => void this.look(), INTERVAL_MS);
+    this.timer = setInterval(() => void this.look(), this.intervalMs);
     this.timer.unref();
   }
 

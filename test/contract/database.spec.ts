@@ -8,7 +8,7 @@ import type { Tables } from '../../src/database/schema.js';
 import { StartError } from '../../src/platform/start-error.js';
 import { VERSION } from '../../src/platform/version.js';
 import { executeTogether, transactTogether } from '../../src/database/together.js';
-import { answersNow, emptyDatabase, emptyUntil, type TestDatabase } from '../support/database.js';
+import { answersNow, emptyDatabase, emptyUntil, migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 
 const [FIRST = ''] = Object.keys(MIGRATIONS);
@@ -33,7 +33,7 @@ describeOnDatabases('the database', (kind) => {
   let handle: DatabaseHandle;
 
   beforeEach(async () => {
-    place = await emptyDatabase(kind);
+    place = await migratedDatabase(kind);
     handle = await openDatabase(place.options);
   });
   afterEach(async () => {
@@ -293,7 +293,11 @@ describeOnDatabases('the database', (kind) => {
   });
 
   it('says what it has migrated, and migrates nothing where the start is refused before', async () => {
-    expect(handle.migrated).toEqual({ from: null, first: FIRST, to: NEWEST, count: Object.keys(MIGRATIONS).length });
+    const fresh = await emptyDatabase(kind);
+    const { migrated, close } = await openDatabase(fresh.options);
+    expect(migrated).toEqual({ from: null, first: FIRST, to: NEWEST, count: Object.keys(MIGRATIONS).length });
+    await close();
+    await fresh.drop();
     await emptyUntil(handle, '0020_request_sources');
     await handle.close();
     const refused = openDatabase({

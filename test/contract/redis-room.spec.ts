@@ -1,10 +1,11 @@
 /** Records of idempotency keys give way before the counters do: how full a Redis is, is noticed. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { RedisRoom } from '../../src/idempotency/redis-room.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
+import { patientClient } from '../support/timed-redis.js';
 
 describeWithOwnRedis('the room in a Redis', () => {
   let redis: RedisServer;
@@ -13,7 +14,7 @@ describeWithOwnRedis('the room in a Redis', () => {
   let room: RedisRoom;
   beforeEach(async () => {
     redis = await startRedis();
-    client = new Redis(redis.url);
+    client = await patientClient(redis.url);
     lines = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     room = new RedisRoom(client, log);

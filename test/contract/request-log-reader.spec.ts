@@ -156,26 +156,27 @@ describeOnDatabases('the reader of request logs', (kind) => {
     await expect(next).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 
-  it.each([
-    ['the newest of an account', {}, /account_id/],
-    ['the oldest of an account', { order: 'asc' }, /account_id/],
-    ['those of a key', { keyId: 'key_21' }, /api_key_id/],
-    ['a request id', { requestId: 'req_77' }, /request_id/],
-  ] as const)('reads %s by an index, out of very many', async (_what, change, index) => {
+  it('reads every list by an index, out of very many', async () => {
     const rows = Array.from({ length: 20_000 }, (_, number) =>
       row({ accountId: `acc_${number % 20}`, keyId: `key_${number % 2_000}`, at: NOW_MS - (number % 3) * DAY_MS }),
     );
     await write(rows);
     await sql`analyze`.execute(database.db);
-    const plans = await plansOf(database, () => reader.page('acc_1', query({ limit: 10, ...change })));
-    for (const plan of plans) {
-      // On PostgreSQL what is looked up in an index stands a line below it.
-      const reads = plan.matchAll(/^.*(?:SCAN|SEARCH|Scan).*request_log.*(?:\n +Index Cond.*)?$/gm);
-      const ofLog = Array.from(reads, ([read]) => read).filter((read) => !read.includes('Bitmap Heap'));
-      expect(ofLog.length).toBeGreaterThan(0);
-      for (const read of ofLog) {
-        expect(read).toMatch(/index/i);
-        expect(read).toMatch(index);
+    for (const [change, index] of [
+      [{}, /account_id/],
+      [{ order: 'asc' }, /account_id/],
+      [{ keyId: 'key_21' }, /api_key_id/],
+      [{ requestId: 'req_77' }, /request_id/],
+    ] as const) {
+      for (const plan of await plansOf(database, () => reader.page('acc_1', query({ limit: 10, ...change })))) {
+        // On PostgreSQL what is looked up in an index stands a line below it.
+        const reads = plan.matchAll(/^.*(?:SCAN|SEARCH|Scan).*request_log.*(?:\n +Index Cond.*)?$/gm);
+        const ofLog = Array.from(reads, ([read]) => read).filter((read) => !read.includes('Bitmap Heap'));
+        expect(ofLog.length).toBeGreaterThan(0);
+        for (const read of ofLog) {
+          expect(read).toMatch(/index/i);
+          expect(read).toMatch(index);
+        }
       }
     }
   });

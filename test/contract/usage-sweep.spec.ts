@@ -20,7 +20,7 @@ import { sharedRedisUrl } from '../support/redis.js';
 
 const OPERATION = { index: 0, id: 'list', method: 'GET', template: '/', service: 's', scopes: [], cost: 1 };
 const LOG = pino({ level: 'silent' });
-const FLUSH_MS = 50;
+const FLUSH_MS = 15;
 
 describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
   let database: DatabaseHandle;
@@ -50,7 +50,7 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
   });
 
   const openNode = async (): Promise<Quotas> => {
-    const parts = { db: database.db, kind: database.kind, clock: systemClock, log: LOG };
+    const parts = { db: database.db, kind: database.kind, clock: systemClock, log: LOG, watchIntervalMs: 50 };
     const quotas = await openRedisQuotas(parts, await sharedRedisUrl());
     opened.push(quotas);
     return quotas;
@@ -146,13 +146,13 @@ describeOnDatabasesWithRedis('a sweep of usage', (kind) => {
   });
 
   it('waits for processes that write seldom', async () => {
-    const seldomMs = 400;
+    const seldomMs = 150;
     const living = await openNode();
     living.start(seldomMs);
     await serve(living, 1, subjectWith({}));
     await isWritten();
     await serve(await openNode(), 2, subjectWith({}));
-    const impatient = new UsageSweep(new UsageTable(database.db, kind, true), client, 'w', systemClock, LOG, 100);
+    const impatient = new UsageSweep(new UsageTable(database.db, kind, true), client, 'w', systemClock, LOG, 50);
     expect(await impatient.reconcile(0, seldomMs)).toBe(true);
     expect(await costs()).toEqual({ success: 1, unrecorded: 2 });
   });

@@ -199,7 +199,8 @@ async function sqliteShape(db: Kysely<Tables>): Promise<{ shape: string; tables:
     name: string;
     type: string;
     sql: string;
-  }>`select name, type, sql from sqlite_master order by name`;
+  }>`select name, type, sql from sqlite_master
+    union all select name, 'migration', '' from kysely_migration order by name`;
   const { rows } = await what.execute(db);
   const tables = rows.filter(({ name, type }) => type === 'table' && name !== 'kysely_migration');
   return { shape: JSON.stringify(rows), tables: tables.map(({ name }) => name) };

@@ -41,6 +41,7 @@ describeWithPostgres('the shared PostgreSQL', () => {
   it.each([
     'alter table installation rename to away',
     'create table only_here (id integer)',
+    `insert into kysely_migration values ('9999_future', '')`,
     'alter table api_key add constraint odd check (id <> name)',
     `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
   ])('gives no other caller a database where one did: %s', async (statement) => {

@@ -245,12 +245,13 @@ const asking =
 const END_OTHERS = `select pg_terminate_backend(pid, 10000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
 
-/** Tables with what they take, and a text that differs as soon as tables, constraints, triggers or settings are others. */
+/** Tables with what they take, and a text that differs as soon as tables, constraints, triggers, settings or the list of migrations are others. */
 const SHAPE = `select
   (select md5(string_agg(part, ' ' order by part)) from (
     select c.relname || a.attname || a.attnum as part from pg_class as c join pg_attribute as a on a.attrelid = c.oid
       where c.relnamespace = 'public'::regnamespace and not a.attisdropped
     union all select conname from pg_constraint where connamespace = 'public'::regnamespace
+    union all select name from kysely_migration
     union all select tgname from pg_trigger where not tgisinternal
     union all select setconfig::text from pg_db_role_setting as s join pg_database as d on d.oid = s.setdatabase
       where d.datname = current_database()) as parts) as shape,
