@@ -1,7 +1,7 @@
 /**
  * Who may import whom. Four floors, and every import goes down: the top starts the program, the planes serve somebody,
- * the domain decides, the ground knows nothing of what stands on it. `npm run lint` and test/architecture.spec.ts hold
- * the source to these rules.
+ * the domain decides, the ground knows nothing of what stands on it. `npm run lint` holds the source
+ * to these rules.
  */
 const floors = require('./scripts/floors.json');
 
@@ -99,6 +99,18 @@ module.exports = {
       'It is there by accident.',
       {},
       { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    ),
+    forbidden(
+      'no-barrel-and-no-drawer',
+      'A name of the field says what is in it.',
+      {},
+      {
+        path: [
+          '^src/.*index\\.tsx?$',
+          '^src/.*/(common|shared|utils|helpers|misc)/',
+          '^src/.*/(utils|helpers)\\.tsx?$',
+        ],
+      },
     ),
     forbidden(
       'everything-resolves',
