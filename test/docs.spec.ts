@@ -107,7 +107,7 @@ describe('docs/failure-modes.md', () => {
     expect(rows.length).toBeGreaterThan(35);
     for (const [, what, bound = '', where = ''] of rows) {
       const [, name = '', file = ''] = /`(\w+)` in `(\S+)`/.exec(where) ?? [];
-      const [, source] = new RegExp(`\\b${name} = ([\\d_ *]+)[;,]`).exec(readFileSync(file, 'utf8')) ?? [];
+      const [, source] = new RegExp(`\\b${name}(?: =|:) ([\\d_ *]+)[;,]`).exec(readFileSync(file, 'utf8')) ?? [];
       expect([what, product(source)]).toEqual([what, quantity(bound)]);
     }
   });
