@@ -46,10 +46,10 @@ it('at any moment: what was made is written down, and what was not is made by th
   running = await startTrailgate(options);
   const account = await running.admin.createAccount({ plan: 'unlimited' });
   const outcomes: string[] = [];
-  for (let round = 1; round <= 6; round++) {
+  for (let round = 1; round <= 4; round++) {
     const lost = create(running, account, `round ${round}`).catch(() => undefined);
     // From before the claim to behind the response.
-    await sleep(round * 3 - 3);
+    await sleep(round * 5 - 5);
     await running.kill9();
     await lost;
     const killed = await storedAndLater(options);

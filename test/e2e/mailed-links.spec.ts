@@ -94,7 +94,8 @@ describe('with a mail server', () => {
       { Host: `127.0.0.1:${port}`, Referer: 'https://evil.example/forgot' },
     ];
     const { id } = await trailgate.admin.createAccount({ plan: 'starter', name: 'Isar Rafting' });
-    for (const [index, lie] of [...refused, ...believed].entries()) {
+    // Side by side: mail goes out every two seconds.
+    const reset = async (lie: Record<string, string>, index: number): Promise<void> => {
       const email = `eva-${index}@example.com`;
       await trailgate.admin.call('POST', `/accounts/${id}/invitations`, { email, role: 'viewer' });
       await post('/links/take', { token: await tokenOf(email), name: 'Eva', password: PASSWORD });
@@ -103,13 +104,14 @@ describe('with a mail server', () => {
       const { status } = await send(url, { method: 'POST', headers, body: { email } });
       const isRefused = index < refused.length;
       expect([lie, isRefused ? [400, 421].includes(status) : status === 202]).toEqual([lie, true]);
-      if (isRefused) continue;
+      if (isRefused) return;
       await tokenOf(email, 2);
       const mail = smtp.mails.findLast(({ to }) => to.includes(email));
       const text = mail === undefined ? '' : textOf(mail);
       expect(text).toMatch(new RegExp(`^http://localhost:${port}/link#[\\w-]{43}\r?$`, 'm'));
       expect(text).not.toMatch(/evil|localhost:81\b/);
-    }
+    };
+    await Promise.all([...refused, ...believed].map(reset));
     expect(smtp.mails.filter(({ to }) => to.some((each) => each.startsWith('eva-')))).toHaveLength(
       refused.length + 2 * believed.length,
     );
