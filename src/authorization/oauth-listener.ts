@@ -71,7 +71,7 @@ export async function startOAuthServer(
   const trusts = trustsOf(file.gateway.trustedProxies);
   const areMany = trustsOf(trustedNetworks);
   const throttle = new NetworkThrottle(quotas.throttleWindows, areMany);
-  const scopes = (): readonly string[] => scopesOf(config.current);
+  const scopes = scopesOf(config);
   const origin = (address: string, clientId?: string): ObjectOrigin =>
     originOf(address, areMany?.(address) === true, clientId);
   const serve = await openProvider({
@@ -136,12 +136,15 @@ async function closed(server: Server, drainMs: number): Promise<void> {
   clearTimeout(cut);
 }
 
-let known: { readonly config: Config; readonly scopes: readonly string[] } | undefined;
-
-/** Every scope that an operation asks for, as it is; wildcards are for people who make keys. */
-function scopesOf(config: Config): readonly string[] {
-  if (known?.config !== config) {
-    known = { config, scopes: [...new Set(config.operations.flatMap(({ scopes }) => scopes))].toSorted() };
-  }
-  return known.scopes;
+/** Every scope that an operation asks for now, as it is; wildcards are for people who make keys. */
+function scopesOf(running: { readonly current: Config }): () => readonly string[] {
+  let config: Config | undefined;
+  let scopes: readonly string[] = [];
+  return () => {
+    if (config !== running.current) {
+      config = running.current;
+      scopes = [...new Set(config.operations.flatMap((operation) => operation.scopes))].toSorted();
+    }
+    return scopes;
+  };
 }

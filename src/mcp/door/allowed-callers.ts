@@ -10,24 +10,22 @@ import type { McpSettings } from '../settings.js';
 /** AllowedCallers are what the settings say of both. */
 export type AllowedCallers = Pick<McpSettings, 'allowedHosts' | 'allowedOrigins'>;
 
-// Nearly all ask under the same name.
-let lastHost: string | undefined;
-let lastAllowed: readonly string[] | undefined;
+/** The name under which somebody was let in last, by the list that allows it: nearly all ask under the same one. */
+const lastHosts = new WeakMap<readonly string[], string>();
 
 /** Why a request is refused for its `Host` or `Origin`; undefined: it is not. */
 export function callerProblem(
   { host = '', origin }: { readonly host?: string | undefined; readonly origin?: string | undefined },
   { allowedHosts, allowedOrigins }: AllowedCallers,
 ): Problem | undefined {
-  if (origin === undefined && host === lastHost && allowedHosts === lastAllowed) return undefined;
+  if (origin === undefined && host === lastHosts.get(allowedHosts)) return undefined;
   const name = nameOf(host);
   // Whoever leads a browser here needs a name: an address is where it is.
   const isUnnamed = isLoopbackHost(name) || isIP(name) !== 0;
   if (!isUnnamed && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
     return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
   }
-  lastHost = host;
-  lastAllowed = allowedHosts;
+  lastHosts.set(allowedHosts, host);
   if (origin === undefined || isOfHost(origin, name)) return undefined;
   if (allowedOrigins.includes(origin) || allowedOrigins.includes('*')) return undefined;
   return refusal(`A page of ${JSON.stringify(origin.slice(0, 100))} may not ask: see mcp.allowedOrigins.`);

@@ -20,15 +20,12 @@ export function serverMembers({ era, parts }: MethodCall): string {
   return `"capabilities":${capabilities},"instructions":${JSON.stringify(instructions)}`;
 }
 
-let infoOf: McpSettings | undefined;
-let info = '';
+const infos = new WeakMap<McpSettings, string>();
 
 /** Who serves, as JSON. */
 export function serverInfo({ parts }: Pick<MethodCall, 'parts'>): string {
   const settings = parts.settings();
-  if (settings !== infoOf) {
-    infoOf = settings;
-    info = serverInfoText(settings.name, parts.version);
-  }
+  let info = infos.get(settings);
+  if (info === undefined) infos.set(settings, (info = serverInfoText(settings.name, parts.version)));
   return info;
 }

@@ -57,8 +57,8 @@ export class VisibleTools {
   }
 }
 
-let current: ToolSet | undefined;
-let byScopes = new WeakMap<ScopeSet, VisibleTools>();
+/** By the tools in force and a set of scopes. */
+const visibleOf = new WeakMap<ToolSet, WeakMap<ScopeSet, VisibleTools>>();
 
 /** Those of a set of scopes, by the tools and settings in force, which change together. */
 export function visibleTools(
@@ -66,10 +66,8 @@ export function visibleTools(
   scopeSet: ScopeSet,
 ): VisibleTools {
   const toolSet = tools.current;
-  if (toolSet !== current) {
-    current = toolSet;
-    byScopes = new WeakMap();
-  }
+  let byScopes = visibleOf.get(toolSet);
+  if (byScopes === undefined) visibleOf.set(toolSet, (byScopes = new WeakMap()));
   let visible = byScopes.get(scopeSet);
   if (visible === undefined)
     byScopes.set(scopeSet, (visible = new VisibleTools(toolSet, scopeSet, settings().mostListed)));
