@@ -6,10 +6,11 @@ import { startBackend, type Backend, type BackendHandler } from '../support/back
 import { describeWithRedis } from '../support/describe-with.js';
 import { open } from '../support/http.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type TrailgateOptions } from '../support/program.js';
+import type { TrailgateOptions } from '../support/program.js';
 import { Caller, policiesOf } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
 import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
+import { startNodes } from '../support/worlds.js';
 
 const LIMIT = 10;
 const windows = (limit: number) => ({ minute: limit, month: limit });
@@ -168,7 +169,6 @@ describe('counters in the process', () => {
 describeWithRedis('counters in Redis, two nodes', () => {
   suite(async (options) => {
     const shared = { ...options, env: { REDIS_URL: await sharedRedisUrl() } };
-    const first = await startTrailgate(shared);
-    return [first, await startTrailgate({ ...shared, dataDir: first.dataDir })];
+    return startNodes(2, shared);
   });
 });

@@ -6,10 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { describeOnStores, makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
+import { makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { describeOnStores } from '../support/worlds.js';
 
 /** How long a claim stands without a word from its gateway. */
 const LEASE_MS = 15_000;

@@ -4,11 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { describeOnStores, makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
+import { makesCustomer, startKeyedWorld, type KeyedWorld } from '../support/keyed.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
 import { send, type Answer } from '../support/http.js';
+import { describeOnStores } from '../support/worlds.js';
 
 /** Field lines that belong to one response, and may differ. */
 const OF_ONE_RESPONSE = /^(?:date|x-request-id|ratelimit|x-ratelimit-.*|idempotent-replayed|connection|keep-alive)$/;

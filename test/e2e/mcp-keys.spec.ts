@@ -9,10 +9,11 @@ import { describeOnDatabasesWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { modernMessage } from '../support/mcp-world.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
-import { eventually, temporaryFolder } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { eventually } from '../support/processes.js';
+import type { RunningTrailgate } from '../support/program.js';
 import { mergePatch, testOpenapi, type Json } from '../support/program-config.js';
 import { sharedRedisUrl } from '../support/redis.js';
+import { startNodes } from '../support/worlds.js';
 
 const SOON_MS = 1_000;
 const PAGE_TOOLS = 50;
@@ -81,14 +82,12 @@ describeOnDatabasesWithRedis('keys of assistants, at two processes', (kind) => {
       backend: backend.url,
       openapi: OPENAPI,
       config: CONFIG,
-      dataDir: temporaryFolder('mcp-keys'),
       env: {
         REDIS_URL: await sharedRedisUrl(),
         ...(database === undefined ? {} : { DATABASE_URL: database.url }),
       },
     };
-    one = await startTrailgate(options);
-    two = await startTrailgate({ ...options, roles: ['gateway'] });
+    [one, two] = (await startNodes(2, options)) as [RunningTrailgate, RunningTrailgate];
   });
   afterEach(async () => {
     answer = ANSWER;

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import type { RunningTrailgate } from '../support/program.js';
 import { admittedInAll, Caller, policiesOf } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
+import { startNodes } from '../support/worlds.js';
 
 const PLANS = {
   minute: { account: { minute: 100 }, onRedisLoss: 'closed' },
@@ -14,22 +15,20 @@ const PLANS = {
 
 describeWithRedis('two gateways on one Redis', () => {
   let backend: Backend;
-  let first: RunningTrailgate;
-  let second: RunningTrailgate;
+  let gateways: RunningTrailgate[] = [];
   beforeAll(async () => {
     backend = await startBackend(json({ ok: true }));
     const shared = { backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: await sharedRedisUrl() } };
-    first = await startTrailgate(shared);
-    second = await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir });
+    gateways = await startNodes(2, shared);
   });
   afterAll(async () => {
-    await Promise.all([first?.stop(), second?.stop()]);
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
     await backend.stop();
   });
 
   it.each(['minute', 'month'])('let exactly 100 of 500 requests through at a limit of 100 a %s', async (plan) => {
-    const { key } = await first.admin.newKey(plan);
-    const callers = [first, second].map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
+    const { key } = await gateways[0]!.admin.newKey(plan);
+    const callers = gateways.map(({ gatewayUrl }) => new Caller(gatewayUrl, key.secret, 250));
     backend.requests.length = 0;
     expect(await admittedInAll(callers, 250, 100)).toBe(100);
     expect(backend.requests).toHaveLength(100);
@@ -40,10 +39,11 @@ describeWithRedis('two gateways on one Redis', () => {
   });
 
   it('let exactly the limits through where several keys of an account and several windows compete', async () => {
-    const { account, key } = await first.admin.newKey('mixed');
-    const other = await first.admin.createKey(account.id);
+    const { admin } = gateways[0]!;
+    const { account, key } = await admin.newKey('mixed');
+    const other = await admin.createKey(account.id);
     backend.requests.length = 0;
-    const callers = [first, second].flatMap(({ gatewayUrl }) =>
+    const callers = gateways.flatMap(({ gatewayUrl }) =>
       [key, other].map(({ secret }) => new Caller(gatewayUrl, secret, 60)),
     );
     await Promise.all(callers.map((caller) => caller.decided(100)));

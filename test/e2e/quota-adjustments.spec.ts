@@ -15,6 +15,7 @@ import { eventually } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { policiesOf } from '../support/rate-limit.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
+import { startNodes } from '../support/worlds.js';
 
 const SOON_MS = 1_000;
 const config = {
@@ -164,7 +165,7 @@ describeWithOwnRedisAndPostgres('adjustments on two gateways', () => {
   beforeAll(async () => {
     [redis, database] = await Promise.all([startRedis(), freshDatabase()]);
     const options = { backend: backend.url, config, env: { REDIS_URL: redis.url, DATABASE_URL: database.url } };
-    gateways = [await startTrailgate(options), await startTrailgate({ ...options, roles: ['gateway'] })];
+    gateways = await startNodes(2, options);
     await eventually('both hear the bus', async () => {
       const texts = await Promise.all(gateways.map(async ({ adminUrl }) => (await send(`${adminUrl}/metrics`)).text));
       return texts.every((text) => text.includes('\ntrailgate_invalidation_bus_up 1\n'));

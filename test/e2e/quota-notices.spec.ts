@@ -8,6 +8,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import type { Page } from '../support/admin.js';
 import { Caller } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
+import { startNodes } from '../support/worlds.js';
 
 const FLUSH_MS = 200;
 const CONFIG = {
@@ -135,9 +136,7 @@ describe('an account on the embedded stores is told', () => {
 describeWithRedis('an account on two gateways with Redis and SQLite is told', () => {
   describeGateways(async () => {
     const shared = { backend: backend.url, config: CONFIG, env: { REDIS_URL: await sharedRedisUrl() } };
-    const first = await startTrailgate(shared);
-    const { dataDir } = first;
-    return [first, await startTrailgate({ ...shared, roles: ['gateway'], dataDir })];
+    return startNodes(2, shared);
   });
 });
 
@@ -148,8 +147,7 @@ describeWithPostgres('an account on two gateways with Redis and PostgreSQL is to
   });
   describeGateways(async () => {
     const env = { REDIS_URL: await sharedRedisUrl(), DATABASE_URL: database.url };
-    const shared = { backend: backend.url, config: CONFIG, env };
-    return [await startTrailgate(shared), await startTrailgate({ ...shared, roles: ['gateway'] })];
+    return startNodes(2, { backend: backend.url, config: CONFIG, env });
   });
   afterAll(() => database.drop());
 });

@@ -4,9 +4,10 @@ import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import type { RunningTrailgate } from '../support/program.js';
 import { admittedInAll, Caller } from '../support/rate-limit.js';
 import { startCluster, type ClusterGroup } from '../support/redis-groups.js';
+import { startNodes } from '../support/worlds.js';
 
 const PLANS = {
   strict: { account: { minute: 100, month: 1_000 }, onRedisLoss: 'closed' },
@@ -22,8 +23,7 @@ describeWithOwnRedis('two gateways on a Redis Cluster', () => {
     cluster = await startCluster();
     backend = await startBackend(json({ ok: true }));
     const shared = { backend: backend.url, config: { plans: PLANS }, env: { REDIS_URL: cluster.url } };
-    const first = await startTrailgate(shared);
-    gateways = [first, await startTrailgate({ ...shared, roles: ['gateway'], dataDir: first.dataDir })];
+    gateways = await startNodes(2, shared);
   });
   afterAll(async () => {
     await Promise.all(gateways.map((gateway) => gateway.stop()));

@@ -1,39 +1,16 @@
 /** What specs of requests with an `Idempotency-Key` have in common: gateways on each kind of store, and a backend that makes customers. */
 import { randomUUID } from 'node:crypto';
-import { describe } from '@jest/globals';
 import type { ApiKeyWithSecret } from './admin.js';
 import { startBackend, type Backend, type BackendHandler } from './backend.js';
-import { describeWithPostgres, describeWithRedis } from './describe-with.js';
 import { send, type Answer, type SendOptions } from './http.js';
 import { sleep } from './processes.js';
 import { mergePatch, type Json } from './program-config.js';
-import { freshDatabase } from './postgres.js';
 import type { RunningTrailgate } from './program.js';
-import { sharedRedisUrl } from './redis.js';
 import { acquireTrailgate, type AcquireOptions, type SharedTrailgate } from './shared-program.js';
+import { startNodes, storeOf, type StoreKind } from './worlds.js';
 
 /** Until usage stands in the database. */
 const WRITTEN_MS = 400;
-
-/** Where gateways keep what came of requests. */
-export type StoreKind = 'SQLite' | 'PostgreSQL' | 'Redis';
-
-/** A suite for each kind of store. */
-export function describeOnStores(title: string, suite: (kind: StoreKind) => void): void {
-  describe(`${title}, on SQLite`, () => {
-    suite('SQLite');
-  });
-  describeWithPostgres(`${title}, on PostgreSQL without Redis`, () => suite('PostgreSQL'));
-  describeWithRedis(`${title}, on Redis`, () => suite('Redis'));
-}
-
-/** The environment of gateways that share a store, and its end. */
-export async function storeOf(kind: StoreKind): Promise<{ env: Record<string, string>; drop: () => Promise<void> }> {
-  if (kind === 'Redis') return { env: { REDIS_URL: await sharedRedisUrl() }, drop: async () => undefined };
-  if (kind === 'SQLite') return { env: {}, drop: async () => undefined };
-  const { url, drop } = await freshDatabase();
-  return { env: { DATABASE_URL: url }, drop };
-}
 
 /** Gateways before one backend, and a key of an account. */
 export interface KeyedWorld<Program extends SharedTrailgate = SharedTrailgate> {
@@ -82,12 +59,9 @@ export async function startKeyedWorld(kind: StoreKind, options: AcquireOptions =
   const backend = await startBackend((request, response, recorded) => world.says(request, response, recorded));
   const config = mergePatch({ usage: { flushInterval: '100ms' } }, options.config ?? {}) as Json;
   const started = { backend: backend.url, ...options, config };
-  const shared = kind === 'SQLite' ? started : { ...started, own: true, env: { ...env, ...options.env } };
-  const gateways: SharedTrailgate[] = [await acquireTrailgate(shared)];
-  if (kind !== 'SQLite') {
-    const { dataDir } = gateways[0] as RunningTrailgate;
-    gateways.push(await acquireTrailgate({ ...shared, roles: ['gateway'], dataDir }));
-  }
+  const shared = kind === 'SQLite' ? started : { ...started, env: { ...env, ...options.env } };
+  const gateways: SharedTrailgate[] =
+    kind === 'SQLite' ? [await acquireTrailgate(shared)] : await startNodes(2, shared);
   const { key, account } = await gateways[0]!.admin.newKey('pro');
   const world: KeyedWorld = {
     backend,
