@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { CustomersRepository } from './customers.repository.js';
 import { openDatabase, type Database } from './database/connection.js';
 import { prepareDatabase } from './prepare.js';
+import { seedAccount } from './seed/seed.js';
 import type { CustomerFilters } from './list-query.js';
 
 const clock = { now: () => Date.parse('2026-11-20T12:00:00Z') };
@@ -17,7 +18,8 @@ describe('the list on SQLite', () => {
 
   beforeAll(async () => {
     database = await openDatabase({ dataDir: folder }, () => undefined);
-    await prepareDatabase(database, ['acc_a'], clock);
+    await prepareDatabase(database, [], clock);
+    await database.tables.transaction().execute((trx) => seedAccount(trx, 'acc_a', 50, clock));
     customers = new CustomersRepository(database, clock);
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { SeededRandom } from '../../test/support/seeded-random.js';
 import { containsNetwork, networkFault, NetworkList, plainAddress, plainNetwork } from './network-list.js';
 
-const PAIRS = 10_000;
+const PAIRS = 5_000;
 
 describe('a list of networks', () => {
   it.each([

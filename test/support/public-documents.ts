@@ -1,6 +1,6 @@
 /** Documents of services, and the public one that is made of them. */
-import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from '@jest/globals';
+import { validatorFor } from '../../src/config/openapi/openapi-structure.js';
 import { visitObjects } from '../../src/config/openapi/openapi-traversal.js';
 import { buildPublicOpenApi } from '../../src/reference/public-openapi.js';
 import { configOf } from './config-files.js';
@@ -68,7 +68,7 @@ components:
 `;
 
 /** Compiling the standard's schema takes longer than all of these documents. */
-export const validator = new Validator();
+export const validator = await validatorFor(false);
 
 const documents = new Map<string, Promise<Document>>();
 

@@ -111,7 +111,7 @@ describeWays('the body of a request', (isSecure) => {
         socket.resume();
       }, 200);
     });
-    const size = 60_000_000;
+    const size = 24_000_000;
     let made = 0;
     let madeBefore = 0;
     const body = new Readable({
