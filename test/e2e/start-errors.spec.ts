@@ -64,6 +64,8 @@ async function olderData(): Promise<{ readonly dataDir: string; readonly expectU
 
 /** One that every start must leave as it is, but the one that migrates it. */
 let older: Awaited<ReturnType<typeof olderData>>;
+/** A port that starts listen to which fail for another one. */
+let other: number;
 /** Waits five seconds for a Redis that may still be starting; begun early, so that other tests run meanwhile. */
 let redisRefuses: Promise<{
   readonly port: number;
@@ -77,7 +79,7 @@ beforeAll(async () => {
     return { port, result: attempt({ env }), expectUnchanged };
   };
   redisRefuses = begin();
-  older = await olderData();
+  [older, other] = await Promise.all([olderData(), freePort()]);
 });
 
 describe('a configuration', () => {
@@ -284,40 +286,24 @@ describe('beside a process that runs', () => {
   };
 
   it.each(['gateway', 'admin', 'health', 'oauth'] as const)(
-    'a port that is taken, for %s, leaves the database of an earlier version as it was',
+    'a port that is taken, for %s, is named, and leaves the database of an earlier version as it was',
     async (role) => {
       const taken = Number(new URL(running.gatewayUrl).port);
       const oauth = { publicUrl: 'https://mcp.example', port: taken };
       const config: Json = {
-        gateway: { gateway: { port: taken } },
-        admin: { admin: { port: taken } },
-        health: { admin: { health: { port: taken } } },
+        gateway: { gateway: { port: taken }, admin: { port: other } },
+        admin: { gateway: { port: other }, admin: { port: taken } },
+        health: { gateway: { port: other }, admin: { health: { port: taken } } },
         oauth: { mcp: { oauth }, admin: { url: 'https://admin.example', trustedProxies: ['127.0.0.1'] } },
       }[role];
       const args = role === 'gateway' ? ['--workers', '2'] : [];
       const line = theLine(await attempt({ config, env: { TRAILGATE_DATA_DIR: older.dataDir }, args }));
       expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
+      if (role === 'gateway' || role === 'admin') expect(line).toMatch(`TRAILGATE_${role.toUpperCase()}_PORT`);
       older.expectUnchanged();
+      await firstStillAnswers();
     },
   );
-
-  it('a port that is taken is named, for the gateway and the admin API, and the other one is free again', async () => {
-    const folder = temporaryFolder('start');
-    const other = await freePort();
-    for (const role of ['gateway', 'admin'] as const) {
-      const taken = Number(new URL(role === 'gateway' ? running.gatewayUrl : running.adminUrl).port);
-      const ports = { gateway: other, admin: other, [role]: taken };
-      const config = { gateway: { port: ports.gateway }, admin: { port: ports.admin } };
-      const line = theLine(await attempt({ folder, config }));
-      expect(line).toMatch(`Port ${taken} is in use, so the ${role} cannot listen`);
-      expect(line).toMatch(`TRAILGATE_${role.toUpperCase()}_PORT`);
-      await firstStillAnswers();
-    }
-    // The folder was given back, and holds a whole database.
-    const again = await startTrailgate({ dataDir: join(folder, 'data'), config: { gateway: { port: other } } });
-    expect(new URL(again.gatewayUrl).port).toBe(String(other));
-    expect((await again.stop()).code).toBe(0);
-  });
 
   it('a second one on the same data folder is told which process has it, and disturbs nothing', async () => {
     const line = theLine(await attempt({ env: { TRAILGATE_DATA_DIR: running.dataDir } }));
@@ -341,7 +327,10 @@ describe('a data folder of an earlier version that other users can enter', () =>
   afterAll(() => backend.stop());
 
   it('is migrated by the start, with one line that names both versions and the copy, and gets files for its user only', async () => {
-    const first = await startTrailgate({ dataDir: older.dataDir, backend: backend.url });
+    const config = { gateway: { port: other } };
+    const first = await startTrailgate({ dataDir: older.dataDir, backend: backend.url, config });
+    // Starts that failed have given back folder and ports.
+    expect(new URL(first.gatewayUrl).port).toBe(String(other));
     const to = Object.keys(MIGRATIONS).at(-1) ?? '';
     const copy = join(older.dataDir, 'trailgate.db.before-0021_open_deliveries');
     expect(first.logs().filter(({ event }) => event === 'migrated')).toEqual([
