@@ -1,11 +1,15 @@
 /** Who has an endpoint in hand when a process ends, stands still, loses the database or a word: nothing waits for long, nothing goes out twice. */
+import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { KyselyPlugin } from 'kysely';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import { LEASE_MS } from '../../src/events/deliveries/lanes.js';
 import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
 import { addEvents } from '../../src/events/outbox.js';
+import { ownerName, placeOfProcess } from '../../src/webhooks/lane-owner.js';
 import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import { WORKER_TIMES } from '../../src/webhooks/worker-times.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
@@ -106,6 +110,20 @@ describeOnDatabases('an endpoint', (kind) => {
     } finally {
       hanging.stop();
     }
+  });
+
+  it('of a process that was killed is taken by one that runs already, long before the lease is over', async () => {
+    await endpoint();
+    await start(looks.database, { ...QUICK_TIMES, scanMs: 100, scanSpreadMs: 20 });
+    const dead = ownerName(placeOfProcess(), spawnSync('true').pid);
+    await database.db
+      .updateTable('webhook_lane')
+      .set({ owner: dead, owned_until: Date.now() + LEASE_MS })
+      .execute();
+    await added('ana');
+    await eventually('it is taken', async () => (await owners())[0] !== dead);
+    await arrived(1);
+    expect(WORKER_TIMES.scanMs + WORKER_TIMES.scanSpreadMs).toBeLessThan(LEASE_MS / 2);
   });
 
   it('whose attempt outlives the end of its process keeps others waiting for no other', async () => {

@@ -1,0 +1,113 @@
+/**
+ * Endpoints of every dead kind beside those that work: when these get their events, and what plain requests cost, is the same as without them.
+ *
+ * The suite has 48 endpoints, 32 of them dead; `TRAILGATE_TEST_ENDPOINTS=1000 npm test -- test/performance/webhook-dead-endpoints` has so many, of
+ * which a tenth is dead, and lets attempts hang as long as they may. What it measured is said on stderr.
+ */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DeadEndpointWorld } from '../support/dead-endpoint-world.js';
+import { quietMsSince } from '../support/machine-time.js';
+import { residentBytes } from '../support/metrics-text.js';
+import { PlainBackend } from '../support/plain-load.js';
+import { quantile, SteadyLoad } from '../support/steady-load.js';
+
+const FULL = Number(process.env['TRAILGATE_TEST_ENDPOINTS'] ?? 0);
+/** Of each account. */
+const [GOOD, DEAD] = FULL > 0 ? [9, 1] : [2, 4];
+const ACCOUNTS = FULL > 0 ? Math.ceil(FULL / (GOOD + DEAD)) : 8;
+const [QUIET_MS, LOADED_MS] = FULL > 0 ? [20_000, 60_000] : [4_000, 10_000];
+const TIMEOUT = FULL > 0 ? '15s' : '3s';
+const REQUESTS_PER_SECOND = 50;
+
+/** On a machine that has time for whoever wants it. */
+const MOST_DELAY_MS = 1_000;
+const MOST_MORE_BYTES = 64 * 1024 * 1024;
+/** More of a core than without dead endpoints: of attempts at them until they are left alone, and of measuring. */
+const MOST_MORE_OF_CORE = 0.15;
+const TICKS_PER_SECOND = 100;
+
+interface Phase {
+  readonly lateMs: number[];
+  readonly statuses: Set<number>;
+  readonly ofCore: number;
+  readonly mostBytes: number;
+}
+
+let backend: PlainBackend;
+let world: DeadEndpointWorld;
+let load: SteadyLoad;
+/** Since the phase began. */
+let delaysMs: number[] = [];
+let lateMs: number[] = [];
+
+beforeAll(async () => {
+  backend = new PlainBackend();
+  const options = { accounts: ACCOUNTS, good: GOOD, dead: DEAD, timeout: TIMEOUT, backend: await backend.start() };
+  world = await DeadEndpointWorld.start(options, (sentMs, atMs) => {
+    delaysMs.push(atMs - sentMs);
+    if (atMs - sentMs > MOST_DELAY_MS) lateMs.push(Math.min(atMs - sentMs, quietMsSince(sentMs)));
+  });
+  const { admin, gatewayUrl } = world.trailgate;
+  const { key } = await admin.newKey();
+  load = new SteadyLoad([{ name: 'plain', gatewayUrl, secret: key.secret }], REQUESTS_PER_SECOND);
+}, 300_000);
+afterAll(async () => {
+  await load.stop();
+  await world.stop();
+  await backend.stop();
+});
+
+/** User and system time of the program, in seconds. */
+function cpuSeconds(): number {
+  const fields = readFileSync(`/proc/${world.trailgate.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Hands events in for so long, and waits until the good endpoints have all of them. */
+async function phase(what: string, lastsMs: number): Promise<Phase> {
+  [delaysMs, lateMs] = [[], []];
+  const [startMs, cpuBefore] = [performance.now(), cpuSeconds()];
+  let mostBytes = 0;
+  await world.handInFor(lastsMs, () => (mostBytes = Math.max(mostBytes, residentBytes(world.trailgate.pid))));
+  const endMs = performance.now();
+  const ofCore = ((cpuSeconds() - cpuBefore) * 1_000) / (endMs - startMs);
+  const samples = load.between(startMs, endMs);
+  const requestsMs = samples.map(({ tookMs }) => tookMs);
+  const statuses = new Set(samples.map(({ status }) => status));
+  const figure = (values: readonly number[], share: number) => quantile(values, share).toFixed(1);
+  process.stderr.write(
+    `${what}: ${delaysMs.length} deliveries, delay p50 ${figure(delaysMs, 0.5)} ms, p99 ${figure(delaysMs, 0.99)} ms, ` +
+      `most ${figure(delaysMs, 1)} ms; plain requests p50 ${figure(requestsMs, 0.5)} ms, p99 ${figure(requestsMs, 0.99)} ms; ` +
+      `${(ofCore * 100).toFixed(1)} % of a core, ${Math.round(mostBytes / 2 ** 20)} MiB\n`,
+  );
+  return { lateMs, statuses, ofCore, mostBytes };
+}
+
+describe('dead endpoints of every kind', () => {
+  let without: Phase;
+  let beside: Phase;
+
+  beforeAll(
+    async () => {
+      await phase('warming up', FULL > 0 ? 5_000 : 2_000);
+      without = await phase('without dead endpoints', QUIET_MS);
+      await world.addDead();
+      beside = await phase(`with ${world.kinds.size} dead endpoints`, LOADED_MS);
+    },
+    LOADED_MS + QUIET_MS + 180_000,
+  );
+
+  it('delay none of the others: each of their events arrives within a second', () => {
+    expect(beside.lateMs.filter((ms) => ms > MOST_DELAY_MS)).toEqual([]);
+  });
+
+  it('are given no more memory than attempts under way need', () => {
+    expect(beside.mostBytes).toBeLessThan(without.mostBytes + MOST_MORE_BYTES);
+  });
+
+  it('make plain requests neither fail nor cost much more', () => {
+    expect(beside.statuses).toEqual(new Set([200]));
+    expect(beside.ofCore).toBeLessThan(without.ofCore + MOST_MORE_OF_CORE);
+  });
+});
