@@ -1,5 +1,4 @@
 /** The pages of an account, each at an address behind the account's: `/acc_…/api-keys`. */
-import { Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import type { OperationId } from '../members/permissions.js';
 import { InAccount, useAccountById } from './session/accounts.js';
@@ -59,24 +58,22 @@ export function AccountPages({ id }: { readonly id: string }) {
     <InAccount account={account.data}>
       <Shell account={account.data}>
         {account.data.status === 'suspended' && <SuspendedNotice />}
-        <Suspense fallback={<Waiting />}>
-          <Switch>
-            <Route path="/:account">
-              <Redirect to={`/${id}/api-keys`} replace />
+        <Switch>
+          <Route path="/:account">
+            <Redirect to={`/${id}/api-keys`} replace />
+          </Route>
+          {PAGES.map(([path, needs, Page]) => (
+            // What is typed in a dialog stays where its address changes to that of the page under it: one key.
+            <Route key={needs} path={`/:account/${path}`}>
+              <Allowed to={needs}>
+                <Page />
+              </Allowed>
             </Route>
-            {PAGES.map(([path, needs, Page]) => (
-              // What is typed in a dialog stays where its address changes to that of the page under it: one key.
-              <Route key={needs} path={`/:account/${path}`}>
-                <Allowed to={needs}>
-                  <Page />
-                </Allowed>
-              </Route>
-            ))}
-            <Route>
-              <NoSuchPage home={`/${id}/api-keys`} />
-            </Route>
-          </Switch>
-        </Suspense>
+          ))}
+          <Route>
+            <NoSuchPage home={`/${id}/api-keys`} />
+          </Route>
+        </Switch>
       </Shell>
     </InAccount>
   );

@@ -1,10 +1,10 @@
 /** Pages that are about no account: beside them stand the settings of the one that was looked at last. */
-import { Suspense, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { OperationId } from '../members/permissions.js';
 import { useAccountById, useHomeId } from './session/accounts.js';
 import { Shell } from './shell/shell.js';
-import { Allowed, lazyPage, NoSuchPage, Waiting } from './pages.js';
+import { Allowed, lazyPage, NoSuchPage } from './pages.js';
 
 const ProfilePage = lazyPage(() => import('./profile/profile-page.js'), 'ProfilePage');
 
@@ -25,20 +25,18 @@ export const isOwnPath = (path: string): boolean => /^\/(?:profile|platform)(?:\
 export function OwnPages() {
   const id = useHomeId();
   const pages = (
-    <Suspense fallback={<Waiting />}>
-      <Switch>
-        {PAGES.map(([path, needs, Page]) => (
-          <Route key={path} path={path}>
-            <Allowed to={needs}>
-              <Page />
-            </Allowed>
-          </Route>
-        ))}
-        <Route>
-          <NoSuchPage home="/" />
+    <Switch>
+      {PAGES.map(([path, needs, Page]) => (
+        <Route key={path} path={path}>
+          <Allowed to={needs}>
+            <Page />
+          </Allowed>
         </Route>
-      </Switch>
-    </Suspense>
+      ))}
+      <Route>
+        <NoSuchPage home="/" />
+      </Route>
+    </Switch>
   );
   return id === undefined ? <Shell account={null}>{pages}</Shell> : <BesideAccount id={id}>{pages}</BesideAccount>;
 }

@@ -4,11 +4,11 @@ import type { Page } from 'playwright-core';
 import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { axeFindings, hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { axeFindings, hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
-import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
+import { memberWithPassword, newMember, signInAt } from '../support/signed-in.js';
 
 describeWithChromium('the page of access tokens', () => {
   let database: DatabaseHandle;
@@ -22,7 +22,7 @@ describeWithChromium('the page of access tokens', () => {
     if (panel === null) throw new Error('dist/panel was not built');
     database = await testDatabase('sqlite');
     running = await startAdmin(database, { panel });
-    browser = await startBrowser(STILL);
+    browser = await startBrowser();
   });
   beforeEach(async () => {
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
@@ -38,15 +38,12 @@ describeWithChromium('the page of access tokens', () => {
     await database?.close();
   });
 
-  const enter = async (path: string, role: 'owner' | 'admin' | 'viewer'): Promise<string> => {
-    const { id, email } = await memberWithPassword(database, running, { roles: { [accountId]: role } });
+  const enter = async (path: string, role: 'owner' | 'admin' | 'viewer'): Promise<void> => {
+    const { id } = await memberWithPassword(database, running, { roles: { [accountId]: role } });
+    await signInAt(browser.context, running, id);
     await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
-    await page.getByLabel('Email').fill(email);
-    await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
     await hasRead(page);
-    return id;
   };
   const statusOf = async (secret: string, method = 'GET', body?: object) => {
     const url = `${running.url}/admin/v1/accounts/${accountId}/api-keys`;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Account } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { axeFindings, hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { axeFindings, hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
@@ -40,12 +40,11 @@ describeWithChromium('the page of AI assistants', () => {
     [trailgate, browser] = await Promise.all([
       // The page says where the API is: a port that is known before.
       startTrailgate({ backend: backend.url, config: { ...CONFIG, gateway: { port: await freePort() } } }),
-      startBrowser(STILL),
+      startBrowser(),
     ]);
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting' });
     await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
     page = await browser.newPage();
-    page.setDefaultTimeout(12_000);
   });
   afterAll(async () => {
     await browser?.close();
@@ -189,7 +188,7 @@ describeWithChromium('the page of AI assistants', () => {
 
 describeWithChromium('where no operation is a tool', () => {
   it('the page says so, and offers no key', async () => {
-    const [trailgate, browser] = await Promise.all([startTrailgate({}), startBrowser(STILL)]);
+    const [trailgate, browser] = await Promise.all([startTrailgate({}), startBrowser()]);
     try {
       const { id } = await trailgate.admin.createAccount({ name: 'Isar Rafting' });
       await signInThere(browser.context, await newPerson(trailgate, id, 'owner'), panelUrlOf(trailgate));

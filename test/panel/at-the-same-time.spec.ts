@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
-import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere, typePassword, type Person } from '../support/panel-people.js';
 import { eventually } from '../support/processes.js';
@@ -18,7 +18,7 @@ describeWithChromium('while others use the panel', () => {
   const contexts: BrowserContext[] = [];
 
   beforeAll(async () => {
-    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser(STILL)]);
+    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' });
     ana = await newPerson(trailgate, account.id, 'owner', 'Ana');
     ben = await newPerson(trailgate, account.id, 'admin', 'Ben');

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { AdminClient } from '../support/admin.js';
-import { axeFindings, hasRead, scrollsSideways, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { axeFindings, hasRead, scrollsSideways, startBrowser, type Browser } from '../support/browser.js';
 import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
@@ -49,7 +49,7 @@ describeWithChromium('every page of the panel', () => {
   let home: string;
 
   beforeAll(async () => {
-    [demo, browser] = await Promise.all([startDemo(), startBrowser(STILL)]);
+    [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
     const key = /Bearer (tg_live_\w+)/.exec(demo.output())?.[1] ?? '';
     for (const path of ['customers', 'customers/nobody', 'nothing']) {
       await send(`${demo.gatewayUrl}/api/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });

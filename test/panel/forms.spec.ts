@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs';
 import type { Locator, Page, Route } from 'playwright-core';
 import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newOperator, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { FORMS, type At } from '../support/panel-forms.js';
@@ -92,7 +92,7 @@ describeWithChromium('a form', () => {
     backend = await startBackend(json({ data: [] }));
     [trailgate, browser] = await Promise.all([
       startTrailgate({ backend: backend.url, config: CONFIG, env: { TRAILGATE_SECRETS_KEY: newSecretsKey() } }),
-      startBrowser({ ...STILL, viewport: WINDOW }),
+      startBrowser({ viewport: WINDOW }),
     ]);
     const { admin } = trailgate;
     const account = await admin.createAccount({ name: 'Isar Rafting' });

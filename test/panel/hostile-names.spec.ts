@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
@@ -43,7 +43,7 @@ describeWithChromium('names', () => {
 
   beforeAll(async () => {
     backend = await startBackend(json({ data: [] }));
-    [trailgate, browser] = await Promise.all([startTrailgate({ backend: backend.url }), startBrowser(STILL)]);
+    [trailgate, browser] = await Promise.all([startTrailgate({ backend: backend.url }), startBrowser()]);
     const { admin } = trailgate;
     for (const name of [SCRIPT, LONG, TURNED]) {
       const account = await admin.createAccount({ name, plan: 'starter' });

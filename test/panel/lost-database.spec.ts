@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { startBrowser, type Browser } from '../support/browser.js';
+import { passTimeUntil, startBrowser, type Browser } from '../support/browser.js';
 import { answersNow } from '../support/database.js';
 import { describeWithChromium, describeWithOwnPostgres } from '../support/describe-with.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
@@ -47,6 +47,7 @@ describeWithChromium('the panel', () => {
       await server.restart();
       await eventually('the database is back', async () => answersNow(database));
     };
+    const isBusy = () => page.getByText('The server is busy').first().isVisible();
     const busy = () => page.getByText('The server is busy').first().waitFor();
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
@@ -85,11 +86,12 @@ describeWithChromium('the panel', () => {
     });
 
     it('says so on a page that is gone to, and shows it when it is back, without a new sign-in', async () => {
+      await page.clock.install();
       await lose();
       await page.getByRole('link', { name: 'Members' }).click();
-      await busy();
+      await passTimeUntil(page, 'the page says so', isBusy);
       await page.reload();
-      await busy();
+      await passTimeUntil(page, 'it says so when it is opened', isBusy);
       expect(await page.getByLabel('Password', { exact: true }).count()).toBe(0);
       await bringBack();
       await page.getByRole('button', { name: 'Try again' }).first().click();

@@ -5,10 +5,10 @@ import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { Role } from '../../src/members/permissions.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { hasRead, startBrowser, STILL, type Browser } from '../support/browser.js';
+import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { GOOD_PASSWORD, memberWithPassword, newMember, PanelBrowser } from '../support/signed-in.js';
+import { memberWithPassword, newMember, PanelBrowser, signInAt } from '../support/signed-in.js';
 
 describeWithChromium('the members page', () => {
   let database: DatabaseHandle;
@@ -22,7 +22,7 @@ describeWithChromium('the members page', () => {
     if (panel === null) throw new Error('dist/panel was not built');
     database = await testDatabase('sqlite');
     running = await startAdmin(database, { panel });
-    browser = await startBrowser(STILL);
+    browser = await startBrowser();
   });
   beforeEach(async () => {
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
@@ -45,11 +45,9 @@ describeWithChromium('the members page', () => {
   const invite = (role: Role, email = `new-${role}@example.com`) =>
     running.admin.call('POST', `/accounts/${accountId}/invitations`, { email, role });
   const enter = async (path: string, options: Parameters<typeof memberWithPassword>[2]): Promise<void> => {
-    const { email } = await memberWithPassword(database, running, options);
+    const { id } = await memberWithPassword(database, running, options);
+    await signInAt(browser.context, running, id);
     await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
-    await page.getByLabel('Email').fill(email);
-    await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
     await hasRead(page);
   };

@@ -4,12 +4,12 @@ import type { Page } from 'playwright-core';
 import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
-import { startBrowser, type Browser } from '../support/browser.js';
+import { passTimeUntil, startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { pressByKeyboard, tabTo, takeFirst } from '../support/keyboard.js';
 import { eventually } from '../support/processes.js';
-import { GOOD_PASSWORD, memberWithPassword, newMember } from '../support/signed-in.js';
+import { memberWithPassword, newMember, signInAt } from '../support/signed-in.js';
 
 const MANY = 120;
 
@@ -33,8 +33,7 @@ describeWithChromium('an operator', () => {
     site = `http://localhost:${running.port}`;
     browser = await startBrowser();
     page = await browser.newPage();
-    page.setDefaultTimeout(12_000);
-    await enter((await memberWithPassword(database, running, { isOperator: true })).email);
+    await enter({ isOperator: true });
   });
   afterAll(async () => {
     await browser?.close();
@@ -42,12 +41,11 @@ describeWithChromium('an operator', () => {
     await database?.close();
   });
 
-  const enter = async (email: string): Promise<void> => {
+  const enter = async (who: Parameters<typeof memberWithPassword>[2]): Promise<void> => {
     await browser.context.clearCookies();
+    const { id } = await memberWithPassword(database, running, who);
+    await signInAt(browser.context, running, id);
     await page.goto(site);
-    await page.getByLabel('Email').fill(email);
-    await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   };
   const choose = async (label: string, option: string): Promise<void> => {
@@ -115,9 +113,9 @@ describeWithChromium('an operator', () => {
 
   it('is told when somebody else has changed a member meanwhile, and sees what they are now', async () => {
     const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Members of two' });
-    const member = await memberWithPassword(database, running, { roles: { [id]: 'viewer' } });
+    const member = await newMember(database, { roles: { [id]: 'viewer' } });
     await newMember(database, { roles: { [id]: 'owner' }, email: 'zoe@example.com' });
-    const theirs = (role: string) => running.admin.call('PATCH', `/accounts/${id}/members/${member.id}`, { role });
+    const theirs = (role: string) => running.admin.call('PATCH', `/accounts/${id}/members/${member}`, { role });
     await page.goto(`${site}/${id}/members`);
     const role = page.getByRole('combobox', { name: 'Role of Ana' }).first();
     await role.click();
@@ -214,6 +212,7 @@ describeWithChromium('an operator', () => {
 
   it('without a network is told so on each page, keeps what was read and typed, and reads on when there is one', async () => {
     const lost = page.getByText('The server cannot be reached');
+    await page.clock.install();
     await page.goto(`${site}/platform/health`);
     await page.getByText('version 0.0.9').waitFor();
     await browser.context.setOffline(true);
@@ -223,7 +222,7 @@ describeWithChromium('an operator', () => {
     await page.getByRole('link', { name: 'Accounts', exact: true }).click();
     const search = page.getByRole('searchbox', { name: 'Search accounts' });
     await search.fill('ting 003');
-    await lost.first().waitFor();
+    await passTimeUntil(page, 'the page says so', () => lost.first().isVisible());
     await browser.context.setOffline(false);
     await page.getByText('1 account', { exact: true }).waitFor();
     expect(await search.inputValue()).toBe('ting 003');
@@ -246,7 +245,7 @@ describeWithChromium('an operator', () => {
 
   it('is nobody else: an owner sees none of these pages, neither in the navigation nor at their addresses', async () => {
     const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Of an owner' });
-    await enter((await memberWithPassword(database, running, { roles: { [id]: 'owner' } })).email);
+    await enter({ roles: { [id]: 'owner' } });
     await page.getByRole('link', { name: 'API keys' }).first().waitFor();
     expect(await page.getByRole('link', { name: /^(Accounts|Adjustments|Health)$/ }).count()).toBe(0);
     for (const path of ['accounts', 'adjustments', 'health']) {

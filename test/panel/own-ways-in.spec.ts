@@ -9,7 +9,7 @@ import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js
 import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { GOOD_PASSWORD, memberWithPassword, PanelBrowser } from '../support/signed-in.js';
+import { GOOD_PASSWORD, memberWithPassword, PanelBrowser, signInAt } from '../support/signed-in.js';
 
 const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'nine tall herons wade downriver';
@@ -61,9 +61,10 @@ describeWithChromium('the ways in of a member', () => {
     await database?.close();
   });
   beforeEach(async () => {
-    ({ email } = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } }));
+    const member = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } });
+    ({ email } = member);
+    await signInAt(browser.context, running, member.id);
     await page.goto(`http://localhost:${running.port}/profile`);
-    await byPassword();
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
   });
   afterEach(async () => {

@@ -16,7 +16,7 @@ registerHooks({
   },
 });
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'trailgate-screenshots-'));
-const { hasRead, startBrowser, STILL } = await import('../support/browser.ts');
+const { hasRead, startBrowser } = await import('../support/browser.ts');
 const { startDemo } = await import('../support/demo.ts');
 const { insertKeys } = await import('../support/many-keys.ts');
 const { freePort } = await import('../support/processes.ts');
@@ -260,7 +260,10 @@ async function writeDocsPictures() {
 }
 
 const issuer = `http://localhost:${await freePort()}`;
-const [demo, browser] = await Promise.all([startDemo(undefined, ['--config', configWithOAuth()]), startBrowser(STILL)]);
+const [demo, browser] = await Promise.all([
+  startDemo(undefined, ['--config', configWithOAuth()]),
+  startBrowser({ blur: true }),
+]);
 try {
   await fill(demo);
   rmSync(FOLDER, { recursive: true, force: true });

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 import { hashSecret } from '../../src/keys/api-key-format.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { startBrowser, type Browser } from '../support/browser.js';
+import { startOwnBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { filesOf, findings } from '../support/secret-search.js';
 
@@ -26,6 +27,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
   let page: Page;
   let devtools: CDPSession;
   let home: string;
+  const profile = temporaryFolder('chromium');
   let accountId: string;
   const secrets: string[] = [];
 
@@ -33,7 +35,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
     backend = await startBackend(json({ data: [] }));
     [trailgate, browser] = await Promise.all([
       startTrailgate({ backend: backend.url, env: { LOG_LEVEL: 'trace' } }),
-      startBrowser(),
+      startOwnBrowser(profile),
     ]);
     accountId = (await trailgate.admin.createAccount({ plan: 'starter' })).id;
     home = `${panelUrlOf(trailgate)}/${accountId}/api-keys`;
@@ -137,6 +139,9 @@ describeWithChromium('a secret whose dialog was closed', () => {
     await shownSecret();
     await page.goto('about:blank');
     await page.goBack();
+    // One step from where the reader went: nothing took them back before.
+    const { currentIndex, entries } = await devtools.send('Page.getNavigationHistory');
+    expect(entries.slice(currentIndex + 1).map(({ url }) => url)).toEqual(['about:blank']);
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     expect(await inTab()).toEqual([]);
   });
@@ -167,8 +172,8 @@ describeWithChromium('a secret whose dialog was closed', () => {
     expect(browser.faults).toEqual([]);
     await browser.context.close();
     const places = [
-      { name: 'profile', text: filesOf(browser.profile), mustHold: accountId },
-      { name: 'cache', text: filesOf(join(browser.profile, 'Default', 'Cache')), mustHold: '/assets/index-' },
+      { name: 'profile', text: filesOf(profile), mustHold: accountId },
+      { name: 'cache', text: filesOf(join(profile, 'Default', 'Cache')), mustHold: '/assets/index-' },
     ];
     expect(findings(places, secrets)).toEqual([]);
     expect(secrets).toHaveLength(4);

@@ -4,7 +4,14 @@ import { parseEnv } from 'node:util';
 import type { Page } from 'playwright-core';
 import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
 import type { Account } from '../support/admin.js';
-import { axeFindings, hasRead, scrollsSideways, startBrowser, STILL, type Browser } from '../support/browser.js';
+import {
+  axeFindings,
+  hasRead,
+  passTimeUntil,
+  scrollsSideways,
+  startBrowser,
+  type Browser,
+} from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { newOperator, newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { pressByKeyboard, tabTo } from '../support/keyboard.js';
@@ -35,13 +42,12 @@ describeWithChromium('the page of webhooks', () => {
         env: { TRAILGATE_SECRETS_KEY: newSecretsKey() },
       }),
       startReceiver(),
-      startBrowser(STILL),
+      startBrowser(),
     ]);
     account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'pro' });
     await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
     await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
-    page.setDefaultTimeout(12_000);
   });
   afterAll(async () => {
     await browser?.close();
@@ -228,20 +234,22 @@ describeWithChromium('the page of webhooks', () => {
     await pressInDialog('Pause');
     await page.getByText('Paused. Its events wait').waitFor();
     for (let made = 0; made < 55; made++) await trailgate.admin.createKey(account.id, { name: `Key ${made}` });
+    await page.clock.install();
     await page.reload();
     await press('Show more');
     await page.getByText('webhook.test').waitFor();
     const asked: string[] = [];
     page.on('request', (request) => void asked.push(request.url()));
-    await eventually('it is read again twice', () => asked.filter((url) => /deliveries\?/.test(url)).length >= 2);
+    const isReadTwice = async () => asked.filter((url) => /deliveries\?/.test(url)).length >= 2;
+    await passTimeUntil(page, 'it is read again twice', isReadTwice);
     expect(asked.filter((url) => url.includes('cursor='))).toEqual([]);
     await page.getByText('webhook.test').waitFor();
     const lost = page.getByText('The server cannot be reached');
     await browser.context.setOffline(true);
-    await lost.first().waitFor();
+    await passTimeUntil(page, 'the page says so', () => lost.first().isVisible());
     await page.getByText('webhook.test').waitFor();
     await browser.context.setOffline(false);
-    await eventually('it is read again', async () => (await lost.count()) === 0);
+    await passTimeUntil(page, 'it is read again', async () => (await lost.count()) === 0);
     expect(await page.getByRole('listitem').filter({ hasText: 'api_key.created' }).count()).toBe(55);
   });
 

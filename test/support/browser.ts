@@ -1,8 +1,9 @@
-/** A real Chromium for tests of the panel: a profile of its own, and a list of what went wrong in its pages. */
+/** A real Chromium for tests of the panel: contexts of their own for each, and a list of what went wrong in their pages. */
 import { readFileSync, rmSync } from 'node:fs';
-import { chromium, type BrowserContext, type Page, type Request } from 'playwright-core';
+import { createInterface } from 'node:readline';
+import { chromium, type BrowserContext, type BrowserContextOptions, type Page, type Request } from 'playwright-core';
 import { findChromium } from './servers.js';
-import { eventually, sleep, temporaryFolder } from './processes.js';
+import { eventually, spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
 
 const FLAGS = [
   '--no-sandbox',
@@ -13,30 +14,54 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
+/** What Playwright starts a browser with, as far as it matters to a page: one that we start has to be told. */
+const SHARED_FLAGS = [
+  ...FLAGS,
+  '--headless',
+  '--hide-scrollbars',
+  '--mute-audio',
+  '--disable-back-forward-cache',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-background-timer-throttling',
+  '--disable-renderer-backgrounding',
+  '--disable-dev-shm-usage',
+  '--disable-extensions',
+  '--disable-hang-monitor',
+  '--disable-ipc-flooding-protection',
+  '--disable-popup-blocking',
+  '--disable-prompt-on-repost',
+  '--allow-pre-commit-input',
+  '--force-color-profile=srgb',
+  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
+  '--password-store=basic',
+  '--remote-debugging-port=0',
+];
 /** A busy machine is not what the tests test. */
 const PATIENT_MS = 60_000;
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
-const VIEWPORT = { width: 1_280, height: 860 };
-const LOCALE = 'en-GB';
+/** Nothing moves: a button in a dialog can be pressed at once, and the processor draws no frames in between. */
+const DEFAULTS = { viewport: { width: 1_280, height: 860 }, locale: 'en-GB', reducedMotion: 'reduce' } as const;
 
 /** Runs in every page before its own scripts. */
 const WATCH = `addEventListener('securitypolicyviolation', (event) =>
   console.error('policy violated: ' + event.effectiveDirective + ' ' + event.blockedURI + ' ' + event.sample));`;
 
-/** How a browser is set up. */
-export interface BrowserOptions {
-  readonly locale?: string;
-  readonly colorScheme?: 'light' | 'dark';
-  readonly viewport?: { readonly width: number; readonly height: number };
-  /** The zone of its clock; that of the machine where none is said. */
-  readonly timezoneId?: string;
-  /** Whether things move; they do, unless said. */
-  readonly reducedMotion?: 'reduce' | 'no-preference';
-}
+/** A dialog blurs the page behind it. Without a graphics card that is nine tenths of what a processor draws. */
+const NO_BLUR = `document.addEventListener('DOMContentLoaded', () => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync('* { backdrop-filter: none !important }');
+  document.adoptedStyleSheets.push(sheet);
+});`;
 
-/** In which nothing moves: whoever presses a button in a dialog need not wait until it stands still. */
-export const STILL: BrowserOptions = { reducedMotion: 'reduce' };
+/** How the contexts of a browser are set up, where not as in `DEFAULTS`. */
+export interface BrowserOptions extends Pick<
+  BrowserContextOptions,
+  'locale' | 'colorScheme' | 'viewport' | 'timezoneId' | 'reducedMotion'
+> {
+  /** Whether dialogs look as users see them: for pictures. */
+  readonly blur?: boolean;
+}
 
 /** Longer than any request of the panel takes: of one that is older the end was not told, as happens to cancelled ones. */
 const LOST_MS = 20_000;
@@ -64,16 +89,18 @@ class Requests {
 }
 
 const requestsOf = new WeakMap<BrowserContext, Requests>();
-/** So many looks in a row at which nothing was under way, and these far apart: what is read may ask for more. */
-const CALM_LOOKS = 3;
-const LOOK_PAUSE_MS = 40;
-/** When the page has done what it had to do. */
-const IDLE = 'new Promise((done) => requestIdleCallback(() => done(), { timeout: 2_000 }))';
+/** Ends when the page has drawn what it shows, done what it had to do, and what followed from that without a request. */
+const IDLE = `(async () => {
+  for (let round = 0; round < 2; round++) {
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    const moving = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
+    await Promise.allSettled(moving.map(({ finished }) => finished));
+    await new Promise((done) => requestIdleCallback(() => done(), { timeout: 2_000 }));
+  }
+})()`;
 
 export interface Browser {
   readonly context: BrowserContext;
-  /** The folder of what it keeps: cache, history, storage. It is written whole when the context is closed, and goes with `close`. */
-  readonly profile: string;
   /** Errors of scripts and breaches of the Content-Security-Policy, so far. */
   readonly faults: readonly string[];
   newPage(): Promise<Page>;
@@ -82,33 +109,84 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** Starts one. The caller closes it. */
+/** A Chromium that runs until this process ends. */
+interface SharedChromium {
+  readonly program: OwnedProcess;
+  /** Where it is driven. */
+  readonly address: Promise<string>;
+}
+
+/** A start takes a second of a processor: all test files of a worker have this one, each with contexts of its own. */
+let shared: SharedChromium | undefined;
+
+function sharedChromium(): SharedChromium {
+  if (shared?.program.isRunning() !== true) {
+    const folder = `--user-data-dir=${temporaryFolder('chromium')}`;
+    const program = spawnOwned(findChromium() ?? '', [...SHARED_FLAGS, folder, 'about:blank']);
+    shared = { program, address: addressOf(program) };
+  }
+  return shared;
+}
+
+async function addressOf({ child, isRunning }: OwnedProcess): Promise<string> {
+  const lines: string[] = [];
+  if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
+  const address = () => /DevTools listening on (ws:\S+)/.exec(lines.join('\n'))?.[1];
+  await eventually(
+    'Chromium listens',
+    () => {
+      if (!isRunning()) throw new Error(`Chromium ended:\n${lines.join('\n')}`);
+      return address() !== undefined;
+    },
+    PATIENT_MS,
+  );
+  return address()!;
+}
+
+/** Connects to the Chromium of this process. The caller closes it, and with it its contexts; Chromium stays. */
 export async function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
-  const profile = temporaryFolder('chromium');
+  const address = await sharedChromium().address;
+  const connected = await chromium.connectOverCDP(address, { timeout: PATIENT_MS });
+  const newContext = async () => {
+    const context = await connected.newContext({ ...DEFAULTS, ...options });
+    if (options.blur !== true) await context.addInitScript(NO_BLUR);
+    return context;
+  };
+  return browserOf(await newContext(), newContext, () => connected.close());
+}
+
+/** Starts a Chromium that writes all it keeps into the folder: cache, history, storage. The folder goes with `close`. */
+export async function startOwnBrowser(profile: string): Promise<Browser> {
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findChromium() ?? '',
     args: FLAGS,
-    viewport: VIEWPORT,
-    locale: LOCALE,
     timeout: PATIENT_MS,
-    ...options,
+    ...DEFAULTS,
   });
+  const newContext = () => context.browser()!.newContext(DEFAULTS);
+  return browserOf(context, newContext, async () => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  });
+}
+
+async function browserOf(
+  context: BrowserContext,
+  newContext: () => Promise<BrowserContext>,
+  close: () => Promise<void>,
+): Promise<Browser> {
   const faults: string[] = [];
   await watch(context, faults);
   return {
     context,
-    profile,
     faults,
     newPage: () => context.newPage(),
     async newContext() {
-      const other = await context.browser()!.newContext({ viewport: VIEWPORT, locale: LOCALE, ...options });
+      const other = await newContext();
       await watch(other, faults);
       return other;
     },
-    async close() {
-      await context.close();
-      rmSync(profile, { recursive: true, force: true });
-    },
+    close,
   };
 }
 
@@ -126,33 +204,36 @@ async function watch(context: BrowserContext, faults: string[]): Promise<void> {
 export async function hasRead(page: Page): Promise<void> {
   const requests = requestsOf.get(page.context());
   if (requests === undefined) throw new Error('the page is of another browser');
-  let calm = 0;
-  let { begun } = requests;
   await eventually(
     'the page has read all',
     async () => {
+      if (requests.isAskedBy(page)) return false;
+      const { begun } = requests;
       await page.evaluate(IDLE);
-      const isCalm = !requests.isAskedBy(page) && requests.begun === begun;
-      ({ begun } = requests);
-      calm = isCalm ? calm + 1 : 0;
-      await sleep(LOOK_PAUSE_MS);
-      return calm >= CALM_LOOKS;
+      return requests.begun === begun && !requests.isAskedBy(page);
     },
     PATIENT_MS,
   );
+}
+
+/**
+ * Turns the clock of a page on until something is seen, where the page itself waits: before it asks once more, or reads again. The clock is
+ * the test's after `page.clock.install()`, and goes by itself as well.
+ */
+export async function passTimeUntil(page: Page, what: string, isSo: () => Promise<boolean>): Promise<void> {
+  await eventually(what, async () => {
+    if (await isSo()) return true;
+    await page.clock.runFor(1_000);
+    return false;
+  });
 }
 
 /** Whether a page is wider than its window. */
 export const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
 
-/** What fades in has its colours when it is there, where anything does. */
-const FADE_MS = 400;
-const IS_STILL = `matchMedia('(prefers-reduced-motion: reduce)').matches`;
-
 /** What axe finds wrong with the page as it is, in words. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  if (!(await page.evaluate<boolean>(IS_STILL))) await page.waitForTimeout(FADE_MS);
   await page.evaluate(AXE);
   return page.evaluate<string[]>(
     `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) =>

@@ -14,6 +14,7 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
   useEffect(() => {
     if (!isShown) return;
     let isUsed = false;
+    let isHidden = false;
     // An entry of its own, without the secret, that going back uses up.
     history.pushState(history.state, '');
     const back = (): void => {
@@ -22,7 +23,10 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
       askFirst();
     };
     const unload = (event: BeforeUnloadEvent): void => event.preventDefault();
-    const hide = (): void => flushSync(() => takeOff());
+    const hide = (): void => {
+      isHidden = true;
+      flushSync(() => takeOff());
+    };
     addEventListener('popstate', back);
     addEventListener('beforeunload', unload);
     addEventListener('pagehide', hide);
@@ -31,7 +35,8 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
       removeEventListener('popstate', back);
       removeEventListener('beforeunload', unload);
       removeEventListener('pagehide', hide);
-      history.back();
+      // From a page that is left it would go back from the one that was gone to.
+      if (!isHidden) history.back();
     };
   }, [isShown]);
 }
