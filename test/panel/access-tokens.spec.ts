@@ -1,31 +1,24 @@
 /** The page of access tokens: created with its secret shown once, listed with who, until when and last use, and revoked. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { axeFindings, hasRead, startBrowser, type Browser } from '../support/browser.js';
-import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { startPanel, type RunningPanel } from '../support/panel.js';
 import { send } from '../support/http.js';
 import { memberWithPassword, newMember, signInAt } from '../support/signed-in.js';
 
 describeWithChromium('the page of access tokens', () => {
-  let database: DatabaseHandle;
-  let running: RunningAdmin;
+  let panel: RunningPanel;
   let browser: Browser;
   let page: Page;
   let accountId: string;
 
   beforeAll(async () => {
-    const panel = readPanelFiles('dist/panel');
-    if (panel === null) throw new Error('dist/panel was not built');
-    database = await testDatabase('sqlite');
-    running = await startAdmin(database, { panel });
+    panel = await startPanel();
     browser = await startBrowser();
   });
   beforeEach(async () => {
-    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
+    accountId = (await panel.admin.createAccount({ plan: 'starter' })).id;
     page = await browser.newPage();
   });
   afterEach(async () => {
@@ -34,19 +27,18 @@ describeWithChromium('the page of access tokens', () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await running?.close();
-    await database?.close();
+    await panel?.close();
   });
 
   const enter = async (path: string, role: 'owner' | 'admin' | 'viewer'): Promise<void> => {
-    const { id } = await memberWithPassword(database, running, { roles: { [accountId]: role } });
-    await signInAt(browser.context, running, id);
-    await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
+    const { id } = await memberWithPassword(panel.database, panel, { roles: { [accountId]: role } });
+    await signInAt(browser.context, panel, id);
+    await page.goto(`${panel.site}/${accountId}/${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await hasRead(page);
   };
   const statusOf = async (secret: string, method = 'GET', body?: object) => {
-    const url = `${running.url}/admin/v1/accounts/${accountId}/api-keys`;
+    const url = `${panel.url}/admin/v1/accounts/${accountId}/api-keys`;
     const headers = { Authorization: `Bearer ${secret}` };
     return (await send(url, { method, headers, ...(body === undefined ? {} : { body }) })).status;
   };
@@ -118,16 +110,16 @@ describeWithChromium('the page of access tokens', () => {
     await dialog().getByText('Enter addresses such as 203.0.113.7').waitFor();
     await dialog().getByLabel('Custom date').check();
     const last = (await dialog().getByLabel('Last day').getAttribute('max')) ?? '';
-    const days = (Date.parse(last) - running.stores.clock.now()) / 86_400_000;
+    const days = (Date.parse(last) - panel.stores.clock.now()) / 86_400_000;
     expect(days).toBeGreaterThan(363);
   });
 
   it('is not there for viewers, and lists by name tokens of people who left', async () => {
-    const creator = await newMember(database, { roles: { [accountId]: 'admin' } });
+    const creator = await newMember(panel.database, { roles: { [accountId]: 'admin' } });
     const input = { name: 'Old', role: 'admin' as const, expires_at: '2026-12-31T00:00:00Z', allowed_ips: [] };
     const context = { actor: creator, ip: '127.0.0.1', requestId: 'req_test' };
-    await running.members.tokens.create(accountId, input, context);
-    await running.admin.call('DELETE', `/accounts/${accountId}/members/${creator}`);
+    await panel.members.tokens.create(accountId, input, context);
+    await panel.admin.call('DELETE', `/accounts/${accountId}/members/${creator}`);
     await enter('access-tokens', 'owner');
     await row('Old').getByText('Revoked', { exact: true }).waitFor();
     await row('Old')
@@ -136,7 +128,7 @@ describeWithChromium('the page of access tokens', () => {
     await browser.context.clearCookies();
     await enter('api-keys', 'viewer');
     expect(await page.getByRole('link', { name: 'Access tokens' }).count()).toBe(0);
-    await page.goto(`http://localhost:${running.port}/${accountId}/access-tokens`);
+    await page.goto(`${panel.site}/${accountId}/access-tokens`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(await page.getByRole('heading', { name: 'Access tokens' }).count()).toBe(0);
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Account } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { axeFindings, hasRead, startBrowser, type Browser } from '../support/browser.js';
+import { axeFindings, hasRead, passTimeUntil, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
@@ -74,6 +74,7 @@ describeWithChromium('the page of AI assistants', () => {
   };
 
   it('stands under Settings and Developers, and says what each assistant takes', async () => {
+    await page.clock.install();
     await page.goto(at('api-keys'));
     const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
     await developers.getByRole('link', { name: 'AI assistants' }).click();
@@ -143,7 +144,8 @@ describeWithChromium('the page of AI assistants', () => {
   it('shows the calls that were made with what it handed out', async () => {
     expect((await call('tools/call', { name: 'list_customers', arguments: {} })).isError ?? false).toBe(false);
     const calls = section('Latest calls');
-    await calls.getByRole('listitem').filter({ hasText: 'Codex of Ana' }).getByText('200').waitFor();
+    const made = calls.getByRole('listitem').filter({ hasText: 'Codex of Ana' }).getByText('200');
+    await passTimeUntil(page, 'the call is there', () => made.isVisible());
     await calls.getByRole('link', { name: 'list_customers' }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(page.url()).toContain('/logs/');

@@ -4,12 +4,12 @@ import type { BrowserContext, Page } from 'playwright-core';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { startPanel, type RunningPanel } from '../support/panel.js';
 import { newPerson, panelUrlOf, signInThere, typePassword, type Person } from '../support/panel-people.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 describeWithChromium('while others use the panel', () => {
-  let trailgate: RunningTrailgate;
+  let panel: RunningPanel;
   let browser: Browser;
   let account: Account;
   let key: ApiKeyWithSecret;
@@ -18,25 +18,25 @@ describeWithChromium('while others use the panel', () => {
   const contexts: BrowserContext[] = [];
 
   beforeAll(async () => {
-    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
-    account = await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' });
-    ana = await newPerson(trailgate, account.id, 'owner', 'Ana');
-    ben = await newPerson(trailgate, account.id, 'admin', 'Ben');
+    [panel, browser] = await Promise.all([startPanel(), startBrowser()]);
+    account = await panel.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' });
+    ana = await newPerson(panel, account.id, 'owner', 'Ana');
+    ben = await newPerson(panel, account.id, 'admin', 'Ben');
   });
   beforeEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
-    key = await trailgate.admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
+    key = await panel.admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
   });
   afterAll(async () => {
     await browser?.close();
-    await trailgate?.stop();
+    await panel?.close();
   });
 
-  const at = (path: string, of = account.id) => `${panelUrlOf(trailgate)}/${of}/${path}`;
+  const at = (path: string, of = account.id) => `${panelUrlOf(panel)}/${of}/${path}`;
   const browserOf = async (person: Person): Promise<BrowserContext> => {
     const context = await browser.newContext();
     contexts.push(context);
-    await signInThere(context, person, panelUrlOf(trailgate));
+    await signInThere(context, person, panelUrlOf(panel));
     return context;
   };
   const open = async (context: BrowserContext, path: string): Promise<Page> => {
@@ -52,7 +52,7 @@ describeWithChromium('while others use the panel', () => {
   const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click();
 
   it('a second tab that signs out takes what the first shows off it, and signing in brings it back', async () => {
-    const person = await newPerson(trailgate, account.id, 'admin');
+    const person = await newPerson(panel, account.id, 'admin');
     const context = await browserOf(person);
     const first = await open(context, 'api-keys');
     await first.getByRole('link', { name: 'Shop' }).first().waitFor();
@@ -73,7 +73,7 @@ describeWithChromium('while others use the panel', () => {
   });
 
   it('a session that was ended elsewhere ends here with the next request', async () => {
-    const person = await newPerson(trailgate, account.id, 'admin');
+    const person = await newPerson(panel, account.id, 'admin');
     const context = await browserOf(person);
     const page = await open(context, 'api-keys');
     await hasRead(page);
@@ -87,11 +87,11 @@ describeWithChromium('while others use the panel', () => {
   });
 
   it('a second tab in which somebody else signs in leaves nothing of the former in the first', async () => {
-    const context = await browserOf(await newPerson(trailgate, account.id, 'admin'));
+    const context = await browserOf(await newPerson(panel, account.id, 'admin'));
     const first = await open(context, 'api-keys');
     await first.getByRole('link', { name: 'Shop' }).first().waitFor();
-    const other = await trailgate.admin.createAccount({ name: 'Enns Kayak', plan: 'starter' });
-    const { link } = await trailgate.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
+    const other = await panel.admin.createAccount({ name: 'Enns Kayak', plan: 'starter' });
+    const { link } = await panel.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
       email: 'cleo@example.com',
       role: 'owner',
     });
@@ -129,7 +129,7 @@ describeWithChromium('while others use the panel', () => {
     expect(await theirs.getByLabel('Name', { exact: true }).inputValue()).toBe('Shop in Graz');
     await save(theirs);
     await theirs.getByRole('dialog').waitFor({ state: 'hidden' });
-    expect(await trailgate.admin.getKey(key.id)).toMatchObject({
+    expect(await panel.admin.getKey(key.id)).toMatchObject({
       name: 'Shop in Graz',
       scopes: ['customers:read', 'customers:write'],
     });
@@ -158,7 +158,7 @@ describeWithChromium('while others use the panel', () => {
   it('who gives a key a new secret after somebody changed it is told, and may go on', async () => {
     const page = await open(await browserOf(ana), `api-keys/${key.id}`);
     await page.getByRole('button', { name: 'Rotate key' }).click();
-    await trailgate.admin.updateKey(key.id, { name: 'Shop in Linz' });
+    await panel.admin.updateKey(key.id, { name: 'Shop in Linz' });
     await page.getByRole('button', { name: 'Create new secret' }).click();
     await page.getByText('Somebody else changed this meanwhile').waitFor();
     await page.locator('h1', { hasText: 'Shop in Linz' }).waitFor();
@@ -167,7 +167,7 @@ describeWithChromium('while others use the panel', () => {
   });
 
   it('a viewer has no button for what they may not do, and by hand gets 403', async () => {
-    const context = await browserOf(await newPerson(trailgate, account.id, 'viewer', 'Vera'));
+    const context = await browserOf(await newPerson(panel, account.id, 'viewer', 'Vera'));
     const page = await open(context, 'api-keys');
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
     const pages = await page.getByRole('navigation').getByRole('link').allTextContents();
@@ -210,11 +210,11 @@ describeWithChromium('while others use the panel', () => {
     })()`);
     expect(answered).toHaveLength(10);
     for (const [call, status, code] of answered) expect([call, status, code]).toEqual([call, 403, 'forbidden']);
-    expect(await trailgate.admin.getKey(key.id)).toMatchObject({ name: 'Shop', status: 'active' });
+    expect(await panel.admin.getKey(key.id)).toMatchObject({ name: 'Shop', status: 'active' });
   });
 
   it('ids of another account in an address show that there is nothing', async () => {
-    const { account: others, key: foreign } = await trailgate.admin.newKey('starter', { name: 'Foreign key' });
+    const { account: others, key: foreign } = await panel.admin.newKey('starter', { name: 'Foreign key' });
     const page = await (await browserOf(ana)).newPage();
     const nobody = `acc_${'0'.repeat(25)}`;
     for (const address of [
@@ -234,9 +234,9 @@ describeWithChromium('while others use the panel', () => {
   });
 
   it('a key of one’s other account in an address is shown where it belongs', async () => {
-    const { account: other, key: elsewhere } = await trailgate.admin.newKey('starter', { name: 'Key elsewhere' });
-    await trailgate.admin.updateAccount(other.id, { name: 'Mur Canoes' });
-    const invited = await trailgate.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
+    const { account: other, key: elsewhere } = await panel.admin.newKey('starter', { name: 'Key elsewhere' });
+    await panel.admin.updateAccount(other.id, { name: 'Mur Canoes' });
+    const invited = await panel.admin.call<{ link: string }>('POST', `/accounts/${other.id}/invitations`, {
       email: ana.email,
       role: 'viewer',
     });

@@ -3,23 +3,23 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { startPanel, type RunningPanel } from '../support/panel.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 /** As the API spells things; no sentence has one. */
 const RAW = /\b(?:mem|key|acc|tok|inv|ses|adj|whe|psk)_[0-9a-z]{20,}|\b[a-z]+_[a-z]+\b|\{"|\[|\d{4}-\d\d-\d\dT/;
 
 describeWithChromium('the audit log', () => {
-  let trailgate: RunningTrailgate;
+  let panel: RunningPanel;
   let browser: Browser;
   let page: Page;
 
   beforeAll(async () => {
-    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
-    const { admin } = trailgate;
+    [panel, browser] = await Promise.all([startPanel(), startBrowser()]);
+    const { admin } = panel;
     const account = await admin.createAccount({ name: 'Isar Rafting', plan: 'starter' });
-    const ana = await newPerson(trailgate, account.id, 'owner', 'Ana');
-    const ben = await newPerson(trailgate, account.id, 'viewer', 'Ben');
+    const ana = await newPerson(panel, account.id, 'owner', 'Ana');
+    const ben = await newPerson(panel, account.id, 'viewer', 'Ben');
     const { member } = await ben.session.call<{ member: { id: string } }>('GET', '/me');
     await ana.session.call('PATCH', `/accounts/${account.id}/members/${member.id}`, { role: 'admin' });
     const key = await admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
@@ -35,14 +35,14 @@ describeWithChromium('the audit log', () => {
     const endpoint = await admin.call<{ id: string }>('POST', hooks, { url: 'https://shop.example.com/hooks' });
     await admin.call('PATCH', `/webhook-endpoints/${endpoint.id}`, { concurrency: 3, timeout_ms: 4_000 });
     await admin.call('PATCH', `/webhook-endpoints/${endpoint.id}`, { status: 'paused' });
-    await signInThere(browser.context, ana, panelUrlOf(trailgate));
+    await signInThere(browser.context, ana, panelUrlOf(panel));
     page = await browser.newPage();
-    await page.goto(`${panelUrlOf(trailgate)}/${account.id}/audit-log`);
+    await page.goto(`${panelUrlOf(panel)}/${account.id}/audit-log`);
     await page.getByText('Key paused').waitFor();
   });
   afterAll(async () => {
     await browser?.close();
-    await trailgate?.stop();
+    await panel?.close();
   });
 
   const entries = () => page.getByRole('main').getByRole('listitem').allInnerTexts();

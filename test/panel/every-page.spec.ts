@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { AdminClient } from '../support/admin.js';
-import { axeFindings, hasRead, scrollsSideways, startBrowser, type Browser } from '../support/browser.js';
+import { axeFindings, goWithin, hasRead, scrollsSideways, startBrowser, type Browser } from '../support/browser.js';
 import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
@@ -72,12 +72,13 @@ describeWithChromium('every page of the panel', () => {
   });
 
   const open = async (path: string): Promise<void> => {
-    await page.goto(path.startsWith('/') ? new URL(path, home).href : `${home}/${path}`);
+    await goWithin(page, path.startsWith('/') ? new URL(path, home).href : `${home}/${path}`);
     await page.getByRole('heading').first().waitFor();
     await hasRead(page);
   };
   const choose = async (names: Readonly<Record<string, string>>): Promise<void> => {
     await page.evaluate(`Object.assign(localStorage, ${JSON.stringify(names)})`);
+    await page.reload();
   };
 
   it('lists the keys under Settings and Developers, and calls nothing by the name of a command', async () => {

@@ -24,7 +24,8 @@ describeWithChromium('the first key', () => {
   const secrets: string[] = [];
 
   beforeAll(async () => {
-    [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+    // With everything that moves, as somebody sees it who asked for no less.
+    [demo, browser] = await Promise.all([startDemo(), startBrowser({ reducedMotion: 'no-preference' })]);
     await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
   });

@@ -3,32 +3,31 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { freePort } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startPanel, type RunningPanel } from '../support/panel.js';
 
 const SITE = 'https://app.example.com';
 
 describeWithChromium('somebody from another site', () => {
-  let trailgate: RunningTrailgate;
+  let panel: RunningPanel;
   let browser: Browser;
   let accountId: string;
   let url: string;
   let page: Page;
 
   beforeAll(async () => {
-    const admin = { port: await freePort(), portal: { returnOrigins: [SITE] } };
-    [trailgate, browser] = await Promise.all([startTrailgate({ config: { admin } }), startBrowser()]);
-    accountId = (await trailgate.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' })).id;
-    await trailgate.admin.createAccount({ name: 'Of somebody else', plan: 'starter' });
-    await trailgate.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
-    await trailgate.admin.createKey(accountId, { name: 'Back office', scopes: ['*'] });
+    const settings = { portal: { returnOrigins: [SITE] } };
+    [panel, browser] = await Promise.all([startPanel({ settings }), startBrowser()]);
+    accountId = (await panel.admin.createAccount({ name: 'Isar Rafting', plan: 'starter' })).id;
+    await panel.admin.createAccount({ name: 'Of somebody else', plan: 'starter' });
+    await panel.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
+    await panel.admin.createKey(accountId, { name: 'Back office', scopes: ['*'] });
     const wanted = { account_id: accountId, role: 'admin', scopes: ['customers:read'], return_url: `${SITE}/settings` };
-    ({ url } = await trailgate.admin.call<{ url: string }>('POST', '/portal-sessions', wanted));
+    ({ url } = await panel.admin.call<{ url: string }>('POST', '/portal-sessions', wanted));
     page = await browser.newPage();
   });
   afterAll(async () => {
     await browser?.close();
-    await trailgate?.stop();
+    await panel?.close();
   });
 
   it('comes in by a link without a password, into one account, and finds the way back', async () => {
@@ -51,14 +50,14 @@ describeWithChromium('somebody from another site', () => {
     expect(await page.locator('input[value="customers:write"]').count()).toBe(0);
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Copy it now').waitFor();
-    const { data } = await trailgate.admin.listKeys(accountId);
+    const { data } = await panel.admin.listKeys(accountId);
     expect(data.find(({ name }) => name === 'Widget')?.scopes).toEqual(['customers:read']);
   });
 
   it('is shown the way back when their hour is over, and no sign-in that they do not have', async () => {
     await page.goto(`${new URL(page.url()).origin}/${accountId}/api-keys`);
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
-    await trailgate.admin.call('DELETE', `/accounts/${accountId}/portal-sessions`);
+    await panel.admin.call('DELETE', `/accounts/${accountId}/portal-sessions`);
     // The page may have noticed already, by a request of its own: the dialog then lies over the link.
     await page.getByRole('link', { name: 'Usage' }).dispatchEvent('click');
     const dialog = page.getByRole('dialog', { name: 'You are signed out' });

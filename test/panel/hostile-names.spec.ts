@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { json, startBackend, type Backend } from '../support/backend.js';
-import { hasRead, startBrowser, type Browser } from '../support/browser.js';
+import { goWithin, hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
@@ -76,8 +76,9 @@ describeWithChromium('names', () => {
   };
   /** Goes to every page of the account, with its dialogs, and says what each is found to be; some as on a phone, too. */
   const visit = async (name: string, look: Look, onPhones: readonly string[] = []): Promise<void> => {
+    await page.goto(home.get(name) ?? '');
     for (const path of [...PAGES, keyPage(name)]) {
-      await page.goto(`${home.get(name)}/${path}`);
+      await goWithin(page, `${home.get(name)}/${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await hasRead(page);
       await look(path);
@@ -90,11 +91,11 @@ describeWithChromium('names', () => {
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').waitFor();
     await look('the dialog that revokes');
-    await page.goto(`${home.get(name)}/members`);
+    await goWithin(page, `${home.get(name)}/members`);
     await page.getByRole('button', { name: 'Remove' }).last().click();
     await page.getByRole('dialog').waitFor();
     await look('the dialog that removes');
-    await page.goto(`${home.get(name)}/explain`);
+    await goWithin(page, `${home.get(name)}/explain`);
     await page.getByRole('combobox', { name: 'Key' }).click();
     await page.getByRole('option').first().waitFor();
     await look('the choice of a key');

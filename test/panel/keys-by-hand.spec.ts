@@ -2,28 +2,28 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser, type Browser } from '../support/browser.js';
-import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { startPanel, type RunningPanel } from '../support/panel.js';
+import { newPerson, signInThere } from '../support/panel-people.js';
 import { tabTo as tabToOn } from '../support/keyboard.js';
 
 const SECRET = /tg_(?:live|test)_[0-9A-Za-z]{36}/;
 
 describeWithChromium('a key by hand', () => {
-  let demo: RunningDemo;
+  let panel: RunningPanel;
   let browser: Browser;
   let page: Page;
   let home: string;
 
   beforeAll(async () => {
-    [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
+    [panel, browser] = await Promise.all([startPanel(), startBrowser()]);
     await browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = await browser.newPage();
     // Leaving a page with a secret on it asks first.
     page.on('dialog', (dialog) => void dialog.accept());
-    await page.goto(demo.link);
-    await page.getByRole('button', { name: 'Open the panel' }).click();
-    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
-    home = page.url();
+    const { id } = await panel.admin.createAccount({ plan: 'starter' });
+    await signInThere(browser.context, await newPerson(panel, id, 'owner'), panel.site);
+    home = `${panel.site}/${id}/api-keys`;
   });
   beforeEach(async () => {
     await page.goto(home);
@@ -31,7 +31,7 @@ describeWithChromium('a key by hand', () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await demo?.stop();
+    await panel?.close();
   });
 
   const press = async (...keys: readonly string[]): Promise<void> => {

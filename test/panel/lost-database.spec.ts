@@ -1,12 +1,12 @@
 /** A database that goes away under the panel: nobody is signed out, nothing that was typed is lost, and nothing is done twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { passTimeUntil, startBrowser, type Browser } from '../support/browser.js';
 import { answersNow } from '../support/database.js';
 import { describeWithChromium, describeWithOwnPostgres } from '../support/describe-with.js';
+import { builtPanel } from '../support/panel.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
 import { GOOD_PASSWORD, memberWithPassword } from '../support/signed-in.js';
@@ -22,11 +22,9 @@ describeWithChromium('the panel', () => {
     let accountId: string;
 
     beforeAll(async () => {
-      const panel = readPanelFiles('dist/panel');
-      if (panel === null) throw new Error('dist/panel was not built');
       server = await startPostgres();
       database = await openDatabase({ databaseUrl: await server.createDatabase('panel'), dataDir: '' });
-      running = await startAdmin(database, { panel });
+      running = await startAdmin(database, { panel: builtPanel() });
       accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
       ({ email } = await memberWithPassword(database, running, { roles: { [accountId]: 'owner' } }));
       browser = await startBrowser();

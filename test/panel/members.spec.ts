@@ -1,33 +1,26 @@
 /** The members page in each role: it offers what the API lets them do there, and nothing that it refuses. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { Role } from '../../src/members/permissions.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { hasRead, startBrowser, type Browser } from '../support/browser.js';
-import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { startPanel, type RunningPanel } from '../support/panel.js';
 import { memberWithPassword, newMember, PanelBrowser, signInAt } from '../support/signed-in.js';
 
 describeWithChromium('the members page', () => {
-  let database: DatabaseHandle;
-  let running: RunningAdmin;
+  let panel: RunningPanel;
   let browser: Browser;
   let page: Page;
   let accountId: string;
 
   beforeAll(async () => {
-    const panel = readPanelFiles('dist/panel');
-    if (panel === null) throw new Error('dist/panel was not built');
-    database = await testDatabase('sqlite');
-    running = await startAdmin(database, { panel });
+    panel = await startPanel();
     browser = await startBrowser();
   });
   beforeEach(async () => {
-    accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
-    await newMember(database, { roles: { [accountId]: 'owner' }, email: `olaf-${accountId}@example.com` });
-    await newMember(database, { roles: { [accountId]: 'viewer' }, email: `vera-${accountId}@example.com` });
+    accountId = (await panel.admin.createAccount({ plan: 'starter' })).id;
+    await newMember(panel.database, { roles: { [accountId]: 'owner' }, email: `olaf-${accountId}@example.com` });
+    await newMember(panel.database, { roles: { [accountId]: 'viewer' }, email: `vera-${accountId}@example.com` });
     await invite('owner');
     await invite('viewer');
     page = await browser.newPage();
@@ -38,22 +31,21 @@ describeWithChromium('the members page', () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await running?.close();
-    await database?.close();
+    await panel?.close();
   });
 
   const invite = (role: Role, email = `new-${role}@example.com`) =>
-    running.admin.call('POST', `/accounts/${accountId}/invitations`, { email, role });
+    panel.admin.call('POST', `/accounts/${accountId}/invitations`, { email, role });
   const enter = async (path: string, options: Parameters<typeof memberWithPassword>[2]): Promise<void> => {
-    const { id } = await memberWithPassword(database, running, options);
-    await signInAt(browser.context, running, id);
-    await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
+    const { id } = await memberWithPassword(panel.database, panel, options);
+    await signInAt(browser.context, panel, id);
+    await page.goto(`${panel.site}/${accountId}/${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await hasRead(page);
   };
   const line = (start: string) => page.getByRole('listitem').filter({ hasText: start });
   const takeBack = (role: Role) => page.getByRole('button', { name: `Revoke invitation of new-${role}@example.com` });
-  const suspend = () => running.admin.call('PATCH', `/accounts/${accountId}`, { status: 'suspended' });
+  const suspend = () => panel.admin.call('PATCH', `/accounts/${accountId}`, { status: 'suspended' });
 
   it('offers admins no owner: neither to make one, nor to change or remove one, nor to take one back', async () => {
     await enter('members', { roles: { [accountId]: 'admin' } });
@@ -87,7 +79,7 @@ describeWithChromium('the members page', () => {
   });
 
   it('leaves operators what they may in a suspended account, and so do its other pages', async () => {
-    const key = await running.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
+    const key = await panel.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
     await suspend();
     await enter(`api-keys/${key.id}`, { isOperator: true });
     await page.getByText('operators can change it.').waitFor();
@@ -101,12 +93,11 @@ describeWithChromium('the members page', () => {
 
   it('offers to resend where an address is invited twice: the first link ends only after a press of that button', async () => {
     await enter('members', { roles: { [accountId]: 'owner' } });
-    const { link } = await running.admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, {
+    const { link } = await panel.admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, {
       email: 'twice@example.com',
       role: 'admin',
     });
-    const read = (url: string) =>
-      new PanelBrowser(running.url).ask('POST', '/links/read', { token: url.split('#')[1] });
+    const read = (url: string) => new PanelBrowser(panel.url).ask('POST', '/links/read', { token: url.split('#')[1] });
     await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByLabel('Email').fill('Twice@example.com');
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
@@ -124,11 +115,11 @@ describeWithChromium('the members page', () => {
   });
 
   it('lists more than a hundred members and invitations to the last', async () => {
-    for (let index = 0; index < 101; index++) await newMember(database, { roles: { [accountId]: 'viewer' } });
-    await database.db.updateTable('link').set({ expires_at: 1 }).where('account_id', '=', accountId).execute();
+    for (let index = 0; index < 101; index++) await newMember(panel.database, { roles: { [accountId]: 'viewer' } });
+    await panel.database.db.updateTable('link').set({ expires_at: 1 }).where('account_id', '=', accountId).execute();
     await invite('viewer', 'first@example.com');
     for (let index = 0; index < 101; index++) await invite('viewer', `over-${index}@example.com`);
-    const over = database.db.updateTable('link').set({ revoked_at: 1 }).where('account_id', '=', accountId);
+    const over = panel.database.db.updateTable('link').set({ revoked_at: 1 }).where('account_id', '=', accountId);
     await over.where('email_key', 'like', 'over-%').execute();
     await enter('members', { isOperator: true });
     const rows = page.getByRole('main').getByRole('listitem');

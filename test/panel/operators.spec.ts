@@ -1,12 +1,9 @@
 /** What operators do in the panel: accounts are found, made, changed and opened, months adjusted, and health is read. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { passTimeUntil, startBrowser, type Browser } from '../support/browser.js';
-import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { startPanel, type RunningPanel } from '../support/panel.js';
 import { pressByKeyboard, tabTo, takeFirst } from '../support/keyboard.js';
 import { eventually } from '../support/processes.js';
 import { memberWithPassword, newMember, signInAt } from '../support/signed-in.js';
@@ -14,38 +11,31 @@ import { memberWithPassword, newMember, signInAt } from '../support/signed-in.js
 const MANY = 120;
 
 describeWithChromium('an operator', () => {
-  let database: DatabaseHandle;
-  let running: RunningAdmin;
+  let panel: RunningPanel;
   let browser: Browser;
   let page: Page;
-  let site: string;
 
   beforeAll(async () => {
-    const panel = readPanelFiles('dist/panel');
-    if (panel === null) throw new Error('dist/panel was not built');
-    database = await testDatabase('sqlite');
     const gateway = { version: '0.0.9', processes: 2, targets: [], targetsLeftOut: 0, quotaStoreLostSinceMs: null };
-    running = await startAdmin(database, { panel, gateways: [{ ...gateway, node: 'gw-1:8080', ageMs: 90 }] });
+    panel = await startPanel({ gateways: [{ ...gateway, node: 'gw-1:8080', ageMs: 90 }] });
     for (let index = 0; index < MANY; index++) {
       const number = String(index).padStart(3, '0');
-      await running.admin.createAccount({ plan: 'starter', name: `Rafting ${number}` });
+      await panel.admin.createAccount({ plan: 'starter', name: `Rafting ${number}` });
     }
-    site = `http://localhost:${running.port}`;
     browser = await startBrowser();
     page = await browser.newPage();
     await enter({ isOperator: true });
   });
   afterAll(async () => {
     await browser?.close();
-    await running?.close();
-    await database?.close();
+    await panel?.close();
   });
 
   const enter = async (who: Parameters<typeof memberWithPassword>[2]): Promise<void> => {
     await browser.context.clearCookies();
-    const { id } = await memberWithPassword(database, running, who);
-    await signInAt(browser.context, running, id);
-    await page.goto(site);
+    const { id } = await memberWithPassword(panel.database, panel, who);
+    await signInAt(browser.context, panel, id);
+    await page.goto(panel.site);
     await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   };
   const choose = async (label: string, option: string): Promise<void> => {
@@ -90,7 +80,7 @@ describeWithChromium('an operator', () => {
     await page.unroute('**/admin/v1/accounts');
     await dialog.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
-    const found = await running.admin.call<{ data: readonly object[] }>('GET', '/accounts?q=eclair');
+    const found = await panel.admin.call<{ data: readonly object[] }>('GET', '/accounts?q=eclair');
     expect(found.data).toHaveLength(1);
     await page.getByRole('link', { name: 'Account', exact: true }).click();
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -100,23 +90,23 @@ describeWithChromium('an operator', () => {
   });
 
   it('is told when somebody else has changed the account meanwhile, and overwrites nothing', async () => {
-    const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Two at once' });
-    await page.goto(`${site}/${id}/account`);
+    const { id } = await panel.admin.createAccount({ plan: 'starter', name: 'Two at once' });
+    await page.goto(`${panel.site}/${id}/account`);
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Mine');
-    await running.admin.call('PATCH', `/accounts/${id}`, { name: 'Theirs' });
+    await panel.admin.call('PATCH', `/accounts/${id}`, { name: 'Theirs' });
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByText('Somebody else changed this meanwhile').waitFor();
-    expect(await running.admin.call('GET', `/accounts/${id}`)).toMatchObject({ name: 'Theirs' });
+    expect(await panel.admin.call('GET', `/accounts/${id}`)).toMatchObject({ name: 'Theirs' });
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   });
 
   it('is told when somebody else has changed a member meanwhile, and sees what they are now', async () => {
-    const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Members of two' });
-    const member = await newMember(database, { roles: { [id]: 'viewer' } });
-    await newMember(database, { roles: { [id]: 'owner' }, email: 'zoe@example.com' });
-    const theirs = (role: string) => running.admin.call('PATCH', `/accounts/${id}/members/${member}`, { role });
-    await page.goto(`${site}/${id}/members`);
+    const { id } = await panel.admin.createAccount({ plan: 'starter', name: 'Members of two' });
+    const member = await newMember(panel.database, { roles: { [id]: 'viewer' } });
+    await newMember(panel.database, { roles: { [id]: 'owner' }, email: 'zoe@example.com' });
+    const theirs = (role: string) => panel.admin.call('PATCH', `/accounts/${id}/members/${member}`, { role });
+    await page.goto(`${panel.site}/${id}/members`);
     const role = page.getByRole('combobox', { name: 'Role of Ana' }).first();
     await role.click();
     await theirs('owner');
@@ -136,7 +126,7 @@ describeWithChromium('an operator', () => {
   });
 
   it('adjusts the month of an account with a reason, which then stands in the list', async () => {
-    await page.goto(`${site}/platform/adjustments`);
+    await page.goto(`${panel.site}/platform/adjustments`);
     await page.getByText('Nothing was adjusted yet').waitFor();
     await page.getByRole('button', { name: 'Adjust usage' }).click();
     const dialog = page.getByRole('dialog', { name: 'Adjust usage' });
@@ -181,7 +171,7 @@ describeWithChromium('an operator', () => {
   });
 
   it('makes an account and adjusts a month with the keyboard alone', async () => {
-    await page.goto(`${site}/platform/accounts`);
+    await page.goto(`${panel.site}/platform/accounts`);
     await page.getByText('50 accounts so far').waitFor();
     await pressByKeyboard(page, 'Create an account');
     await page.getByRole('dialog').waitFor();
@@ -192,7 +182,7 @@ describeWithChromium('an operator', () => {
     await takeFirst(page);
     await pressByKeyboard(page, 'Create account');
     await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
-    await page.goto(`${site}/platform/adjustments`);
+    await page.goto(`${panel.site}/platform/adjustments`);
     await page.getByText('Trade fair weekend').waitFor();
     await pressByKeyboard(page, 'Adjust usage');
     await tabTo(page, 'Account');
@@ -213,7 +203,7 @@ describeWithChromium('an operator', () => {
   it('without a network is told so on each page, keeps what was read and typed, and reads on when there is one', async () => {
     const lost = page.getByText('The server cannot be reached');
     await page.clock.install();
-    await page.goto(`${site}/platform/health`);
+    await page.goto(`${panel.site}/platform/health`);
     await page.getByText('version 0.0.9').waitFor();
     await browser.context.setOffline(true);
     await page.getByRole('link', { name: 'Accounts', exact: true }).click();
@@ -244,15 +234,15 @@ describeWithChromium('an operator', () => {
   });
 
   it('is nobody else: an owner sees none of these pages, neither in the navigation nor at their addresses', async () => {
-    const { id } = await running.admin.createAccount({ plan: 'starter', name: 'Of an owner' });
+    const { id } = await panel.admin.createAccount({ plan: 'starter', name: 'Of an owner' });
     await enter({ roles: { [id]: 'owner' } });
     await page.getByRole('link', { name: 'API keys' }).first().waitFor();
     expect(await page.getByRole('link', { name: /^(Accounts|Adjustments|Health)$/ }).count()).toBe(0);
     for (const path of ['accounts', 'adjustments', 'health']) {
-      await page.goto(`${site}/platform/${path}`);
+      await page.goto(`${panel.site}/platform/${path}`);
       await page.getByText('There is no such page').waitFor();
     }
-    await page.goto(`${site}/${id}/account`);
+    await page.goto(`${panel.site}/${id}/account`);
     await page.getByRole('heading', { name: 'Account', exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
   });

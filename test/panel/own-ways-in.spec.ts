@@ -1,7 +1,6 @@
 /** How a member signs in and what they may change of it, on their profile page: in a real browser, against the real API. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { CDPSession, Page } from 'playwright-core';
-import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import type { DatabaseHandle } from '../../src/database/connect.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -9,6 +8,7 @@ import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js
 import { hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithChromium } from '../support/describe-with.js';
+import { builtPanel } from '../support/panel.js';
 import { GOOD_PASSWORD, memberWithPassword, PanelBrowser, signInAt } from '../support/signed-in.js';
 
 const MINUTE_MS = 60_000;
@@ -32,8 +32,7 @@ describeWithChromium('the ways in of a member', () => {
   let email: string;
 
   beforeAll(async () => {
-    const panel = readPanelFiles('dist/panel');
-    if (panel === null) throw new Error('dist/panel was not built');
+    const panel = builtPanel();
     database = await testDatabase('sqlite');
     running = await startAdmin(database, { panel });
     const mail = { url: 'smtp://localhost', from: 'no-reply@example.com' };

@@ -1,10 +1,10 @@
 /** Joining at a real identity provider and confirming there, in a real browser: what was typed stays, and goes on. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { readPanelFiles } from '../../src/admin/panel/panel-files.js';
 import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { IdentityProvider } from '../support/identity-provider.js';
+import { builtPanel } from '../support/panel.js';
 import { ProviderWorld } from '../support/provider-world.js';
 
 const MINUTE_MS = 60_000;
@@ -17,10 +17,8 @@ describeWithChromium('in a browser', () => {
     let page: Page;
 
     beforeAll(async () => {
-      const panel = readPanelFiles('dist/panel');
-      if (panel === null) throw new Error('dist/panel was not built');
       idp = await IdentityProvider.start();
-      world = await ProviderWorld.start(idp, 'sqlite', panel);
+      world = await ProviderWorld.start(idp, 'sqlite', builtPanel());
       browser = await startBrowser();
       page = await browser.newPage();
     });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { hasRead, startBrowser, type Browser } from '../support/browser.js';
+import { hasRead, passTimeUntil, startBrowser, type Browser } from '../support/browser.js';
 import { startDemo, type RunningDemo } from '../support/demo.js';
 import { describeWithChromium } from '../support/describe-with.js';
 import { AdminClient } from '../support/admin.js';
@@ -61,15 +61,14 @@ describeWithChromium('somebody who looks after a key', () => {
   });
 
   it('sees requests come in without asking again, finds one by its number, and reads why it was refused', async () => {
+    await page.clock.install();
     await page.goto(`${home}/logs`);
     await page.getByRole('link', { name: /^GET/ }).first().waitFor();
     const before = await page.getByText('403').count();
     const refused = await call('DELETE', 'customers/cus_1');
     expect(refused.status).toBe(403);
-    await page
-      .getByRole('link', { name: /^DELETE/ })
-      .first()
-      .waitFor();
+    const asked = page.getByRole('link', { name: /^DELETE/ }).first();
+    await passTimeUntil(page, 'the request comes in', () => asked.isVisible());
     expect(await page.getByText('403').count()).toBeGreaterThan(before);
     await page.getByLabel('Search by request number').fill(String(refused.headers['x-request-id']));
     await page.getByRole('link', { name: /^GET/ }).first().waitFor({ state: 'hidden' });

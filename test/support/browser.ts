@@ -216,14 +216,23 @@ export async function hasRead(page: Page): Promise<void> {
   );
 }
 
+/** Goes to an address of the panel that is open, as its own links do: nothing is loaded anew. */
+export const goWithin = (page: Page, url: string): Promise<void> =>
+  page.evaluate(`history.pushState(null, '', ${JSON.stringify(url)})`);
+
 /**
  * Turns the clock of a page on until something is seen, where the page itself waits: before it asks once more, or reads again. The clock is
  * the test's after `page.clock.install()`, and goes by itself as well.
  */
-export async function passTimeUntil(page: Page, what: string, isSo: () => Promise<boolean>): Promise<void> {
+export async function passTimeUntil(
+  page: Page,
+  what: string,
+  isSo: () => Promise<boolean>,
+  stepMs = 1_000,
+): Promise<void> {
   await eventually(what, async () => {
     if (await isSo()) return true;
-    await page.clock.runFor(1_000);
+    await page.clock.runFor(stepMs);
     return false;
   });
 }
@@ -234,7 +243,7 @@ export const scrollsSideways = (page: Page): Promise<boolean> =>
 
 /** What axe finds wrong with the page as it is, in words. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
+  if (await page.evaluate<boolean>(`typeof axe === 'undefined'`)) await page.evaluate(AXE);
   return page.evaluate<string[]>(
     `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) =>
       id + ': ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join(' | ').slice(0, 600)))`,

@@ -1,5 +1,6 @@
 /** Every form of the panel: the file it is in, what it asks of the API, how it is opened and sent. */
 import type { Locator, Page } from 'playwright-core';
+import { goWithin } from './browser.js';
 import { PUBLIC_URL } from './webhook-endpoints.js';
 
 const PASSWORD = 'several unrelated words';
@@ -13,6 +14,8 @@ export interface FormCase {
   readonly open: (page: Page, at: At) => Promise<void>;
   /** Presses what sends it. */
   readonly send: (page: Page) => Promise<void>;
+  /** On a page of its own: it answers in place of the API, and the panel keeps what it was answered. */
+  readonly isLoaded?: true;
   /** In a browser in which nobody is signed in. */
   readonly isSignedOut?: true;
 }
@@ -41,14 +44,14 @@ export const FORMS: readonly FormCase[] = [
   {
     file: 'api-keys/create-form.tsx',
     operation: 'createApiKey',
-    open: async (page, at) => void (await page.goto(`${at.account}/api-keys/new?name=Shop&scopes=customers:read`)),
+    open: (page, at) => goWithin(page, `${at.account}/api-keys/new?name=Shop&scopes=customers:read`),
     send: (page) => inDialog(page, 'Create key'),
   },
   {
     file: 'api-keys/create-form.tsx',
     operation: 'createApiKey',
     async open(page, at) {
-      await page.goto(`${at.account}/assistants/new`);
+      await goWithin(page, `${at.account}/assistants/new`);
       await dialog(page).getByLabel('Name', { exact: true }).fill('Assistant');
       await page.locator('input[type=checkbox][value="customers:read"]').check();
     },
@@ -58,7 +61,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'api-keys/edit-dialog.tsx',
     operation: 'updateApiKey',
     async open(page, at) {
-      await page.goto(at.key);
+      await goWithin(page, at.key);
       await press(page, 'Edit');
       await dialog(page).getByLabel('Name', { exact: true }).fill('Other');
     },
@@ -68,7 +71,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'api-keys/rotate-dialog.tsx',
     operation: 'rotateApiKey',
     async open(page, at) {
-      await page.goto(at.key);
+      await goWithin(page, at.key);
       await press(page, 'Rotate key');
     },
     send: (page) => inDialog(page, 'Create new secret'),
@@ -77,7 +80,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'webhooks/create-dialog.tsx',
     operation: 'createWebhookEndpoint',
     async open(page, at) {
-      await page.goto(`${at.account}/webhooks/new`);
+      await goWithin(page, `${at.account}/webhooks/new`);
       await dialog(page).getByLabel('URL').fill(PUBLIC_URL);
     },
     send: (page) => inDialog(page, 'Add endpoint'),
@@ -86,7 +89,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'webhooks/edit-dialog.tsx',
     operation: 'updateWebhookEndpoint',
     async open(page, at) {
-      await page.goto(at.endpoint);
+      await goWithin(page, at.endpoint);
       await press(page, 'Edit');
       await dialog(page).getByLabel('Description').fill('Other');
     },
@@ -96,7 +99,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'webhooks/rotate-dialog.tsx',
     operation: 'rotateWebhookSecret',
     async open(page, at) {
-      await page.goto(at.endpoint);
+      await goWithin(page, at.endpoint);
       await press(page, 'Rotate secret');
     },
     send: (page) => inDialog(page, 'Create new secret'),
@@ -104,6 +107,7 @@ export const FORMS: readonly FormCase[] = [
   {
     file: 'webhooks/enable-dialog.tsx',
     operation: 'updateWebhookEndpoint',
+    isLoaded: true,
     async open(page, at) {
       await page.route('**/admin/v1/webhook-endpoints/whe_*', async (route) => {
         const response = await route.fetch();
@@ -118,7 +122,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'webhooks/replay-dialog.tsx',
     operation: 'replayWebhookDeliveries',
     async open(page, at) {
-      await page.goto(at.endpoint);
+      await goWithin(page, at.endpoint);
       await press(page, 'Resend events');
     },
     send: (page) => inDialog(page, 'Send again'),
@@ -127,7 +131,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'webhooks/test-dialog.tsx',
     operation: 'testWebhookEndpoint',
     async open(page, at) {
-      await page.goto(at.endpoint);
+      await goWithin(page, at.endpoint);
       await press(page, 'Send a test');
     },
     send: (page) => inDialog(page, 'Send'),
@@ -136,7 +140,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'access-tokens/create-dialog.tsx',
     operation: 'createAccountToken',
     async open(page, at) {
-      await page.goto(`${at.account}/access-tokens/new`);
+      await goWithin(page, `${at.account}/access-tokens/new`);
       await dialog(page).getByLabel('Name', { exact: true }).fill('Deployment');
     },
     send: (page) => inDialog(page, 'Create token'),
@@ -144,6 +148,7 @@ export const FORMS: readonly FormCase[] = [
   {
     file: 'members/resend-dialog.tsx',
     operation: 'resendInvitation',
+    isLoaded: true,
     async open(page, at) {
       const invitation = { id: 'inv_1', email: 'ana@example.com', role: 'viewer', status: 'open', invited_by: null };
       const times = { created_at: '2026-01-01T00:00:00Z', expires_at: '2099-01-01T00:00:00Z' };
@@ -158,7 +163,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'members/invite-dialog.tsx',
     operation: 'createInvitation',
     async open(page, at) {
-      await page.goto(`${at.account}/members`);
+      await goWithin(page, `${at.account}/members`);
       await press(page, 'Invite member');
       await dialog(page).getByLabel('Email').fill('a@b');
     },
@@ -168,7 +173,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'explain/explain-page.tsx',
     operation: 'explain',
     async open(page, at) {
-      await page.goto(`${at.account}/explain`);
+      await goWithin(page, `${at.account}/explain`);
       await choose(page, page.getByRole('main'), 'Key');
       await choose(page, page.getByRole('main'), 'What it asks for');
       await page.getByLabel('From this address').fill('not an ip');
@@ -179,7 +184,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'platform/account-dialog.tsx',
     operation: 'createAccount',
     async open(page, at) {
-      await page.goto(`${at.site}/platform/accounts`);
+      await goWithin(page, `${at.site}/platform/accounts`);
       await press(page, 'Create an account');
       await dialog(page).getByLabel('Name', { exact: true }).fill('Isar Rafting');
       await choose(page, dialog(page), 'Plan');
@@ -190,7 +195,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'platform/account-dialog.tsx',
     operation: 'updateAccount',
     async open(page, at) {
-      await page.goto(`${at.account}/account`);
+      await goWithin(page, `${at.account}/account`);
       await press(page, 'Edit');
       await dialog(page).getByLabel('Name', { exact: true }).fill('Other');
     },
@@ -200,7 +205,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'platform/adjustment-dialog.tsx',
     operation: 'createQuotaAdjustment',
     async open(page, at) {
-      await page.goto(`${at.site}/platform/adjustments`);
+      await goWithin(page, `${at.site}/platform/adjustments`);
       await press(page, 'Adjust usage');
       await choose(page, dialog(page), 'Account');
       await dialog(page).getByLabel('Additional requests').fill('5');
@@ -215,7 +220,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'profile/personal.tsx',
     operation: 'updateMe',
     async open(page, at) {
-      await page.goto(`${at.site}/profile`);
+      await goWithin(page, `${at.site}/profile`);
       await page.getByLabel('Name', { exact: true }).fill('Ana\tBauer');
     },
     send: (page) => page.getByRole('region', { name: 'About you' }).getByRole('button', { name: 'Save' }).click(),
@@ -224,7 +229,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'profile/password.tsx',
     operation: 'changePassword',
     async open(page, at) {
-      await page.goto(`${at.site}/profile`);
+      await goWithin(page, `${at.site}/profile`);
       await press(page, 'Change the password');
       await dialog(page).getByLabel('New password').fill(PASSWORD);
       await dialog(page).getByLabel('Confirm password').fill(PASSWORD);
@@ -234,6 +239,7 @@ export const FORMS: readonly FormCase[] = [
   {
     file: 'profile/passkeys.tsx',
     operation: 'renamePasskey',
+    isLoaded: true,
     async open(page, at) {
       const passkey = { id: 'psk_1', name: 'Phone', backed_up: false, created_at: '2026-01-01T00:00:00Z' };
       const list = { data: [{ ...passkey, last_used_at: null }], has_more: false, next_cursor: null };
@@ -247,7 +253,7 @@ export const FORMS: readonly FormCase[] = [
     file: 'profile/set-up-dialog.tsx',
     operation: 'confirmTotp',
     async open(page, at) {
-      await page.goto(`${at.site}/profile`);
+      await goWithin(page, `${at.site}/profile`);
       await page.getByRole('region', { name: 'Authenticator app' }).getByRole('button', { name: 'Set up' }).click();
       await dialog(page).getByLabel('Code from your authenticator app').fill('123456');
     },
@@ -260,6 +266,7 @@ export const FORMS: readonly FormCase[] = [
   {
     file: 'session/confirm-form.tsx',
     operation: 'confirm',
+    isLoaded: true,
     async open(page, at) {
       const wanted = { code: 'confirmation_required', confirm_with: ['password'] };
       await page.route('**/admin/v1/me/password', (route) => route.fulfill({ status: 403, json: wanted }));
@@ -279,6 +286,7 @@ export const FORMS: readonly FormCase[] = [
   {
     file: 'oauth/consent-page.tsx',
     operation: 'approveAuthorizationRequest',
+    isLoaded: true,
     async open(page, at) {
       await answer(page, '**/admin/v1/authorization-requests/asked', {
         client_id: 'https://claude.ai/client',

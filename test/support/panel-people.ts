@@ -1,8 +1,13 @@
 /** People who use the panel of a running program: each is a member with a password, signed in in a browser of their own. */
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Role } from '../../src/members/permissions.js';
-import type { SharedTrailgate } from './shared-program.js';
+import type { AdminClient } from './admin.js';
 import { GOOD_PASSWORD, PanelBrowser } from './signed-in.js';
+
+/** A program, or the admin application in this process. */
+interface Administered {
+  readonly admin: AdminClient;
+}
 
 export interface Person {
   readonly name: string;
@@ -13,17 +18,12 @@ export interface Person {
 }
 
 /** Where people reach the panel: the name that its own links have, since a browser keeps its cookies by name. */
-export const panelUrlOf = ({ adminUrl }: SharedTrailgate): string => adminUrl.replace('127.0.0.1', 'localhost');
+export const panelUrlOf = ({ admin }: Administered): string => admin.url.replace('127.0.0.1', 'localhost');
 
 let count = 0;
 
 /** Somebody new, invited into the account in this role, who has taken the link and is signed in. */
-export async function newPerson(
-  { admin }: SharedTrailgate,
-  accountId: string,
-  role: Role,
-  name = 'Ana',
-): Promise<Person> {
+export async function newPerson({ admin }: Administered, accountId: string, role: Role, name = 'Ana'): Promise<Person> {
   const email = `person-${++count}@example.com`;
   const invited = await admin.call<{ link: string }>('POST', `/accounts/${accountId}/invitations`, { email, role });
   const session = new PanelBrowser(admin.url);
@@ -33,7 +33,7 @@ export async function newPerson(
 }
 
 /** Somebody new who is an operator, and is signed in. */
-export async function newOperator({ admin }: SharedTrailgate, name = 'Olga'): Promise<Person> {
+export async function newOperator({ admin }: Administered, name = 'Olga'): Promise<Person> {
   const email = `person-${++count}@example.com`;
   const wanted = { email, name, is_operator: true };
   const made = await admin.call<{ password_link: { link: string } }>('POST', '/members', wanted);
