@@ -11,7 +11,7 @@ import { TurnedClock } from '../support/turned-clock.js';
 const LIMIT = 20;
 const PLANS = { edge: { key: { minute: LIMIT } }, refused: { key: { minute: 5 }, account: { month: 10_000 } } };
 const MINUTE_MS = 60_000;
-const STEP_MS = 250;
+const STEP_MS = 500;
 
 const STORES = redisIsAvailable() ? ['the process', 'Redis'] : ['the process'];
 if (!redisIsAvailable()) reportSkipped('refusals of a minute, in Redis', 'needs Redis');

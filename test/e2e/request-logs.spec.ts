@@ -5,7 +5,7 @@ import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeWithPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 interface Entry {
   readonly id: string;
@@ -41,10 +41,10 @@ const PLANS = { bill: { account: { month: 20 } }, minute: { key: { minute: 1 } }
 
 function suite(environment: () => Promise<Record<string, string>>): void {
   let backend: Backend;
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   beforeAll(async () => {
     backend = await startBackend(json({ said: 'by the backend' }));
-    trailgate = await startTrailgate({
+    trailgate = await acquireTrailgate({
       backend: backend.url,
       config: { usage: { flushInterval: '100ms' }, plans: PLANS },
       env: await environment(),

@@ -63,11 +63,11 @@ export function acquireTrailgate(options: AcquireOptions & { readonly own: true 
 export function acquireTrailgate(options?: AcquireOptions): Promise<SharedTrailgate>;
 export async function acquireTrailgate(options: AcquireOptions = {}): Promise<SharedTrailgate> {
   const { own = false, redis = false, names, ...rest } = options;
-  const { backend: _, config: __, openapi: ___, ...process } = rest;
-  if (!own && Object.values(process).every((value) => value === undefined)) {
+  const { backend: _, config: __, openapi: ___, env: given = {}, ...process } = rest;
+  if (!own && Object.values({ ...given, ...process }).every((value) => value === undefined)) {
     return share({ ...options, config: mergePatch(SHARED_CONFIG, options.config ?? {}) as Json });
   }
-  const env = { ...(redis ? { REDIS_URL: await keptRedisUrl() } : {}), ...(names && namesOf(names)), ...rest.env };
+  const env = { ...(redis ? { REDIS_URL: await keptRedisUrl() } : {}), ...(names && namesOf(names)), ...given };
   return startTrailgate({ ...rest, env });
 }
 
