@@ -21,7 +21,7 @@ import type { TestClock } from '../support/stores.js';
 const PAGES = new ErrorPages('http://localhost:8080');
 
 /** With both kinds of counters together. */
-const REQUESTS = 10_000;
+const REQUESTS = 4_000;
 /** Why both do not say the same; undefined where they do. */
 function difference({ problem }: Explanation, { status, headers, body }: Told, method: string): unknown {
   if (problem === undefined) return status === 200 ? undefined : { explained: 'admitted', status, body };

@@ -58,12 +58,12 @@ describe('SQLite in its worker', () => {
 
   it('gives up at the deadline, and works again once the statement has ended', async () => {
     await db.destroy();
-    db = open(150);
+    db = open(80);
     const recovered = async (): Promise<unknown> => db.selectFrom('counter').selectAll().execute().catch(recovered);
     // On a busy machine the thread may begin later than that.
     await recovered();
     const start = performance.now();
-    await expect(slow(8).execute(db)).rejects.toThrow(DatabaseUnavailable);
+    await expect(slow(4).execute(db)).rejects.toThrow(DatabaseUnavailable);
     await expect(db.selectFrom('counter').selectAll().execute()).rejects.toThrow(DatabaseUnavailable);
     expect(quietMsSince(start)).toBeLessThan(1_000);
     expect(await recovered()).toEqual([]);
@@ -71,10 +71,10 @@ describe('SQLite in its worker', () => {
 
   it('rolls back a transaction whose statement missed the deadline', async () => {
     await db.destroy();
-    db = open(150);
+    db = open(80);
     const attempt = db.transaction().execute(async (trx) => {
       await trx.insertInto('counter').values({ id: 1, value: 1 }).execute();
-      await slow(8).execute(trx);
+      await slow(4).execute(trx);
     });
     await expect(attempt).rejects.toThrow(DatabaseUnavailable);
     const recovered = async (): Promise<unknown> => db.selectFrom('counter').selectAll().execute().catch(recovered);

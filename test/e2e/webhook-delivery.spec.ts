@@ -12,6 +12,7 @@ import { quietMsSince } from '../support/machine-time.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
 import { startTrailgate, type Role, type RunningTrailgate } from '../support/program.js';
+import { TurnedClock } from '../support/turned-clock.js';
 import type { MadeEndpoint } from '../support/webhook-endpoints.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
 import { serviceEvent } from '../support/webhooks.js';
@@ -52,14 +53,20 @@ describeOnDatabases('an event', (kind) => {
     receiver.stop();
     await database.close();
     await fresh?.drop();
+    clock.close();
   });
 
   const secretsKey = newSecretsKey();
+  const clock = new TurnedClock();
   const start = (before?: RunningTrailgate, roles: readonly Role[] = ['gateway', 'admin', 'worker']) =>
     startTrailgate({
       roles,
       config: { webhooks: { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] } },
-      env: { TRAILGATE_SECRETS_KEY: secretsKey, ...(fresh === undefined ? {} : { DATABASE_URL: fresh.url }) },
+      env: {
+        ...clock.env,
+        TRAILGATE_SECRETS_KEY: secretsKey,
+        ...(fresh === undefined ? {} : { DATABASE_URL: fresh.url }),
+      },
       ...(before === undefined ? {} : { dataDir: before.dataDir, adminToken: before.adminToken }),
     });
 
@@ -146,12 +153,15 @@ describeOnDatabases('an event', (kind) => {
     // Whoever still keeps the key of before verifies what comes now, and so does who asks again.
     await arrives('during');
     expect(verifiedBy(first)).toEqual([true]);
+    // The gateway asks again when what it knows is five seconds old.
+    clock.runAhead(6_000);
     await eventually('both are shown', async () => (await publicKeysOf(endpoint.id)).length === 2);
     expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true, true]);
     const response = await fetch(`${trailgate.gatewayUrl}/.well-known/webhooks/public-keys?endpoint=${endpoint.id}`);
     expect(response.headers.get('cache-control')).toBe('public, max-age=300');
     expect(await response.json()).toEqual({ keys: rotated });
     await rotate({ overlap_seconds: 0 });
+    clock.runAhead(12_000);
     await eventually('only the last is shown', async () => (await publicKeysOf(endpoint.id)).length === 1);
     await arrives('after');
     expect(verifiedBy(await publicKeysOf(endpoint.id))).toEqual([true]);

@@ -21,6 +21,12 @@ import { readFileSync } from 'node:fs';
 const [key, id, timestamp, signature, file] = process.argv.slice(2);
 const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
 process.exit(verifyWebhook(key, headers, readFileSync(file)) ? 0 : 3);`;
+/** Path of an interpreter, which may be found through a slow script of a version manager. */
+function interpreterOf(command: string, args: readonly string[]): string {
+  const { status, stdout } = spawnSync(command, args, { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : command;
+}
+
 /** What each is run with: a program around the code, and the command for it. It ends with 0 for good, 3 for refused. */
 const PROGRAMS: Readonly<Record<string, { file: string; program: (code: string) => string; command: string[] }>> = {
   JavaScript: { file: 'shared.mjs', program: (code) => code + JS_PROGRAM, command: [process.execPath] },
@@ -36,7 +42,7 @@ import sys
 key, i, t, s, file = sys.argv[1:]
 headers = {"webhook-id": i, "webhook-timestamp": t, "webhook-signature": s}
 sys.exit(0 if verify_webhook(key, headers, open(file, "rb").read()) else 3)`,
-    command: ['python3'],
+    command: [interpreterOf('python3', ['-c', 'import sys; print(sys.executable)'])],
   },
   PHP: {
     file: 'verify.php',
