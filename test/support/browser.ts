@@ -122,7 +122,7 @@ let shared: SharedChromium | undefined;
 function sharedChromium(): SharedChromium {
   if (shared?.program.isRunning() !== true) {
     const folder = `--user-data-dir=${temporaryFolder('chromium')}`;
-    const program = spawnOwned(findChromium() ?? '', [...SHARED_FLAGS, folder, 'about:blank']);
+    const program = spawnOwned(findChromium() ?? '', [...SHARED_FLAGS, folder, 'about:blank'], { detached: true });
     shared = { program, address: addressOf(program) };
   }
   return shared;

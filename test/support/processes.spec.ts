@@ -6,12 +6,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { eventually, spawnOwned } from './processes.js';
 
-/** Stands for a test run: starts a process and a folder as the tests do, says which, and waits. */
+/** Stands for a test run: starts processes and a folder as the tests do, says which, and waits. One is a script's own child. */
 const RUN = `
   import { registerHooks } from 'node:module';
   registerHooks({ resolve: (specifier, context, next) => next(specifier.replace(/^(\\..*)\\.js$/, '$1.ts'), context) });
   const { spawnOwned, temporaryFolder } = await import('./test/support/processes.ts');
-  console.log(JSON.stringify({ pid: spawnOwned('sleep', ['60']).pid, folder: temporaryFolder('probe') }));
+  const script = spawnOwned('sh', ['-c', 'sleep 60 & echo $!; wait'], { detached: true });
+  const pids = [spawnOwned('sleep', ['60']).pid, script.pid];
+  script.child.stdout.on('data', (pid) =>
+    console.log(JSON.stringify({ pids: [...pids, Number(pid)], folder: temporaryFolder('probe') })));
   setInterval(() => {}, 1000);
 `;
 
@@ -29,11 +32,11 @@ describe('a process of the tests', () => {
   it.each(['SIGKILL', 'SIGINT'] as const)('ends, and its folder goes, when the run ends by %s', async (signal) => {
     const run = spawn(process.execPath, ['--input-type=module', '-e', RUN], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = (await once(createInterface({ input: run.stdout }), 'line')) as [string];
-    const { pid, folder } = JSON.parse(line) as { pid: number; folder: string };
-    expect([isAlive(pid), existsSync(folder)]).toEqual([true, true]);
+    const { pids, folder } = JSON.parse(line) as { pids: number[]; folder: string };
+    expect([pids.map(isAlive), existsSync(folder)]).toEqual([[true, true, true], true]);
     run.kill(signal);
     await eventually('the folder has gone', () => !existsSync(folder));
-    expect(isAlive(pid)).toBe(false);
+    expect(pids.map(isAlive)).toEqual([false, false, false]);
   });
 
   it('is killed, and the caller told, when it does not obey', async () => {

@@ -63,16 +63,20 @@ export interface OwnedProcess {
   end(signal: NodeJS.Signals, timeoutMs?: number): Promise<Exit>;
 }
 
-/** Starts a command as a child that ends with this process. Does not keep the event loop alive. */
+/**
+ * Starts a command as a child that ends with this process. Does not keep the event loop alive. One that is `detached` is a group, which ends
+ * whole: a command may be a script that starts the program and waits for it.
+ */
 export function spawnOwned(command: string, args: readonly string[], options: SpawnOptions = {}): OwnedProcess {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const pid = child.pid;
   if (pid === undefined) throw new Error(`${command} could not be started`);
-  tellReaper(`started ${pid}`);
+  const reaped = options.detached === true ? -pid : pid;
+  tellReaper(`started ${reaped}`);
   for (const handle of [child, child.stdout, child.stderr] as ({ unref?(): void } | null)[]) handle?.unref?.();
 
   const exited = once(child, 'exit').then(([code, signal]) => {
-    tellReaper(`ended ${pid}`);
+    tellReaper(`ended ${reaped}`);
     return { code, signal } as Exit;
   });
   const isRunning = () => child.exitCode === null && child.signalCode === null;
