@@ -1,5 +1,5 @@
 /** A project with our settings and a handful of sources, in a folder of its own: for what is done to a clone. */
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { spawnOwned, temporaryFolder, type OwnedProcess } from './processes.js';
 
@@ -34,11 +34,14 @@ export interface SmallProject {
   run(command: string, ...args: readonly string[]): Promise<Finished>;
 }
 
-/** Makes a project out of these files. It shares `node_modules` with ours. */
+/** Makes a project out of these files. It shares the packages in `node_modules` with ours. */
 export function makeSmallProject(files: Readonly<Record<string, string>>): SmallProject {
   const folder = temporaryFolder('project');
   for (const name of SETTINGS) cpSync(name, join(folder, name), { recursive: true });
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, 'node_modules'));
+  // All but what our own checks and builds remember, which would be of another project then.
+  for (const name of readdirSync('node_modules').filter((each) => each !== '.cache'))
+    symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name));
   const write = (more: Readonly<Record<string, string>>): void => {
     for (const [name, text] of Object.entries(more)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });

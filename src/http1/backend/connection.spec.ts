@@ -110,7 +110,7 @@ describeWays('a connection', (isSecure) => {
       socket.on('data', async () => {
         for (const piece of [response].flat()) {
           socket.write(piece);
-          await new Promise((resolve) => setTimeout(resolve, 20));
+          await new Promise((resolve) => setTimeout(resolve, 5));
         }
       }),
     );
@@ -172,7 +172,7 @@ describeWays('a connection', (isSecure) => {
     'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello',
   ])('that is reset behind %j fails its call', async (response) => {
     await start((socket) =>
-      socket.once('data', () => socket.write(response, () => setTimeout(() => reset(socket), 20))),
+      socket.once('data', () => socket.write(response, () => setTimeout(() => reset(socket), 5))),
     );
     expect((await line.send().over).error).toBe('ECONNRESET');
   });
@@ -181,7 +181,7 @@ describeWays('a connection', (isSecure) => {
     await start((socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.0 200 OK\r\n\r\nhel');
-        setTimeout(() => socket.end('lo'), 20);
+        setTimeout(() => socket.end('lo'), 5);
       });
     });
     const call = await line.send().over;
@@ -237,7 +237,7 @@ describeWays('a connection', (isSecure) => {
       await start((socket) =>
         socket.on('data', () => {
           socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n');
-          setTimeout(() => socket.write('1\r\nc\r\n0\r\n\r\n'), 20);
+          setTimeout(() => socket.write('1\r\nc\r\n0\r\n\r\n'), 5);
         }),
       );
       const call = line.send({}, (event, { sending }) => {

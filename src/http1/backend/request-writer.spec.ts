@@ -109,7 +109,7 @@ describeWays('the body of a request', (isSecure) => {
       setTimeout(() => {
         isReading = true;
         socket.resume();
-      }, 200);
+      }, 100);
     });
     const size = 24_000_000;
     let made = 0;
