@@ -29,6 +29,8 @@ const JEST = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64
 const PERFORMANCE = 'test/performance/';
 /** Test files wait more than they work. */
 const WORKERS = availableParallelism() + 2;
+/** Those beside the source wait less, and each worker loads anew what they need. */
+const UNIT_WORKERS = availableParallelism() + 1;
 /** What is changed is tested within a minute, with what Jest needs to start. */
 const CHANGED_ROOM_MS = 45_000;
 /** CI ends what takes longer, and then nobody knows what failed: what has no result by then is named, and counts as failed. */
@@ -193,7 +195,8 @@ try {
     const startedAtMs = performance.now();
     const { args, files } = whatToRun(given);
     const saysWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
-    const run = await runJest(saysWorkers ? args : [`--maxWorkers=${WORKERS}`, ...args], environment, folder);
+    const workers = given[0] === '--unit' ? UNIT_WORKERS : WORKERS;
+    const run = await runJest(saysWorkers ? args : [`--maxWorkers=${workers}`, ...args], environment, folder);
     keepDurations(run);
     saySkipped(run);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
