@@ -1,11 +1,14 @@
-/** Who was let in by OAuth stands beside the keys, and is taken out in the panel: in a real browser. */
+/**
+ * A person who is sent to the panel by an application lets it in, or turns it away. What was let in stands beside the keys, and is taken out
+ * there. In a real browser.
+ */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Page } from 'playwright-core';
 import { axeFindings, hasRead, scrollsSideways, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { Browser as ClientsBrowser, newVerifier } from '../support/oauth-steps.js';
+import { Browser as ClientsBrowser, newVerifier, REDIRECT } from '../support/oauth-steps.js';
 import { OAuthWorld } from '../support/oauth-world.js';
 import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
 import { expectProblem } from '../support/problem.js';
@@ -20,15 +23,80 @@ const DAY_MS = 86_400_000;
 const PHONE = { width: 360, height: 780 };
 const DESK = { width: 1_280, height: 860 };
 
+let world: OAuthWorld;
+beforeAll(async () => {
+  world = await OAuthWorld.start();
+});
+afterAll(() => world?.stop());
+
+describeWithChromium('where an application asks to be let in', () => {
+  let browser: Browser;
+  let accountId: string;
+  let clientId: string;
+
+  beforeAll(async () => {
+    accountId = await world.newAccount();
+    clientId = String((await world.register({ client_name: 'Trip planner' })).body['client_id']);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  /** The page on which somebody is asked, and what the client needs for its token. */
+  async function asked(role: 'admin' | 'viewer'): Promise<{ page: Page; verifier: string }> {
+    const person = await newPerson(world.trailgate, accountId, role);
+    await browser.context.clearCookies();
+    await signInThere(browser.context, person, panelUrlOf(world.trailgate));
+    const page = await browser.newPage();
+    const { verifier, challenge } = newVerifier();
+    await page.goto(world.authorizeUrl(clientId, challenge, { scope: 'customers:read customers:write' }).href);
+    await page.getByRole('heading', { name: /Trip planner/ }).waitFor();
+    return { page, verifier };
+  }
+
+  const sentOn = (page: Page) => page.waitForRequest((request) => request.url().startsWith(REDIRECT));
+
+  it('an admin leaves a scope out, lets it in, and it works', async () => {
+    const { page, verifier } = await asked('admin');
+    await page.getByText('anybody can take that name').waitFor();
+    await page.getByText('127.0.0.1:4711').waitFor();
+    await page.getByRole('checkbox', { name: /customers:write|Write|write|Create|change/i }).uncheck();
+    const back = sentOn(page);
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    const { searchParams } = new URL((await back).url());
+    expect(searchParams.get('state')).toBe('state');
+    const form = world.exchange(clientId, searchParams.get('code') ?? '', verifier);
+    const { status, body } = await world.token(form);
+    expect([status, body.scope]).toEqual([200, 'customers:read']);
+    expect((await world.listTools(body.access_token)).status).toBe(200);
+    await page.close();
+  });
+
+  it('who turns it away sends it an error', async () => {
+    const { page } = await asked('admin');
+    const back = sentOn(page);
+    await page.getByRole('button', { name: 'Turn away' }).click();
+    expect(new URL((await back).url()).searchParams.get('error')).toBe('access_denied');
+    await page.close();
+  });
+
+  it('a viewer is told who may', async () => {
+    const { page } = await asked('viewer');
+    await page.getByText('You may make keys in no account').waitFor();
+    expect(await page.getByRole('button', { name: 'Let it in' }).isDisabled()).toBe(true);
+    await page.close();
+  });
+});
+
 describeWithChromium('somebody who looks after an account', () => {
-  let world: OAuthWorld;
   let browser: Browser;
   let page: Page;
   let accountId: string;
   let ana: Person;
 
   beforeAll(async () => {
-    [world, browser] = await Promise.all([OAuthWorld.start(), startBrowser()]);
+    browser = await startBrowser();
     accountId = await world.newAccount();
     ana = await newPerson(world.trailgate, accountId, 'owner', 'Ana Gruber');
     await signInThere(browser.context, ana, panelUrlOf(world.trailgate));
@@ -36,7 +104,6 @@ describeWithChromium('somebody who looks after an account', () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await world?.stop();
   });
 
   const at = (path: string) => `${panelUrlOf(world.trailgate)}/${accountId}/${path}`;
