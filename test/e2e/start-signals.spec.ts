@@ -13,6 +13,7 @@ import { describeUnless, describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { eventually, freePort, sleep, spawnOwned, temporaryFolder, type OwnedProcess } from '../support/processes.js';
+import { COMPILED } from '../support/program.js';
 import { writeConfig } from '../support/program-config.js';
 import { sharedRedisUrl } from '../support/redis.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -21,8 +22,8 @@ const MAIN = resolve('dist/main.js');
 const ADMIN_TOKEN = 'test-admin-start-signals-0123456789';
 /** An end in order while nothing is under way, on a busy machine. */
 const PROMPT_MS = 3_000;
-/** The start is broken off at as many. */
-const MOMENTS = 5;
+/** The start is broken off once in each of so many parts of it, at a random moment. */
+const MOMENTS = 4;
 
 /** The program, from its first moment on. */
 interface Starting extends OwnedProcess {
@@ -50,6 +51,7 @@ function spawnProgram(
   if (!existsSync(configPath)) writeConfig(folder, { targets });
   const environment = {
     PATH: process.env['PATH'] ?? '',
+    NODE_COMPILE_CACHE: COMPILED,
     TRAILGATE_DATA_DIR: join(folder, 'data'),
     TRAILGATE_ADMIN_TOKEN: ADMIN_TOKEN,
     ...env,
@@ -143,10 +145,10 @@ describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any mome
     await isRunning(first);
     const startMs = performance.now() - heardMs;
     await endsInOrder(first, 'SIGTERM');
-    for (let part = 0; part <= MOMENTS; part++) {
+    for (let part = 0; part < MOMENTS; part++) {
       const program = spawnProgram({}, { folder });
       await canHear(program);
-      await sleep((startMs * part) / MOMENTS);
+      await sleep((startMs * (part + Math.random())) / MOMENTS);
       await endsInOrder(program, part % 2 === 0 ? 'SIGTERM' : 'SIGINT');
     }
     const last = spawnProgram({}, { folder });

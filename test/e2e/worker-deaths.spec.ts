@@ -6,7 +6,7 @@ import { startBackend, type Backend } from '../support/backend.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { eventually, sleep, spawnOwned, temporaryFolder } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { COMPILED, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { writeConfig } from '../support/program-config.js';
 import { sharedRedisUrl, startRedis } from '../support/redis.js';
 
@@ -119,7 +119,12 @@ describeWithRedis('workers whose first process is killed', () => {
     const redis = await startRedis();
     const folder = temporaryFolder('orphans');
     const config = writeConfig(folder, { targets: ['http://127.0.0.1:9'] });
-    const env = { PATH: process.env['PATH'] ?? '', REDIS_URL: redis.url, TRAILGATE_DATA_DIR: `${folder}/data` };
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      NODE_COMPILE_CACHE: COMPILED,
+      REDIS_URL: redis.url,
+      TRAILGATE_DATA_DIR: `${folder}/data`,
+    };
     const args = [resolve('dist/main.js'), 'start', '--config', config, '--workers', '2'];
     const { child, end, pid } = spawnOwned(process.execPath, args, { env, cwd: folder });
     let text = '';

@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
 import { eventually, freePort, spawnOwned, temporaryFolder } from './processes.js';
+import { COMPILED } from './program.js';
 
 const MAIN = resolve('dist/main.js');
 
@@ -24,6 +25,7 @@ export async function startDemo(dataDir = temporaryFolder('demo'), args: readonl
   const program = spawnOwned(process.execPath, [MAIN, 'demo', ...args], {
     env: {
       PATH: process.env['PATH'] ?? '',
+      NODE_COMPILE_CACHE: COMPILED,
       LOG_LEVEL: 'info',
       TRAILGATE_GATEWAY_PORT: String(await freePort()),
       TRAILGATE_ADMIN_PORT: String(await freePort()),
