@@ -4,13 +4,14 @@ import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithPostgres, describeWithRedis } from '../support/describe-with.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually, sleep } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startTrailgate } from '../support/program.js';
 import type { Page } from '../support/admin.js';
 import { Caller } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 import { startNodes } from '../support/worlds.js';
 
-const FLUSH_MS = 200;
+const FLUSH_MS = 100;
 const CONFIG = {
   usage: { flushInterval: `${FLUSH_MS}ms` },
   plans: { month: { account: { month: 100 } }, small: { account: { month: 20 } } },
@@ -28,29 +29,29 @@ beforeAll(async () => {
 });
 afterAll(() => backend.stop());
 
-const eventsOf = async ({ admin }: RunningTrailgate, accountId: string): Promise<readonly ThresholdEvent[]> =>
+const eventsOf = async ({ admin }: SharedTrailgate, accountId: string): Promise<readonly ThresholdEvent[]> =>
   (await admin.call<Page<ThresholdEvent>>('GET', `/accounts/${accountId}/events`)).data.filter(
     ({ type }) => type === 'quota.threshold_reached',
   );
 
 /** The thresholds that were told, oldest first, after the flushes that would tell of them again. */
-async function toldOf(gateway: RunningTrailgate, accountId: string, count: number): Promise<unknown[]> {
+async function toldOf(gateway: SharedTrailgate, accountId: string, count: number): Promise<unknown[]> {
   await eventually(`${count} notices`, async () => (await eventsOf(gateway, accountId)).length >= count);
   await sleep(3 * FLUSH_MS);
   return (await eventsOf(gateway, accountId)).map(({ data }) => data['threshold_percent']).toReversed();
 }
 
 /** Lines of the log about the account, over all gateways. */
-const loggedOf = (gateways: readonly RunningTrailgate[], accountId: string): unknown[] =>
+const loggedOf = (gateways: readonly SharedTrailgate[], accountId: string): unknown[] =>
   gateways
     .flatMap((gateway) => gateway.logs())
     .filter((line) => line['event'] === 'quota_threshold_reached' && line['account_id'] === accountId)
     .map((line) => line['percent'])
     .toSorted((one, other) => Number(one) - Number(other));
 
-function describeGateways(start: () => Promise<RunningTrailgate[]>): void {
-  let gateways: RunningTrailgate[] = [];
-  let first: RunningTrailgate;
+function describeGateways(start: () => Promise<SharedTrailgate[]>): void {
+  let gateways: SharedTrailgate[] = [];
+  let first: SharedTrailgate;
   beforeAll(async () => {
     gateways = await start();
     first = gateways[0]!;
@@ -113,7 +114,7 @@ function describeGateways(start: () => Promise<RunningTrailgate[]>): void {
 }
 
 describe('an account on the embedded stores is told', () => {
-  describeGateways(async () => [await startTrailgate({ backend: backend.url, config: CONFIG })]);
+  describeGateways(async () => [await acquireTrailgate({ backend: backend.url, config: CONFIG })]);
 
   it('no second time after a restart', async () => {
     const before = await startTrailgate({ backend: backend.url, config: CONFIG });

@@ -37,14 +37,14 @@ beforeAll(async () => {
         if (piece === undefined || socket.destroyed) clearInterval(timer);
         else socket.write(piece);
       };
-      const timer = setInterval(next, 5);
+      const timer = setInterval(next, 1);
       next();
     });
   });
   gateway = await startProxied({
     own: true,
     targets: backend.url,
-    config: { services: { backend: { connections: CONNECTIONS, timeouts: { firstByte: '700ms' } } } },
+    config: { services: { backend: { connections: CONNECTIONS, timeouts: { firstByte: '1200ms' } } } },
   });
 });
 beforeEach(() => {
@@ -58,7 +58,7 @@ afterAll(async () => {
 const ask = (head: string, fields = '', body = ''): Promise<string> =>
   gateway.raw(
     `${head}\r\nHost: a\r\nAuthorization: ${gateway.authorization}\r\nConnection: close\r\n${fields}\r\n${body}`,
-    2_000,
+    5_000,
   );
 
 it.each([
@@ -105,7 +105,7 @@ it('and nothing else: 504 in time, not tried again, given back, and no connectio
     repeats = isEndless;
     requests = [];
     const answers = await Promise.all(
-      Array.from({ length: CONNECTIONS }, () => send(`${gateway.url}/open`, { headers, timeoutMs: 3_000 })),
+      Array.from({ length: CONNECTIONS }, () => send(`${gateway.url}/open`, { headers, timeoutMs: 10_000 })),
     );
     expect(answers.map(({ status }) => status)).toEqual([504, 504]);
     expect(requests).toHaveLength(CONNECTIONS);
