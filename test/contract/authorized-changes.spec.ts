@@ -24,11 +24,14 @@ describeOnDatabases('a key that is changed meanwhile', (kind) => {
     const stores = storesOn(database);
     const { id: accountId } = await stores.accounts.create(newAccount, OPERATOR);
     const { key } = await stores.keys.create(accountId, newKey, OPERATOR);
+    const isWidened = Promise.withResolvers<void>();
     const hold = Promise.withResolvers<void>();
     const widened = database.db.transaction().execute(async (trx) => {
       await trx.updateTable('api_key').set({ scopes: '["*"]' }).where('id', '=', key.id).execute();
+      isWidened.resolve();
       await hold.promise;
     });
+    await isWidened.promise;
     const judged: unknown[] = [];
     const authorize: AuthorizeChange = (what, before) => {
       judged.push([what, before]);

@@ -8,7 +8,14 @@ import type { Tables } from '../../src/database/schema.js';
 import { StartError } from '../../src/platform/start-error.js';
 import { VERSION } from '../../src/platform/version.js';
 import { executeTogether, transactTogether } from '../../src/database/together.js';
-import { answersNow, emptyDatabase, emptyUntil, migratedDatabase, type TestDatabase } from '../support/database.js';
+import {
+  answersNow,
+  emptyDatabase,
+  emptyUntil,
+  migratedDatabase,
+  testDatabase,
+  type TestDatabase,
+} from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 
 const [FIRST = ''] = Object.keys(MIGRATIONS);
@@ -29,6 +36,123 @@ const account = (id: string) => ({
 });
 
 describeOnDatabases('the database', (kind) => {
+  let handle: DatabaseHandle;
+
+  beforeEach(async () => {
+    handle = await testDatabase(kind);
+  });
+  afterEach(() => handle.close());
+
+  it('gives milliseconds and counts back as the numbers that went in', async () => {
+    await handle.db.insertInto('account').values(account('acc_1')).execute();
+    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([{ ...account('acc_1'), search: '' }]);
+  });
+
+  it('rolls a failed transaction back whole and serves the next caller', async () => {
+    const failed = handle.db.transaction().execute(async (trx) => {
+      await trx.insertInto('account').values(account('acc_1')).execute();
+      await trx.insertInto('account').values(account('acc_1')).execute();
+    });
+    expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
+    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([]);
+  });
+
+  const insert = (db: Kysely<Tables>, id: string) => db.insertInto('account').values(account(id)).compile();
+  const ids = (db: Kysely<Tables>) => db.selectFrom('account').select('id').orderBy('id').compile();
+
+  it('runs statements that are known beforehand as one transaction: all of them or none', async () => {
+    const { db } = handle;
+    const [, read] = await transactTogether(db, [insert(db, 'acc_1'), ids(db)]);
+    expect(read?.rows).toEqual([{ id: 'acc_1' }]);
+    const failed = transactTogether(db, [insert(db, 'acc_2'), insert(db, 'acc_1'), insert(db, 'acc_3')]);
+    expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
+    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([{ id: 'acc_1' }]);
+  });
+
+  it('runs them within a transaction where there is one, and rolls them back with it', async () => {
+    const { db } = handle;
+    const failed = db.transaction().execute(async (trx) => {
+      const [, read] = await executeTogether(trx, [insert(trx, 'acc_1'), ids(trx)]);
+      await transactTogether(trx, [insert(trx, 'acc_2')]);
+      throw new Error(`${read?.rows.length} row`);
+    });
+    await expect(failed).rejects.toThrow('1 row');
+    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([]);
+  });
+
+  it('takes a transaction without any statement', async () => {
+    await handle.db.transaction().execute(async () => undefined);
+    const failed = handle.db.transaction().execute(() => Promise.reject(new Error('nothing done')));
+    await expect(failed).rejects.toThrow('nothing done');
+    expect(await answersNow(handle)).toBe(true);
+  });
+
+  it('runs transactions that compete for a row one after the other, and loses none', async () => {
+    await handle.db
+      .insertInto('account')
+      .values({ ...account('acc_1'), billing_day: 0 })
+      .execute();
+    const increment = () =>
+      handle.db.transaction().execute(async (trx) => {
+        const lock = trx.updateTable('account').set({ updated_at: 1 }).where('id', '=', 'acc_1');
+        await lock.execute();
+        const { billing_day: day } = await trx.selectFrom('account').select('billing_day').executeTakeFirstOrThrow();
+        await trx
+          .updateTable('account')
+          .set({ billing_day: day + 1 })
+          .execute();
+      });
+    await Promise.all(Array.from({ length: 20 }, increment));
+    const { billing_day: day } = await handle.db.selectFrom('account').select('billing_day').executeTakeFirstOrThrow();
+    expect(day).toBe(20);
+  });
+
+  it('refuses a secret of a key that does not exist', async () => {
+    const orphan = { hash: 'x', api_key_id: 'key_none', created_at: 1, expires_at: null };
+    await expect(handle.db.insertInto('api_key_secret').values(orphan).execute()).rejects.toThrow(/foreign key/i);
+  });
+
+  it('forgets with a member what signs them in, and where they are signed in', async () => {
+    const { db } = handle;
+    const times = { created_at: 1, updated_at: 1, version: 1 };
+    await db.insertInto('account').values(account('acc_1')).execute();
+    const nobody = { password: null, password_changed_at: null, totp_secret: null, totp_confirmed_at: null };
+    const member = { id: 'mem_1', email: 'Ana@x.at', email_key: 'ana@x.at', name: 'Ana', is_operator: 0, ...nobody };
+    const more = { status: 'active' as const, totp_last_step: 0, locale: null, last_signed_in_at: null };
+    await db
+      .insertInto('member')
+      .values({ ...member, ...more, ...times, removed_at: null })
+      .execute();
+    const ofMember = { member_id: 'mem_1', created_at: 1 };
+    await db
+      .insertInto('account_member')
+      .values({ account_id: 'acc_1', member_id: 'mem_1', role: 'owner', ...times })
+      .execute();
+    await db.insertInto('recovery_code').values({ hash: 'r', member_id: 'mem_1', used_at: null }).execute();
+    await db
+      .insertInto('member_identity')
+      .values({ issuer: 'i', subject: 's', email: null, last_used_at: null, ...ofMember })
+      .execute();
+    const portal = { account_id: null, role: null, scopes: null, label: null, return_url: null };
+    const seen = { last_seen_at: 1, ends_at: 2, confirmed_at: 1, ip: '::1', user_agent: '' };
+    await db
+      .insertInto('member_session')
+      .values({ hash: 'h', id: 'ses_1', method: 'link', ...ofMember, ...portal, ...seen })
+      .execute();
+    await expect(
+      db
+        .insertInto('member')
+        .values({ ...member, id: 'mem_2', ...more, ...times, removed_at: null })
+        .execute(),
+    ).rejects.toThrow(/unique/i);
+    await db.deleteFrom('member').where('id', '=', 'mem_1').execute();
+    for (const table of ['account_member', 'recovery_code', 'member_identity', 'member_session'] as const) {
+      expect([table, await db.selectFrom(table).selectAll().execute()]).toEqual([table, []]);
+    }
+  });
+});
+
+describeOnDatabases('a database that is opened', (kind) => {
   let place: TestDatabase;
   let handle: DatabaseHandle;
 
@@ -39,11 +163,6 @@ describeOnDatabases('the database', (kind) => {
   afterEach(async () => {
     await handle.close();
     await place.drop();
-  });
-
-  it('gives milliseconds and counts back as the numbers that went in', async () => {
-    await handle.db.insertInto('account').values(account('acc_1')).execute();
-    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([{ ...account('acc_1'), search: '' }]);
   });
 
   it('keeps what was written over a restart, and runs no migration twice', async () => {
@@ -173,109 +292,6 @@ describeOnDatabases('the database', (kind) => {
     expect(migrations.rows).toEqual([{ n: Object.keys(MIGRATIONS).length }]);
     await Promise.all(handles.map((each) => each.close()));
     await fresh.drop();
-  });
-
-  it('rolls a failed transaction back whole and serves the next caller', async () => {
-    const failed = handle.db.transaction().execute(async (trx) => {
-      await trx.insertInto('account').values(account('acc_1')).execute();
-      await trx.insertInto('account').values(account('acc_1')).execute();
-    });
-    expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
-    expect(await handle.db.selectFrom('account').selectAll().execute()).toEqual([]);
-  });
-
-  const insert = (db: Kysely<Tables>, id: string) => db.insertInto('account').values(account(id)).compile();
-  const ids = (db: Kysely<Tables>) => db.selectFrom('account').select('id').orderBy('id').compile();
-
-  it('runs statements that are known beforehand as one transaction: all of them or none', async () => {
-    const { db } = handle;
-    const [, read] = await transactTogether(db, [insert(db, 'acc_1'), ids(db)]);
-    expect(read?.rows).toEqual([{ id: 'acc_1' }]);
-    const failed = transactTogether(db, [insert(db, 'acc_2'), insert(db, 'acc_1'), insert(db, 'acc_3')]);
-    expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
-    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([{ id: 'acc_1' }]);
-  });
-
-  it('runs them within a transaction where there is one, and rolls them back with it', async () => {
-    const { db } = handle;
-    const failed = db.transaction().execute(async (trx) => {
-      const [, read] = await executeTogether(trx, [insert(trx, 'acc_1'), ids(trx)]);
-      await transactTogether(trx, [insert(trx, 'acc_2')]);
-      throw new Error(`${read?.rows.length} row`);
-    });
-    await expect(failed).rejects.toThrow('1 row');
-    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([]);
-  });
-
-  it('takes a transaction without any statement', async () => {
-    await handle.db.transaction().execute(async () => undefined);
-    const failed = handle.db.transaction().execute(() => Promise.reject(new Error('nothing done')));
-    await expect(failed).rejects.toThrow('nothing done');
-    expect(await answersNow(handle)).toBe(true);
-  });
-
-  it('runs transactions that compete for a row one after the other, and loses none', async () => {
-    await handle.db
-      .insertInto('account')
-      .values({ ...account('acc_1'), billing_day: 0 })
-      .execute();
-    const increment = () =>
-      handle.db.transaction().execute(async (trx) => {
-        const lock = trx.updateTable('account').set({ updated_at: 1 }).where('id', '=', 'acc_1');
-        await lock.execute();
-        const { billing_day: day } = await trx.selectFrom('account').select('billing_day').executeTakeFirstOrThrow();
-        await trx
-          .updateTable('account')
-          .set({ billing_day: day + 1 })
-          .execute();
-      });
-    await Promise.all(Array.from({ length: 20 }, increment));
-    const { billing_day: day } = await handle.db.selectFrom('account').select('billing_day').executeTakeFirstOrThrow();
-    expect(day).toBe(20);
-  });
-
-  it('refuses a secret of a key that does not exist', async () => {
-    const orphan = { hash: 'x', api_key_id: 'key_none', created_at: 1, expires_at: null };
-    await expect(handle.db.insertInto('api_key_secret').values(orphan).execute()).rejects.toThrow(/foreign key/i);
-  });
-
-  it('forgets with a member what signs them in, and where they are signed in', async () => {
-    const { db } = handle;
-    const times = { created_at: 1, updated_at: 1, version: 1 };
-    await db.insertInto('account').values(account('acc_1')).execute();
-    const nobody = { password: null, password_changed_at: null, totp_secret: null, totp_confirmed_at: null };
-    const member = { id: 'mem_1', email: 'Ana@x.at', email_key: 'ana@x.at', name: 'Ana', is_operator: 0, ...nobody };
-    const more = { status: 'active' as const, totp_last_step: 0, locale: null, last_signed_in_at: null };
-    await db
-      .insertInto('member')
-      .values({ ...member, ...more, ...times, removed_at: null })
-      .execute();
-    const ofMember = { member_id: 'mem_1', created_at: 1 };
-    await db
-      .insertInto('account_member')
-      .values({ account_id: 'acc_1', member_id: 'mem_1', role: 'owner', ...times })
-      .execute();
-    await db.insertInto('recovery_code').values({ hash: 'r', member_id: 'mem_1', used_at: null }).execute();
-    await db
-      .insertInto('member_identity')
-      .values({ issuer: 'i', subject: 's', email: null, last_used_at: null, ...ofMember })
-      .execute();
-    const portal = { account_id: null, role: null, scopes: null, label: null, return_url: null };
-    const seen = { last_seen_at: 1, ends_at: 2, confirmed_at: 1, ip: '::1', user_agent: '' };
-    await db
-      .insertInto('member_session')
-      .values({ hash: 'h', id: 'ses_1', method: 'link', ...ofMember, ...portal, ...seen })
-      .execute();
-    await expect(
-      db
-        .insertInto('member')
-        .values({ ...member, id: 'mem_2', ...more, ...times, removed_at: null })
-        .execute(),
-    ).rejects.toThrow(/unique/i);
-    await db.deleteFrom('member').where('id', '=', 'mem_1').execute();
-    for (const table of ['account_member', 'recovery_code', 'member_identity', 'member_session'] as const) {
-      expect([table, await db.selectFrom(table).selectAll().execute()]).toEqual([table, []]);
-    }
   });
 
   it('is healthy while it is open and unhealthy afterwards, without throwing', async () => {
