@@ -6,13 +6,13 @@ import { startBackend, type Backend } from '../support/backend.js';
 import { send } from '../support/http.js';
 import { seriesOf } from '../support/metrics-text.js';
 import { eventually, sleep } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const BACKEND_MS = 700;
 const LARGE_BYTES = 48 * 1024 * 1024;
 
 let backend: Backend;
-let trailgate: RunningTrailgate;
+let trailgate: SharedTrailgate;
 let secret: string;
 let isLargeSent = false;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
     else if (url === '/files/cut') request.socket.destroy();
     else setTimeout(() => response.end('{}'), BACKEND_MS);
   });
-  trailgate = await startTrailgate({
+  trailgate = await acquireTrailgate({
     backend: backend.url,
     config: {
       services: { one: { targets: [backend.url], connections: 1, accountShare: 1 } },

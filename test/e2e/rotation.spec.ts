@@ -8,16 +8,16 @@ import { json, startBackend, type Backend } from '../support/backend.js';
 import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const HOUR_S = 3_600;
 
 let backend: Backend;
-let gateway: RunningTrailgate;
+let gateway: SharedTrailgate;
 
 beforeAll(async () => {
   backend = await startBackend(json({ data: [] }));
-  gateway = await startTrailgate({
+  gateway = await acquireTrailgate({
     backend: backend.url,
     config: { plans: { five: { key: { minute: 5, month: 100 } } } },
   });

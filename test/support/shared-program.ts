@@ -27,7 +27,7 @@ export interface AcquireOptions extends TrailgateOptions {
 /** What a test can do with a program that others use after it. */
 export interface SharedTrailgate extends Pick<
   RunningTrailgate,
-  'gatewayUrl' | 'adminUrl' | 'adminToken' | 'admin' | 'configPath'
+  'gatewayUrl' | 'adminUrl' | 'adminToken' | 'admin' | 'configPath' | 'dataDir'
 > {
   /** The log since the program was handed over. */
   logs(): Record<string, unknown>[];
@@ -90,6 +90,7 @@ async function share(options: SharedOptions): Promise<SharedTrailgate> {
     adminToken: program.adminToken,
     admin: program.admin,
     configPath: program.configPath,
+    dataDir: program.dataDir,
     logs: () => parseLogs(kept ?? program.stdout),
     signal: program.signal,
     async stop() {
