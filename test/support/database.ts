@@ -108,7 +108,10 @@ async function dialectOf({ options: { databaseUrl, dataDir } }: TestDatabase): P
 async function endPlace(opened: OpenPlace): Promise<void> {
   open.delete(opened);
   unused.delete(opened);
-  await opened.db.destroy();
+  // A test that failed may hold a connection for ever.
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, UNDER_WAY_MS);
+  await Promise.race([opened.db.destroy(), late.promise]).finally(() => clearTimeout(timer));
   await opened.place.drop();
 }
 
