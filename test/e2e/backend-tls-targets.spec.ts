@@ -168,8 +168,10 @@ describeWithOpenssl('several targets over TLS', () => {
       for (const address of ['127.0.0.5', '127.0.0.6']) {
         expect(await stateOf(address)).toMatchObject({ state: 'ejected', last_failure: { outcome: 'unreachable' } });
       }
-      const lost = gateway.trailgate.logs().filter(({ event }) => event === 'target_lost');
-      expect(new Set(lost.map(({ address }) => address))).toEqual(new Set(['127.0.0.5', '127.0.0.6']));
+      const lost = () =>
+        gateway.trailgate.logs().flatMap(({ event, address }) => (event === 'target_lost' ? [address] : []));
+      await eventually('both are logged', () => lost().length >= 2);
+      expect(new Set(lost())).toEqual(new Set(['127.0.0.5', '127.0.0.6']));
     },
   );
 

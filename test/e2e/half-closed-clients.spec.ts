@@ -19,6 +19,8 @@ let edge: Edge;
 beforeAll(async () => {
   const timeouts = { firstByte: '20s', idle: '10m' };
   edge = await startEdge({
+    // Its connections are counted.
+    own: true,
     backendOptions: { atOnce: true },
     config: { services: { backend: { connections: CONNECTIONS, accountShare: 1, timeouts } } },
   });
