@@ -9,6 +9,7 @@ import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
 import { freePort } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate } from '../support/shared-program.js';
 
 const tool = (description: string) => ({ mcp: { description, destructive: false } });
 const CONFIG = {
@@ -190,7 +191,7 @@ describeWithChromium('the page of AI assistants', () => {
 
 describeWithChromium('where no operation is a tool', () => {
   it('the page says so, and offers no key', async () => {
-    const [trailgate, browser] = await Promise.all([startTrailgate({}), startBrowser()]);
+    const [trailgate, browser] = await Promise.all([acquireTrailgate(), startBrowser()]);
     try {
       const { id } = await trailgate.admin.createAccount({ name: 'Isar Rafting' });
       await signInThere(browser.context, await newPerson(trailgate, id, 'owner'), panelUrlOf(trailgate));

@@ -6,7 +6,7 @@ import { goWithin, hasRead, startBrowser, type Browser } from '../support/browse
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const SCRIPT = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{{7*7}}\${7*7}`;
 const LONG = 'Wildwasserkajakverleih'.repeat(9);
@@ -35,7 +35,7 @@ type Look = (where: string) => Promise<void>;
 
 describeWithChromium('names', () => {
   let backend: Backend;
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   let browser: Browser;
   let page: Page;
   const home = new Map<string, string>();
@@ -43,7 +43,7 @@ describeWithChromium('names', () => {
 
   beforeAll(async () => {
     backend = await startBackend(json({ data: [] }));
-    [trailgate, browser] = await Promise.all([startTrailgate({ backend: backend.url }), startBrowser()]);
+    [trailgate, browser] = await Promise.all([acquireTrailgate({ backend: backend.url }), startBrowser()]);
     const { admin } = trailgate;
     for (const name of [SCRIPT, LONG, TURNED]) {
       const account = await admin.createAccount({ name, plan: 'starter' });

@@ -8,7 +8,7 @@ import { passTimeUntil, startBrowser, type Browser } from '../support/browser.js
 import { describeWithChromium } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newPerson, panelUrlOf, signInThere, type Person } from '../support/panel-people.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { acquireTrailgate, type SharedTrailgate } from '../support/shared-program.js';
 
 const DAY_MS = 86_400_000;
 const THERE = 'Pacific/Kiritimati';
@@ -23,7 +23,7 @@ const MONTH = 30;
 
 describeWithChromium('somebody who sits on the other side of the date line', () => {
   let backend: Backend;
-  let trailgate: RunningTrailgate;
+  let trailgate: SharedTrailgate;
   let browser: Browser;
   let accountId: string;
   let ana: Person;
@@ -31,7 +31,7 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
   beforeAll(async () => {
     backend = await startBackend(json({ data: [] }));
     [trailgate, browser] = await Promise.all([
-      startTrailgate({ backend: backend.url, config: { plans: { small: { account: { month: MONTH } } } } }),
+      acquireTrailgate({ backend: backend.url, config: { plans: { small: { account: { month: MONTH } } } } }),
       startBrowser({ timezoneId: 'Pacific/Pago_Pago', locale: 'en-GB' }),
     ]);
     accountId = (await trailgate.admin.createAccount({ plan: 'starter', time_zone: THERE })).id;

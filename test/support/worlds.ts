@@ -11,6 +11,8 @@
  * | `startTrailgate` (`program.ts`) | a program of its own: to kill, freeze, restart or measure |
  * | `OAuthWorld.start` (`oauth-world.ts`) | the program as an authorization server, with the pages that people see |
  * | `startAdmin` (`admin-application.ts`) | the admin application in this process, with a clock that the test turns |
+ * | `startPanel` (`panel.ts`) | that, a database and the pages of the panel |
+ * | `startDemo` (`demo.ts`) | the program as `npm start` runs it, with the example backend |
  * | `ProviderWorld.start` (`provider-world.ts`) | that, and an identity provider |
  * | `startGateway` (`gateway-application.ts`) | the gateway in this process, without backends |
  * | `startWorld` (`inner-world.ts`), `startMcpWorld` (`mcp-world.ts`) | the gateway in this process with a door of the test's, or with tools |
