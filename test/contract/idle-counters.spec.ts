@@ -150,6 +150,20 @@ describe('counters that nobody uses', () => {
     expect(await running.used(quiet)).toMatchObject({ accountMonth: 2, keyMonth: 1 });
   });
 
+  it('come back also when they are forgotten in the turn in which they were read', async () => {
+    const [months, rounds, subject] = [new FixedMonths(), new FlushRounds(), subjectWith({})];
+    months.used = { account: 3, key: 3 };
+    const counters = new ProcessCounters(clock, months, 'store', rounds);
+    const used = async () => (await counters.read(subject.accountId, subject.keyId, subject.calendar)).used;
+    expect(await used()).toMatchObject({ accountMonth: 3, keyMonth: 3 });
+    // No turn of the event loop lies between: the first look at the database has only just ended.
+    rounds.end(rounds.begin());
+    clock.advance(3 * MINUTE_MS);
+    counters.reapIdle();
+    expect(counters.size).toEqual(none);
+    expect(await used()).toMatchObject({ accountMonth: 3, keyMonth: 3 });
+  });
+
   it('begin anew in another month', async () => {
     const subject = subjectWith({});
     await running.decide(subject, 9);

@@ -272,10 +272,10 @@ export class ProcessCounters implements CounterStore {
 
   /**
    * Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves
-   * them as they are.
+   * them as they are. Reading that was begun before a counter was reaped is not joined after it: it would create none.
    */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
-    return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}`, async () => {
+    return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}/${this.table.reaped}`, async () => {
       let reaped: number;
       let used: WrittenMonth;
       do {
