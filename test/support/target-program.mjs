@@ -3,6 +3,9 @@
 import { writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 
+/** So that several requests are under way at once, on a quick machine too. */
+const ANSWER_AFTER_MS = 100;
+
 let garbage = false;
 process.on('SIGUSR2', () => (garbage = !garbage));
 
@@ -28,6 +31,8 @@ const server = createServer((request, response) => {
     return;
   }
   request.resume();
-  request.on('end', () => response.writeHead(200, { 'content-length': 2 }).end('ok'));
+  request.on('end', () => {
+    setTimeout(() => response.writeHead(200, { 'content-length': 2 }).end('ok'), ANSWER_AFTER_MS);
+  });
 });
 server.listen(Number(process.argv[2]), '127.0.0.1', () => say('listening'));
