@@ -95,7 +95,7 @@ const IDLE = `(async () => {
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     const moving = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
     await Promise.allSettled(moving.map(({ finished }) => finished));
-    await new Promise((done) => requestIdleCallback(() => done(), { timeout: 2_000 }));
+    await new Promise((done) => requestIdleCallback(() => done(), { timeout: 200 }));
   }
 })()`;
 
