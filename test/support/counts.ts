@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { temporaryFolder } from './processes.js';
+import { join } from 'node:path';
+import { preload, temporaryFolder } from './processes.js';
 
 /** Whether this system tells how often a process reads and writes (Linux does). */
 export const countsAreKnown = existsSync('/proc/self/io');
@@ -27,7 +26,7 @@ export class CountedProgram {
   private readonly path = join(temporaryFolder('counts'), 'counts');
   /** Environment of the program that is to be counted. */
   readonly env: Readonly<Record<string, string>> = {
-    NODE_OPTIONS: `--import=${pathToFileURL(resolve('test/support/count-in-program.mjs')).href}`,
+    ...preload('count-in-program.mjs'),
     TRAILGATE_TEST_COUNTS: this.path,
   };
   private socket: Socket | undefined;

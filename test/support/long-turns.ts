@@ -1,14 +1,13 @@
 /** How long the program's event loop was kept busy in one piece, in processor time: the same on a busy machine as on an idle one. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { temporaryFolder } from './processes.js';
+import { join } from 'node:path';
+import { preload, temporaryFolder } from './processes.js';
 
 export class LongTurns {
   private readonly path = join(temporaryFolder('turns'), 'turns');
   /** Environment of the program that is watched. */
   readonly env: Readonly<Record<string, string>> = {
-    NODE_OPTIONS: `--import=${pathToFileURL(resolve('test/support/long-turns-of-program.mjs')).href}`,
+    ...preload('long-turns-of-program.mjs'),
     TRAILGATE_TEST_TURNS: this.path,
   };
 

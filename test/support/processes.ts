@@ -126,6 +126,11 @@ export function temporaryFolder(name: string): string {
   return folder;
 }
 
+/** Returns the environment that has a program load a module of `test/support` before anything else. */
+export function preload(module: string): { readonly NODE_OPTIONS: string } {
+  return { NODE_OPTIONS: `--import=${new URL(module, import.meta.url).href}` };
+}
+
 /** Waits; the timer keeps the event loop alive. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((done) => setTimeout(done, ms));

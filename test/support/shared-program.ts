@@ -3,12 +3,11 @@
  * takes over as it does for users: on SIGHUP, in a tenth of the time of a start. Accounts, keys, logs and metrics of earlier files are still
  * in it. A test that counts from zero, or ends the program, starts one of its own (`program.ts`).
  */
-import { dirname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { dirname } from 'node:path';
 import { configSchema } from '../../src/config/model/schema.js';
 import { pathsBuiltAtStart } from '../../src/config/model/until-restart.js';
 import type { Account, Page } from './admin.js';
-import { eventually } from './processes.js';
+import { eventually, preload } from './processes.js';
 import { parseLogs, startTrailgate, targetsOf, type RunningTrailgate, type TrailgateOptions } from './program.js';
 import { mergePatch, writeConfig, type Json } from './program-config.js';
 import { keptRedisUrl } from './redis.js';
@@ -73,7 +72,7 @@ export async function acquireTrailgate(options: AcquireOptions = {}): Promise<Sh
 
 function namesOf(names: NonNullable<AcquireOptions['names']>): Record<string, string> {
   return {
-    NODE_OPTIONS: `--import=${pathToFileURL(resolve('test/support/names-of-program.mjs')).href}`,
+    ...preload('names-of-program.mjs'),
     TRAILGATE_TEST_NAMES: Object.entries(names)
       .map(([name, addresses]) => `${name}=${addresses.join('+')}`)
       .join(),

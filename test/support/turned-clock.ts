@@ -1,15 +1,14 @@
 /** A wall clock for the program that a test turns while it runs; timers and deadlines go on by the machine's. */
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { temporaryFolder } from './processes.js';
+import { join } from 'node:path';
+import { preload, temporaryFolder } from './processes.js';
 
 export class TurnedClock {
   private readonly path = join(temporaryFolder('clock'), 'clock');
   private readonly file = openSync(this.path, 'w');
   /** Environment of the program that goes by this clock. */
   readonly env: Readonly<Record<string, string>> = {
-    NODE_OPTIONS: `--import=${pathToFileURL(resolve('test/support/turn-clock-of-program.mjs')).href}`,
+    ...preload('turn-clock-of-program.mjs'),
     TRAILGATE_TEST_CLOCK: this.path,
   };
 
