@@ -119,29 +119,26 @@ const specs = (pattern, leftOut) =>
     .filter((file) => !file.includes('node_modules') && (leftOut === undefined || !file.startsWith(leftOut)))
     .map((file) => join(ROOT, file));
 
+/** The tiers that have a name: their folder, and more arguments of Jest. */
+const TIERS = {
+  '--unit': { folder: 'src/', args: [] },
+  '--performance': { folder: PERFORMANCE, args: ['--runInBand'] },
+};
+
 /** What to run: the arguments of Jest, and all files that must have a result, undefined where Jest chooses them. */
 function whatToRun([first, ...others]) {
-  const plain = others.length === 0;
-  switch (first) {
-    case undefined:
-      return {
-        args: [`--testPathIgnorePatterns=${PERFORMANCE}`],
-        files: specs('{src,test}/**/*.spec.ts', PERFORMANCE),
-      };
-    case '--unit':
-      return {
-        args: others.some((arg) => arg.startsWith('src/')) ? others : [`--testPathPatterns=${ROOT}src/`, ...others],
-        files: plain ? specs('src/**/*.spec.ts') : undefined,
-      };
-    case '--performance': {
-      const files = plain ? specs(`${PERFORMANCE}*.spec.ts`) : undefined;
-      return { args: ['--runInBand', `--testPathPatterns=${PERFORMANCE}`, ...others], files };
-    }
-    case '--changed':
-      return changed(others);
-    default:
-      return { args: [first, ...others] };
+  if (first === undefined) {
+    const files = specs('{src,test}/**/*.spec.ts', PERFORMANCE);
+    return { args: [`--testPathIgnorePatterns=${PERFORMANCE}`], files };
   }
+  if (first === '--changed') return changed(others);
+  const tier = TIERS[first];
+  if (tier === undefined) return { args: [first, ...others] };
+  const { folder, args } = tier;
+  // Paths that are given choose among the files of the tier.
+  if (others.some((arg) => arg.startsWith(folder))) return { args: [...args, ...others] };
+  const files = others.length === 0 ? specs(`${folder}**/*.spec.ts`) : undefined;
+  return { args: [...args, `--testPathPatterns=${ROOT}${folder}`, ...others], files };
 }
 
 function changed(others) {

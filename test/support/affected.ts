@@ -39,8 +39,9 @@ export function affectedSpecs(
   const files = globSync('{src,test}/**/*.ts', { cwd: root }).filter(
     (file) => !/^src\/panel\/|node_modules/.test(file),
   );
-  const steps = stepsTo(changed, importersOf(root, files));
-  const starters = new Set(stepsTo([STARTS_PROGRAM], importersOf(root, files)).keys());
+  const importers = importersOf(root, files);
+  const steps = stepsTo(changed, importers);
+  const starters = new Set(stepsTo([STARTS_PROGRAM], importers).keys());
   const words = new Set(changed.filter((file) => file.startsWith('src/')).flatMap(wordsOf));
   const ranked = files
     .filter((file) => file.endsWith('.spec.ts') && !file.startsWith('test/performance/'))

@@ -1,6 +1,6 @@
-/** What the passes of a test run came to together. */
+/** The result of a test run. */
 
-/** JestRun is one pass: how Jest ended, and what it wrote; null where it did not come so far. */
+/** JestRun says how Jest ended, and what it wrote; null where it did not come so far. */
 export interface JestRun {
   readonly code: number | null;
   /** It had to be ended: a test left something open, or it took too long. */
@@ -47,7 +47,7 @@ export interface RunSummary {
 }
 
 /**
- * Sums the passes up. What counts as a failure: a test that failed and is not in quarantine, a file that could not run, a file that has no
+ * Sums a run up. Each of these counts as a failure: a test that failed and is not in quarantine, a file that could not run, a file that has no
  * result, a run without tests, Jest that failed by itself, more than five tests in quarantine.
  * @param files Paths of all files that were to run, absolute as in the results; undefined where Jest chose them.
  */

@@ -28,8 +28,7 @@ const OPTIONS_KEY = createHash('sha256').update(JSON.stringify(OPTIONS)).digest(
 
 /** Where a compiled file and, with `.map` after it, its source map are kept. */
 function keptPath(file: string): string {
-  const { mtimeMs, size } = statSync(file);
-  const name = createHash('sha256').update(`${file} ${mtimeMs} ${size}`).digest('hex').slice(0, 24);
+  const name = createHash('sha256').update(file).digest('hex').slice(0, 24);
   return join(KEPT, `${name}-${OPTIONS_KEY}.js`);
 }
 
@@ -39,18 +38,22 @@ function writeWhole(path: string, text: string): void {
   renameSync(unfinished, path);
 }
 
-/** The JavaScript of a TypeScript file, by its path. */
+/** Returns the JavaScript of a TypeScript file, by its path. */
 export function compiled(file: string): string {
   const path = keptPath(file);
-  if (existsSync(path)) return readFileSync(path, 'utf8');
+  const { mtimeMs, size } = statSync(file);
+  // The last line tells which state of the file was compiled.
+  const version = `\n// ${mtimeMs} ${size}\n`;
+  const kept = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  if (kept.endsWith(version)) return kept;
   mkdirSync(KEPT, { recursive: true });
   const { code, map } = transformSync(readFileSync(file, 'utf8'), { ...OPTIONS, filename: file });
   writeWhole(`${path}.map`, map ?? '');
-  writeWhole(path, code);
+  writeWhole(path, code + version);
   return code;
 }
 
-/** By the URL of a compiled module that was loaded: the path of its source map. */
+/** Paths of source maps, by the URL of the loaded module. */
 export const SOURCE_MAPS = new Map<string, string>();
 
 /** Lets `import` load our TypeScript from now on. */
