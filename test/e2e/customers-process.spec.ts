@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../support/child-processes.js';
 import { CustomersClient } from '../support/customers-client.js';
 import { failToStart, startCustomers } from '../support/customers.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
@@ -157,12 +158,3 @@ describeWithOwnPostgres('while PostgreSQL is away', () => {
     );
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -2,13 +2,13 @@
  * Signals that come while the program starts: SIGTERM ends it in order whatever it was about to open, SIGHUP neither ends it nor is
  * lost, and a changed file is taken over although nobody has said so. With workers too.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { AdminClient } from '../support/admin.js';
 import { startBackend, json, type Backend } from '../support/backend.js';
+import { childrenOf, isAlive } from '../support/child-processes.js';
 import { describeUnless, describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
@@ -90,24 +90,6 @@ function catches(pid: number, signal: number): boolean {
 /** The first moment at which a program can do anything about a signal: Node itself is there. SIGHUP is no signal that Node looks at. */
 const canHear = ({ pid }: Starting): Promise<void> => eventually('it hears signals', () => catches(pid, 1));
 
-const childrenOf = ({ pid }: Starting): number[] => {
-  try {
-    const text = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
-    return text.split('\n').map(Number).filter(Boolean);
-  } catch {
-    return [];
-  }
-};
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Ends by the signal, in order and soon, and says nothing about it. */
 async function endsInOrder(program: Starting, signal: NodeJS.Signals): Promise<void> {
   const startedMs = performance.now();
@@ -177,7 +159,7 @@ describeUnless(process.platform === 'linux' ? null : 'needs Linux')('at any mome
       const program = spawnProgram(Object.fromEntries(await Promise.all(ports)), { command: 'demo' });
       await canHear(program);
       await sleep(pauseMs);
-      const children = childrenOf(program);
+      const children = childrenOf(program.pid);
       await endsInOrder(program, 'SIGTERM');
       await eventually('the backend has ended', () => !children.some(isAlive), PROMPT_MS);
     }
@@ -232,9 +214,9 @@ describeWithRedis('while Redis keeps the start waiting', () => {
   it('SIGTERM ends workers that have not started yet', async () => {
     await behindProxy();
     const program = spawnProgram(env, { args: ['--workers', '3'] });
-    await eventually('there is a worker', () => childrenOf(program).length > 0);
+    await eventually('there is a worker', () => childrenOf(program.pid).length > 0);
     proxy.holdAnswers();
-    const workers = childrenOf(program);
+    const workers = childrenOf(program.pid);
     await sleep(700);
     await endsInOrder(program, 'SIGTERM');
     expect(workers.filter(isAlive)).toEqual([]);
@@ -244,7 +226,7 @@ describeWithRedis('while Redis keeps the start waiting', () => {
   it('SIGHUP reaches workers that have not started yet', async () => {
     await behindProxy();
     const program = spawnProgram(env, { args: ['--workers', '2'], targets: [backend.url] });
-    await eventually('there is a worker', () => childrenOf(program).length > 0);
+    await eventually('there is a worker', () => childrenOf(program.pid).length > 0);
     proxy.holdAnswers();
     await sleep(700);
     addOperation(program);

@@ -3,28 +3,16 @@ import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startBackend, type Backend } from '../support/backend.js';
+import { childrenOf, isAlive } from '../support/child-processes.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
+import { countRequests } from '../support/metrics-text.js';
 import { eventually, sleep, spawnOwned, temporaryFolder } from '../support/processes.js';
 import { COMPILED, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { writeConfig } from '../support/program-config.js';
 import { sharedRedisUrl, startRedis } from '../support/redis.js';
 
 const WORKERS = 3;
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-const childrenOf = (pid: number): number[] =>
-  execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-    .split('\n')
-    .map(Number)
-    .filter((each) => each > 0);
 
 describeWithRedis('a gateway of three workers', () => {
   let backend: Backend;
@@ -35,13 +23,7 @@ describeWithRedis('a gateway of three workers', () => {
       'workers'
     ];
 
-  const requestsCounted = async (): Promise<number> => {
-    const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
-    return [...text.matchAll(/^http_server_request_duration_seconds_count\{.*\} (\d+)$/gm)].reduce(
-      (sum, [, count]) => sum + Number(count),
-      0,
-    );
-  };
+  const requestsCounted = (): Promise<number> => countRequests(trailgate.adminUrl);
 
   beforeAll(async () => {
     backend = await startBackend((request, response) => {

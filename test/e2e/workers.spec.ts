@@ -3,10 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { startBackend, type Backend } from '../support/backend.js';
-import { childrenOf, WORKER } from '../support/child-processes.js';
+import { childrenOf, isAlive, WORKER } from '../support/child-processes.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { quietMsSince } from '../support/machine-time.js';
+import { countRequests } from '../support/metrics-text.js';
 import { eventually, sleep } from '../support/processes.js';
 import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { Caller } from '../support/rate-limit.js';
@@ -22,13 +23,7 @@ describeWithRedis('a gateway of three workers', () => {
   let trailgate: RunningTrailgate;
 
   const workerPids = (): number[] => childrenOf(trailgate.pid, WORKER);
-  const requestsCounted = async (): Promise<number> => {
-    const text = await (await fetch(`${trailgate.adminUrl}/metrics`)).text();
-    return [...text.matchAll(/^http_server_request_duration_seconds_count\{.*\} (\d+)$/gm)].reduce(
-      (sum, [, count]) => sum + Number(count),
-      0,
-    );
-  };
+  const requestsCounted = (): Promise<number> => countRequests(trailgate.adminUrl);
 
   beforeAll(async () => {
     backend = await startBackend((request, response) => {
@@ -200,15 +195,7 @@ describeWithRedis('a gateway of three workers', () => {
     const exit = await trailgate.stop();
     expect((await slow).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     expect(exit.code).toBe(0);
-    const alive = pids.filter((pid) => {
-      try {
-        process.kill(pid, 0);
-        return true;
-      } catch {
-        return false;
-      }
-    });
-    expect(alive).toEqual([]);
+    expect(pids.filter(isAlive)).toEqual([]);
   });
 });
 

@@ -1,40 +1,28 @@
 /** A list of more keys than a page shows: it goes on page by page, and is searched to the last of them. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { insertKeys } from '../support/many-keys.js';
-import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
+import { startKeyList, type KeyList } from '../support/many-keys.js';
 import { eventually } from '../support/processes.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
 const KEYS = 300;
 const PAGE_SIZE = 50;
 const LAST = 'Raft widget 00299';
 
 describeWithChromium(`a list of ${KEYS} keys`, () => {
-  let trailgate: RunningTrailgate;
-  let browser: Browser;
+  let list: KeyList;
   let page: Page;
-  let home: string;
 
   beforeAll(async () => {
-    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
-    const { account, key } = await trailgate.admin.newKey('starter', { name: 'First', scopes: ['customers:read'] });
-    insertKeys(trailgate.dataDir, key.id, KEYS - 1);
-    home = `${panelUrlOf(trailgate)}/${account.id}/api-keys`;
-    await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
+    list = await startKeyList(KEYS);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await trailgate?.stop();
-  });
+  afterAll(() => list?.stop());
 
   const rows = () => page.locator('main tbody tr').count();
 
   it('goes on page by page, and says how many are shown', async () => {
-    page = await browser.newPage();
-    await page.goto(home);
+    page = await list.browser.newPage();
+    await page.goto(list.url);
     for (let shown = PAGE_SIZE; shown <= PAGE_SIZE * 4; shown += PAGE_SIZE) {
       await page.getByText(`${shown} keys so far`, { exact: true }).waitFor();
       expect(await rows()).toBe(shown);
@@ -49,6 +37,6 @@ describeWithChromium(`a list of ${KEYS} keys`, () => {
     expect(await page.getByRole('link', { name: LAST }).count()).toBe(1);
     await search.fill('');
     await eventually('all are there', async () => (await rows()) >= PAGE_SIZE);
-    expect(browser.faults).toEqual([]);
+    expect(list.browser.faults).toEqual([]);
   });
 });

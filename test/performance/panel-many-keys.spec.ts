@@ -1,11 +1,8 @@
 /** The list of 2,000 keys: there within a second, and as quick to type in as an empty one. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';
-import { insertKeys, median, msUntilUsable } from '../support/many-keys.js';
-import { newPerson, panelUrlOf, signInThere } from '../support/panel-people.js';
-import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { median, msUntilUsable, startKeyList, type KeyList } from '../support/many-keys.js';
 
 const KEYS = 2_000;
 const SHOWN = 500;
@@ -16,33 +13,25 @@ const TYPED = 'widget 019';
 const MOST_MS_OF_A_LETTER = 25;
 
 describeWithChromium('a list of 2,000 keys', () => {
-  let trailgate: RunningTrailgate;
-  let browser: Browser;
-  let home: string;
+  let list: KeyList;
 
   beforeAll(async () => {
-    [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
-    const { account, key } = await trailgate.admin.newKey('starter', { name: 'First', scopes: ['customers:read'] });
-    insertKeys(trailgate.dataDir, key.id, KEYS - 1);
-    home = `${panelUrlOf(trailgate)}/${account.id}/api-keys`;
-    await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
+    list = await startKeyList(KEYS);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await trailgate?.stop();
-  });
+  afterAll(() => list?.stop());
 
   it('can be used within a second of going to it, with nothing in the cache of the browser', async () => {
     const measured: number[] = [];
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) measured.push(await msUntilUsable(browser.context, home));
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++)
+      measured.push(await msUntilUsable(list.browser.context, list.url));
     expect(median(measured)).toBeLessThan(MOST_MS);
   });
 
   it('is typed in at once while 500 rows stand under it', async () => {
-    const page = await browser.newPage();
-    await page.goto(home);
+    const page = await list.browser.newPage();
+    await page.goto(list.url);
     await showMore(page);
-    const devtools = await browser.context.newCDPSession(page);
+    const devtools = await list.browser.context.newCDPSession(page);
     // By what the thread of the page computed, which is the same on a machine that is busy.
     await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
     const scriptMs = async (): Promise<number> => {

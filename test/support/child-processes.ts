@@ -1,15 +1,16 @@
 /** The processes that a program has started, as the system lists them. */
 import { execFileSync } from 'node:child_process';
 
-/** Process ids of the children of a process whose command line has this text in it. */
-export function childrenOf(pid: number, command: string): number[] {
-  let lines: string[];
+/** Returns the process ids of the children of a process: of all, or of those whose command line contains a text. */
+export function childrenOf(pid: number, command = ''): number[] {
+  let list: string;
   try {
-    lines = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' }).split('\n');
+    list = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
   } catch {
     // What `ps` says where there is none.
     return [];
   }
+  const lines = list.split('\n').filter((line) => line !== '');
   return lines.flatMap((line) => (line.includes(command) ? [Number.parseInt(line, 10)] : []));
 }
 
@@ -18,7 +19,7 @@ export const WORKER = 'main.js start';
 /** What checks a changed configuration. */
 export const CHECK = 'check-process';
 
-/** Whether there is a process. */
+/** Reports whether a process exists. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

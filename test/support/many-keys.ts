@@ -2,6 +2,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { BrowserContext } from 'playwright-core';
+import { startBrowser, type Browser } from './browser.js';
+import { newPerson, panelUrlOf, signInThere } from './panel-people.js';
+import { startTrailgate } from './program.js';
 
 const STATUSES = ['active', 'active', 'active', 'active', 'paused'] as const;
 /** Written as `searchText` writes these names. */
@@ -29,6 +32,29 @@ export function insertKeys(dataDir: string, likeId: string, count: number): void
   }
   database.exec('commit');
   database.close();
+}
+
+/** KeyList is the page of an account with many keys, and somebody who has signed in to see it. */
+export interface KeyList {
+  readonly url: string;
+  readonly browser: Browser;
+  stop(): Promise<void>;
+}
+
+/** Starts a program with so many keys in an account, and a browser of its owner. The caller stops both by `stop`. */
+export async function startKeyList(count: number): Promise<KeyList> {
+  const [trailgate, browser] = await Promise.all([startTrailgate(), startBrowser()]);
+  const { account, key } = await trailgate.admin.newKey('starter', { name: 'First', scopes: ['customers:read'] });
+  insertKeys(trailgate.dataDir, key.id, count - 1);
+  await signInThere(browser.context, await newPerson(trailgate, account.id, 'owner'), panelUrlOf(trailgate));
+  return {
+    url: `${panelUrlOf(trailgate)}/${account.id}/api-keys`,
+    browser,
+    async stop() {
+      await browser.close();
+      await trailgate.stop();
+    },
+  };
 }
 
 /** Notes when the list of keys can be used: it is there, painted, and the page has time to listen. */

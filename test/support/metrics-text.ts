@@ -1,5 +1,6 @@
 /** Reads Prometheus's text format (version 0.0.4), strictly: whatever a scraper could stumble over is an error here. */
 import { readFileSync } from 'node:fs';
+import { send } from './http.js';
 
 const NAME = '[a-zA-Z_:][a-zA-Z0-9_:]*';
 // Prometheus's client writes `Nan` for a mean of nothing; Prometheus reads it whatever its case.
@@ -89,7 +90,14 @@ export function seriesOf(text: string): Map<string, number> {
   return new Map([...parseMetrics(text).values()].flatMap(({ samples }) => [...samples]));
 }
 
-/** What a process holds in memory, by the kernel. */
+/** Returns how many requests a program has counted, over all series. @param adminUrl origin of its admin listener. */
+export async function countRequests(adminUrl: string): Promise<number> {
+  const series = seriesOf((await send(`${adminUrl}/metrics`)).text);
+  const counts = [...series].filter(([name]) => name.startsWith('http_server_request_duration_seconds_count'));
+  return counts.reduce((sum, [, count]) => sum + count, 0);
+}
+
+/** Returns the resident memory of a process in bytes, by the kernel. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   if (kilobytes === undefined) throw new Error(`the kernel says nothing about ${pid}`);
