@@ -1,4 +1,4 @@
-/** What the source keeps to beyond what the linters can see: folders without cycles, one place for what must not be scattered. */
+/** Rules of the source that the linters cannot check: no cycles between folders, one place for each fact. */
 import { describe, expect, it } from '@jest/globals';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -163,7 +163,7 @@ async function writeProbe(db: Kysely<Tables>): Promise<void> {
     .execute();
 }
 
-/** Connects by a dialect. Rejects as the database does, after a patience. */
+/** Opens a handle on a dialect. Rejects with the error of the database once its deadline has passed. */
 export async function openHandle(
   kind: DatabaseKind,
   dialect: Dialect,

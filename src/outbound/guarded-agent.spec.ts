@@ -10,7 +10,7 @@ import { sendGuarded, type GuardedResponse } from './guarded-request.js';
 
 const rulesOf = (...allowPrivateNetworks: string[]) => outboundRules({ allowHttp: true, allowPrivateNetworks });
 const rules = rulesOf('127.0.0.1/32');
-/** Of requests that are not to be late: on a machine that is busy with other things, too. */
+/** Deadline of requests that must not time out, also on a busy machine. */
 const PATIENCE_MS = 30_000;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const servers: Server[] = [];

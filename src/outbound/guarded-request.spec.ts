@@ -10,7 +10,7 @@ import { outboundRules, parseDestination } from './destination.js';
 import { sendGuarded, type GuardedResponse, type GuardedSendOptions } from './guarded-request.js';
 
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
-/** Of requests that are not to be late: on a machine that is busy with other things, too. */
+/** Deadline of requests that must not time out, also on a busy machine. */
 const PATIENCE_MS = 30_000;
 const servers: Server[] = [];
 

@@ -14,8 +14,8 @@ interface Loaded {
 }
 
 /**
- * A page in a file of its own, loaded when it is first gone to. Not by `lazy`: React shows what comes in place of a fallback no sooner than 300 ms
- * after that.
+ * Loads a page from its own file when it is first opened. Does not use `lazy`: React keeps a fallback on screen for at
+ * least 300 ms.
  */
 export function lazyPage<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) {
   let kept: Loaded = {};

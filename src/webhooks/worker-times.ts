@@ -1,27 +1,27 @@
-/** Intervals of the webhook worker. A test that waits for them has shorter ones. */
+/** Intervals of the webhook worker. Tests that wait for them pass shorter ones. */
 
-/** All in milliseconds. */
+/** WorkerTimes holds the intervals, in milliseconds. */
 export interface WorkerTimes {
   /** Pause between two looks for all lanes that are due. */
   readonly lookMs: number;
-  /** The same while nothing tells the worker what other processes write. */
+  /** The same pause while the worker gets no notifications from other processes. */
   readonly deafLookMs: number;
   readonly renewMs: number;
-  /** Leases that could not be renewed for so long are let go of: before they end, and others begin. */
+  /** The worker releases leases that it could not renew for this long: before they expire and another worker takes them. */
   readonly leasePatienceMs: number;
   readonly scanMs: number;
-  /** Each scan comes earlier or later by up to so much. */
+  /** Each scan comes up to this much earlier or later. */
   readonly scanSpreadMs: number;
   /** Pause between two reads of all endpoints in hand. */
   readonly refreshMs: number;
   /**
-   * A lane without work stays its owner's for so long: to be taken up by the next event costs several statements, and
-   * time. Longer, and more of them wait for a lease where their owner hangs.
+   * How long a worker keeps a lane without work. Taking a lane costs several statements. A longer time lets more lanes
+   * wait for a lease to expire when their worker hangs.
    */
   readonly lingerMs: number;
-  /** Pause between two looks for lanes to let go of. */
+  /** Pause between two looks for lanes to release. */
   readonly sleepMs: number;
-  /** What was being committed while a lane was put to sleep is there by then. */
+  /** Pause before a released lane is checked again for events that were being committed meanwhile. */
   readonly secondLookMs: number;
   /** Pause between two looks at endpoints whose attempts have failed. */
   readonly judgeMs: number;

@@ -9,7 +9,7 @@ import { quietMsSince } from '../support/machine-time.js';
 import { startPostgres, type PostgresServer } from '../support/postgres.js';
 import { sleep } from '../support/processes.js';
 
-/** Of a statement; two seconds unless said. */
+/** Deadline of a statement; the default is two seconds. */
 const DEADLINE_MS = 700;
 
 describeWithOwnPostgres('PostgreSQL in trouble', () => {

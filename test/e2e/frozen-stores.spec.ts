@@ -18,7 +18,7 @@ const PROBE_TIMEOUT_MS = 1_500;
 /** How long the database hangs at least before the last request: longer than a statement may take. */
 const HANGING_MS = 2_500;
 const PROBES = 20;
-/** What these take together on a machine that has time for them; one that asked a store would take as long alone, or all of them longer. */
+/** Longest time of all probes together on a quiet machine. A single probe that asked a frozen store would take longer. */
 const PROBES_TAKE_MS = 1_000;
 
 type Checks = Record<string, { readonly status: string; readonly detail?: string }>;

@@ -144,7 +144,7 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
   let account: Account;
   let key: ApiKeyWithSecret;
   const clock = new TurnedClock();
-  /** Of keys that end without a word, open from the beginning. */
+  /** Streams of keys that expire: no message announces the end. The tests open them first. */
   let unheard: Live[];
   let lasting: ApiKeyWithSecret;
 

@@ -100,7 +100,7 @@ describeWithPrometheus('with Prometheus', () => {
     let busy: Account;
     const changed = () => asked('alert: a changed configuration was refused');
 
-    /** What the questions are about, at once. */
+    /** Causes everything that the queries ask for. */
     async function happens(): Promise<void> {
       for (const query of changed().slice(0, 2)) expect(await prometheus.query(query)).toEqual([]);
       writeFileSync(alone.configPath, `${readFileSync(alone.configPath, 'utf8')}\nnothing: here\n`);

@@ -10,7 +10,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { sharedRedisUrl } from '../support/redis.js';
 
 const CHECK_INTERVAL_MS = 100;
-/** Of a client between two requests: programs that start have room beside them. */
+/** Pause of a client between two requests, so that starting programs get processor time. */
 const PAUSE_MS = 20;
 
 describeWithRedis('two gateways behind a load balancer', () => {

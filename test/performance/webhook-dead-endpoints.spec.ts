@@ -13,7 +13,7 @@ import { PlainBackend } from '../support/plain-load.js';
 import { quantile, SteadyLoad } from '../support/steady-load.js';
 
 const FULL = Number(process.env['TRAILGATE_TEST_ENDPOINTS'] ?? 0);
-/** Of each account. */
+/** Endpoints per account. */
 const [GOOD, DEAD] = FULL > 0 ? [9, 1] : [2, 4];
 const ACCOUNTS = FULL > 0 ? Math.ceil(FULL / (GOOD + DEAD)) : 8;
 const [QUIET_MS, LOADED_MS] = FULL > 0 ? [20_000, 60_000] : [4_000, 10_000];

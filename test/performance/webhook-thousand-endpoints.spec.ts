@@ -19,7 +19,7 @@ import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { quantile } from '../support/steady-load.js';
 
 const ACCOUNTS = 100;
-/** Of each account; the last of them hangs. */
+/** Endpoints per account; the last one hangs. */
 const ENDPOINTS = 10;
 const GOOD = ENDPOINTS - 1;
 /** Nine endpoints are at the same host, as with those who receive for many. */

@@ -3,7 +3,7 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import { Documented } from './documented.js';
 
-/** Injection token of a function that describes the API: most processes are never asked for it. */
+/** Injection token of a function that builds the document on the first request for it. */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
 
 const documentSchema = z.looseObject({ openapi: z.string().max(10) }).meta({ id: 'OpenApiDocument' });

@@ -12,7 +12,7 @@ import { Exchange } from '../request/exchange.js';
 
 /** Between two looks at everything that is open. */
 const SWEEP_INTERVAL_MS = 10_000;
-/** What is younger waits for the next one: most requests have ended by then. */
+/** The sweep skips younger calls: most requests have ended by the next one. */
 const SWEPT_FROM_MS = 1_000;
 /** After a change: a request that was let in just before it may not have been sent to its backend yet. */
 const SECOND_LOOK_MS = 500;

@@ -272,7 +272,8 @@ export class ProcessCounters implements CounterStore {
 
   /**
    * Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves
-   * them as they are. Reading that was begun before a counter was reaped is not joined after it: it would create none.
+   * them as they are. The name of a read has the number of reaped counters: a read that ended before a counter was
+   * reaped must not be joined after that, since it would not create the counter again.
    */
   private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
     return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}/${this.table.reaped}`, async () => {

@@ -57,7 +57,7 @@ export class VisibleTools {
   }
 }
 
-/** By the tools in force and a set of scopes. */
+/** Caches the visible tools by tool set and scope set. */
 const visibleOf = new WeakMap<ToolSet, WeakMap<ScopeSet, VisibleTools>>();
 
 /** Those of a set of scopes, by the tools and settings in force, which change together. */
