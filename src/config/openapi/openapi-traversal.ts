@@ -2,6 +2,7 @@
  * Walks OpenAPI documents: every object that means something, and none of the data
  * that stands in examples and defaults.
  */
+import { isExactNumber } from '../../platform/json/exact-json.js';
 import type { DocumentPath } from '../model/problem.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -47,7 +48,7 @@ export function mapObjects(
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }
 
 function isData(key: string, child: unknown, path: DocumentPath): boolean {

@@ -1,8 +1,10 @@
 /** Messages of JSON-RPC 2.0 as MCP has them: one in a body, a request or a notification, and its parameters by name. */
+import { type ExactNumber, isExactNumber, isWhole } from '../../platform/json/exact-json.js';
 import { invalidRequest, RpcError } from './rpc-error.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
-export type RequestId = string | number;
+/** Ids go back with the digits that they came with. */
+export type RequestId = string | number | ExactNumber;
 
 /** RpcRequest wants a response. */
 export interface RpcRequest {
@@ -53,9 +55,11 @@ export function idIn(body: unknown): RequestId | undefined {
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }
 
 function isId(id: unknown): id is RequestId {
-  return typeof id === 'string' ? id.length <= LONGEST_ID : Number.isSafeInteger(id);
+  if (typeof id === 'string') return id.length <= LONGEST_ID;
+  if (isExactNumber(id)) return id.rawJSON.length <= LONGEST_ID && isWhole(id);
+  return Number.isInteger(id);
 }

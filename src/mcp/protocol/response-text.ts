@@ -30,7 +30,7 @@ export function resultText(
   isCacheable: boolean,
   resultType: ResultType = 'complete',
 ): string {
-  const begin = `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":{`;
+  const begin = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{`;
   if (era === 'legacy') return `${begin}${members}}}`;
   const own = members === '' ? '' : `,${members}`;
   const cache = isCacheable ? `,${CACHE_MEMBERS}` : '';

@@ -2,6 +2,7 @@
 import type { ArgumentFault } from '../../config/tools/tool.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
 import { Problem } from '../../problems/errors.js';
+import { numberOf } from '../../platform/json/exact-json.js';
 import type { MethodCall } from '../method-call.js';
 import { noteCall } from '../mcp-metrics.js';
 import { isObject, type JsonObject } from '../protocol/message.js';
@@ -68,7 +69,8 @@ async function usageResult({ key, parts, request }: MethodCall, args: JsonObject
 }
 
 function searchResult({ key, parts, request }: MethodCall, args: JsonObject): string {
-  const { query, limit = USUAL_RESULTS } = args;
+  const { query } = args;
+  const limit = args['limit'] === undefined ? USUAL_RESULTS : numberOf(args['limit']);
   const faults = [
     ...unknownIn(args, ['query', 'limit']),
     ...(typeof query === 'string' && query !== '' && query.length <= LONGEST_QUERY

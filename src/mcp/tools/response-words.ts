@@ -2,6 +2,7 @@
  * A response of the API as the result of a tool: JSON as compact text, once, and as an object where the tool says what
  * shape it has; an image as one; what is larger than the bound cut, with how to ask for less.
  */
+import { parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
 import type { InnerResponse } from '../../admission/doors/inner-call.js';
 import type { Tool } from '../../config/tools/tool.js';
 import { storedRefusalText } from './refusal-words.js';
@@ -41,7 +42,7 @@ function jsonResult(tool: Tool, text: string): string {
   if (tool.outputSchema === undefined && !isLaidOut) return textResult(text);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExact(text);
   } catch {
     // Called JSON and none: the text is all that there is.
     return tool.outputSchema === undefined ? textResult(text) : errorResult(text, 'The response is not JSON.');
@@ -52,7 +53,9 @@ function jsonResult(tool: Tool, text: string): string {
 /** A tool that says what shape its result has must have one of that shape. */
 function withStructure(tool: Tool, text: string, value: unknown): string {
   const structured = tool.outputSchema === undefined ? undefined : tool.structure(value);
-  return structured === undefined ? textResult(text) : structuredResult(text, JSON.stringify(structured));
+  return structured === undefined
+    ? textResult(text)
+    : structuredResult(text, toWellFormedJson(JSON.stringify(structured)));
 }
 
 /** What comes without a body: that it went well, and where what was made is. */

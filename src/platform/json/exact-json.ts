@@ -73,6 +73,23 @@ export function isWhole(value: number | ExactNumber): boolean {
 }
 
 /**
+ * Reports whether a program may have rounded a whole number before it was sent: it is beyond 2^53, and its digits are
+ * those that JavaScript writes for a rounded one. A number with other digits was not rounded.
+ */
+export function mayBeRounded(value: number | ExactNumber): boolean {
+  if (!isWhole(value) || Math.abs(Number(digitsOf(value))) <= Number.MAX_SAFE_INTEGER) return false;
+  return typeof value === 'number' || /[.eE]/.test(value.rawJSON);
+}
+
+/** Writes a number for a URL: a whole one in digits only, any other as it came. */
+export function plainDigits(value: number | ExactNumber): string {
+  if (typeof value === 'number') return String(value);
+  const [, significant, power] = /^(-?\d+)e(\d+)$/.exec(canonicalDigits(value.rawJSON)) ?? [];
+  if (significant === undefined) return value.rawJSON === '-0' ? '0' : value.rawJSON;
+  return significant + '0'.repeat(Number(power));
+}
+
+/**
  * Writes a number in one form: equal numbers have equal texts. `1.10` and `11e-1` are both `11e-1`.
  * @param digits a number of JSON.
  */

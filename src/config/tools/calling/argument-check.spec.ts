@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
+import { parseExact } from '../../../platform/json/exact-json.js';
 import { cpuMsOf } from '../../../../test/support/cpu-time.js';
 import { checkArguments } from './argument-check.js';
 
@@ -25,6 +26,12 @@ describe('what is wrong is said in words, with its field', () => {
     [{ type: 'integer' }, '7', 'must be a whole number, not a text'],
     [{ type: 'integer' }, 1.5, 'must be a whole number, not 1.5'],
     [{ type: 'integer' }, 'NaN', 'must be a whole number, not a text'],
+    [{ type: 'integer' }, parseExact('1.50'), 'must be a whole number, not 1.50'],
+    [{ type: 'string' }, parseExact('1.50'), 'must be a text, not 1.50'],
+    [{ type: 'object' }, parseExact('1.50'), 'must be an object, not 1.50'],
+    [{ type: 'integer', maximum: 100 }, '12345678901234567890', 'must be at most 100'],
+    [{ maximum: 1 }, parseExact('1.10'), 'must be at most 1'],
+    [{ enum: [1, 2] }, parseExact('3.0'), 'must be one of 1, 2'],
     [{ type: ['string', 'null'] }, [], 'must be a text or null, not a list'],
     [{ type: 'object' }, null, 'must be an object, not null'],
     [{ type: 'boolean' }, {}, 'must be true or false, not an object'],
@@ -109,7 +116,7 @@ describe('whatever arguments are', () => {
       JSON.parse('{"a":{"__proto__":{"b":1}}}'),
       'have the name `__proto__`, which no field has',
     ],
-    ['with a number that JSON has none of', JSON.parse('{"a":1e999}'), 'have a number that is too large'],
+    ['with a number that JSON has none of', parseExact('{"a":1e999}'), 'have a number that is too large'],
   ])('%s, they are refused', (_case, args, detail) => {
     expect(checkArguments(args, { type: 'object' })).toEqual([{ field: '', detail }]);
     expect(({} as { b?: unknown }).b).toBeUndefined();

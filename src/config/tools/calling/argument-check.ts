@@ -3,13 +3,14 @@
  * nothing out, since the backend judges every request: what would take long is left to that. The schema is read as it
  * is, not compiled: Ajv's compiler keeps the event loop for up to half a second with the first call of a large tool.
  */
+import { isExactNumber } from '../../../platform/json/exact-json.js';
 import { didYouMean } from '../../model/problem.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import type { ArgumentFault, JsonSchema } from '../tool.js';
 import { alternativeFaults } from './alternatives.js';
 import { patternOf } from './bounded-pattern.js';
 import { type Fault, fieldOf, type Place } from './fault.js';
-import { isOfType, valueFaults } from './value-check.js';
+import { isLongInteger, isOfType, valueFaults } from './value-check.js';
 
 const MOST_FAULTS = 10;
 /** Pairs of a value and a schema, of less than a microsecond each. */
@@ -22,13 +23,18 @@ const NOTHING: JsonObject = {};
 const NO_MEMBERS: readonly (readonly [string, unknown])[] = [];
 const EMPTY: readonly unknown[] = [];
 
-/** What is wrong with arguments: nothing, or up to ten faults. Never throws. */
+/**
+ * Checks arguments. Never throws.
+ * @param args parsed JSON that nobody else uses: a text of digits that stands for a long whole number becomes that number.
+ * @returns nothing, or up to ten faults.
+ */
 export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly ArgumentFault[] {
   const impossible = impossibleIn(args, DEEPEST);
   if (impossible !== undefined) return [{ field: '', detail: impossible }];
   const check = new Check(inputSchema);
   const faults: Fault[] = [];
   check.check(args, inputSchema, undefined, faults);
+  if (faults.length === 0) for (const correction of check.corrections) correct(args, correction);
   if (check.isSpent || faults.length === 0) return NO_FAULTS;
   const told = new Map<string, ArgumentFault>();
   for (const { place, detail } of faults) {
@@ -40,8 +46,8 @@ export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly
 
 /** Why there can be no such arguments, whatever the schema. */
 function impossibleIn(value: unknown, depthLeft: number): string | undefined {
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'have a number that is too large';
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (isExactNumber(value) && !Number.isFinite(Number(value.rawJSON))) return 'have a number that is too large';
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return undefined;
   if (depthLeft === 0) return `are nested deeper than ${DEEPEST} levels`;
   for (const key of Object.keys(value)) {
     if (key === '__proto__') return 'have the name `__proto__`, which no field has';
@@ -51,8 +57,25 @@ function impossibleIn(value: unknown, depthLeft: number): string | undefined {
   return undefined;
 }
 
+/** A value that takes the place of one that was sent. */
+interface Correction {
+  readonly place: Place;
+  readonly value: unknown;
+}
+
+function correct(args: unknown, { place, value }: Correction): void {
+  (valueAt(args, place.within) as Record<string | number, unknown>)[place.key] = value;
+}
+
+function valueAt(args: unknown, place: Place | undefined): unknown {
+  return place === undefined ? args : (valueAt(args, place.within) as Record<string | number, unknown>)[place.key];
+}
+
 class Check {
+  readonly corrections: Correction[] = [];
   private stepsLeft = MOST_STEPS;
+  /** Alternatives that are being tried: none of them may have been meant. */
+  private alternatives = 0;
 
   constructor(private readonly inputSchema: JsonSchema) {}
 
@@ -72,6 +95,10 @@ class Check {
     this.stepsLeft--;
     const { $ref: reference } = schema;
     if (typeof reference === 'string') this.check(value, this.definition(reference), place, faults);
+    if (place !== undefined && this.alternatives === 0 && isLongInteger(value, schema)) {
+      this.corrections.push({ place, value: JSON.rawJSON(value) });
+      return valueFaults(Number(value), schema, place, faults, false);
+    }
     if (!isOfType(value, schema, place, faults)) return;
     valueFaults(value, schema, place, faults);
     this.checkTogether(value, schema, place, faults);
@@ -87,7 +114,9 @@ class Check {
 
   private faultsOf(value: unknown, schema: unknown, place: Place | undefined): Fault[] {
     const faults: Fault[] = [];
+    this.alternatives++;
     this.check(value, schema, place, faults);
+    this.alternatives--;
     return faults;
   }
 

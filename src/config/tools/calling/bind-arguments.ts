@@ -7,7 +7,7 @@ import type {
   ToolBinding,
 } from '../../model/described-tool.js';
 import type { ArgumentFault, ArgumentFaults, BoundRequest } from '../tool.js';
-import { encode, queryPairs, simpleText } from './write-values.js';
+import { encode, queryPairs, simpleText, textOf } from './write-values.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -98,7 +98,7 @@ function nameOf({ argument, name }: ParameterBinding): string {
 /** Undefined where nothing is given of a body that may be left out. */
 function writeBody(body: BodyBinding, args: Arguments): Buffer | undefined {
   const whole = body.fixed === undefined ? valueOf(body, args) : body.fixed.value;
-  if (body.kind === 'text') return whole === undefined ? undefined : Buffer.from(String(whole));
+  if (body.kind === 'text') return whole === undefined ? undefined : Buffer.from(textOf(whole));
   if (whole !== undefined) return body.kind === 'json' ? json(whole) : form(Object.entries(whole as object), body);
   const given: [string, unknown][] = [];
   for (const field of body.fields) {

@@ -1,6 +1,15 @@
 /** What a schema says of a single value: its type, what it is, its bounds. */
 import { isDeepStrictEqual } from 'node:util';
 import { fastFormats } from 'ajv-formats/dist/formats.js';
+import {
+  digitsOf,
+  type ExactNumber,
+  isExactNumber,
+  isWhole,
+  mayBeRounded,
+  numberOf,
+  toPlain,
+} from '../../../platform/json/exact-json.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { patternOf } from './bounded-pattern.js';
 import type { Fault, Place } from './fault.js';
@@ -9,6 +18,9 @@ const MOST_VALUES_NAMED = 20;
 const LONGEST_SHOWN = 200;
 /** A format is looked for in texts of no more characters. */
 const LONGEST_FORMATTED = 2_000;
+/** Has 16 digits at least, as 2^53 has. */
+const LONG_INTEGER = /^-?[1-9]\d{15,399}$/;
+const DOUBTFUL = 'is beyond 2^53 and may have been rounded: send it as a text with all of its digits';
 
 const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
@@ -53,9 +65,9 @@ export function isOfOneType(value: unknown, type: unknown): boolean {
     case 'object':
       return isObject(value);
     case 'integer':
-      return Number.isInteger(value);
+      return (typeof value === 'number' || isExactNumber(value)) && isWhole(value);
     case 'number':
-      return typeof value === 'number' && Number.isFinite(value);
+      return Number.isFinite(numberOf(value));
     default:
       return typeof value === type;
   }
@@ -64,12 +76,35 @@ export function isOfOneType(value: unknown, type: unknown): boolean {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'number' || isExactNumber(value)) return digitsOf(value);
   return TYPES[typeof value] ?? typeof value;
 }
 
-/** Adds what is wrong with what a value is. */
-export function valueFaults(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
+/**
+ * Reports whether a text stands for a whole number that is too long for JavaScript, where only whole numbers are
+ * allowed. Hosts in JavaScript round such a number: as a text it keeps its digits.
+ */
+export function isLongInteger(value: unknown, { type }: JsonObject): value is string {
+  return typeof value === 'string' && isIntegerOnly(type) && LONG_INTEGER.test(value);
+}
+
+function isIntegerOnly(type: unknown): boolean {
+  if (!Array.isArray(type)) return type === 'integer';
+  return type.includes('integer') && !type.includes('string') && !type.includes('number');
+}
+
+/**
+ * Adds what is wrong with what a value is.
+ * @param isExact false: the digits of a number are known and only its size is looked at.
+ */
+export function valueFaults(
+  value: unknown,
+  schema: JsonObject,
+  place: Place | undefined,
+  faults: Fault[],
+  isExact = true,
+): void {
   const { enum: values } = schema;
   if (Array.isArray(values) && !values.some((each) => isSame(each, value))) {
     faults.push({ place, kind: 'value', detail: `must be ${oneOf(values as unknown[])}` });
@@ -77,8 +112,12 @@ export function valueFaults(value: unknown, schema: JsonObject, place: Place | u
   if (schema['const'] !== undefined && !isSame(schema['const'], value)) {
     faults.push({ place, kind: 'value', detail: `must be ${shown(schema['const'])}` });
   }
-  if (typeof value === 'number') numberFaults(value, schema, place, faults);
-  else if (typeof value === 'string') textFaults(value, schema, place, faults);
+  const number = numberOf(value);
+  if (number !== undefined) {
+    numberFaults(number, schema, place, faults);
+    const isDoubtful = isExact && isIntegerOnly(schema['type']) && mayBeRounded(value as number | ExactNumber);
+    if (isDoubtful) faults.push({ place, kind: 'other', detail: DOUBTFUL });
+  } else if (typeof value === 'string') textFaults(value, schema, place, faults);
 }
 
 function numberFaults(value: number, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
@@ -130,7 +169,8 @@ function countOf(text: string): number {
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  return one === other || (typeof one === 'object' && typeof other === 'object' && isDeepStrictEqual(one, other));
+  if (one === other) return true;
+  return typeof other === 'object' && isDeepStrictEqual(one, toPlain(other));
 }
 
 function oneOf(values: readonly unknown[]): string {

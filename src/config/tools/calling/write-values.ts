@@ -1,4 +1,5 @@
 /** How values are written into paths, queries, header fields and forms (OpenAPI, Style Values; RFC 3986, RFC 6570). */
+import { isExactNumber, plainDigits } from '../../../platform/json/exact-json.js';
 import type { ParameterBinding, QueryStyle } from '../../model/described-tool.js';
 
 /** The separators of lists that are one value, percent-encoded where a URL cannot have them. */
@@ -34,7 +35,8 @@ export function queryPairs(value: unknown, { name, style, explode, isJson }: Que
   const key = encode(name);
   if (value === null || value === undefined) return [];
   if (isJson) return [`${key}=${encode(JSON.stringify(value))}`];
-  if (style === 'deepObject' && typeof value === 'object') return bracketPairs(key, value, DEEPEST_BRACKETS);
+  if (style === 'deepObject' && typeof value === 'object' && !isExactNumber(value))
+    return bracketPairs(key, value, DEEPEST_BRACKETS);
   if (Array.isArray(value)) {
     const items = value.map((each) => encode(textOf(each)));
     if (explode) return items.map((item) => `${key}=${item}`);
@@ -49,15 +51,16 @@ export function queryPairs(value: unknown, { name, style, explode, isJson }: Que
 /** `filter[status]=active`, `lines[0][amount]=5`: what is nested has brackets of its own. */
 function bracketPairs(key: string, value: unknown, depthLeft: number): string[] {
   if (value === null || value === undefined) return [];
-  if (typeof value !== 'object' || depthLeft === 0) return [`${key}=${encode(textOf(value))}`];
+  if (typeof value !== 'object' || isExactNumber(value) || depthLeft === 0) return [`${key}=${encode(textOf(value))}`];
   return Object.entries(value).flatMap(([name, each]) =>
     bracketPairs(`${key}%5B${encode(name)}%5D`, each, depthLeft - 1),
   );
 }
 
 /** A single value as text; what is nested where it cannot be, as JSON. */
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
+  if (isExactNumber(value)) return plainDigits(value);
   return value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
@@ -67,5 +70,5 @@ export function encode(text: string): string {
 }
 
 function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !isExactNumber(value);
 }

@@ -1,0 +1,73 @@
+/** Random JSON documents as texts: numbers of every form, odd Unicode, nesting. And what they say, read by hand. */
+import fc from 'fast-check';
+
+/** Numbers as JSON writes them, with any number of digits. */
+export const NUMBER = fc
+  .tuple(
+    fc.constantFrom('', '-'),
+    fc.oneof(fc.constant('0'), fc.bigInt({ min: 1n, max: 10n ** 40n }).map(String), fc.nat(1_000).map(String)),
+    fc.option(fc.stringMatching(/^\d{1,25}$/), { nil: undefined }),
+    fc.option(fc.stringMatching(/^[eE][+-]?\d{1,2}$/), { nil: undefined }),
+  )
+  .map(
+    ([sign, whole, fraction, exponent]) =>
+      `${sign}${whole}${fraction === undefined ? '' : `.${fraction}`}${exponent ?? ''}`,
+  );
+
+const space = fc.constantFrom('', '', '', ' ', '\n', '\t', '\r\n');
+const escaped = fc.constantFrom('\\ud83d\\ude00', '\\u00e4', '\\\\ud83d', '\\/', '\\"', '\\u0000', '\\uFFFF');
+const text = fc
+  .array(fc.oneof(escaped, fc.string({ unit: 'binary' }).map(inJson), fc.string().map(inJson), NUMBER), {
+    maxLength: 3,
+  })
+  .map((parts) => `"${parts.join('')}"`);
+
+function inJson(value: string): string {
+  return JSON.stringify(value).slice(1, -1);
+}
+
+/** Documents that any reader takes: without half surrogate pairs, and with each name of an object once. */
+export const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => {
+  const spaced = fc.tuple(space, tie('document'), space).map((parts) => parts.join(''));
+  return {
+    document: fc.oneof(
+      { maxDepth: 8 },
+      NUMBER,
+      text,
+      fc.constantFrom('true', 'false', 'null'),
+      fc.array(spaced, { maxLength: 6 }).map((items) => `[${items.join(',')}]`),
+      fc
+        .uniqueArray(fc.tuple(text, space, spaced), { maxLength: 6, selector: ([name]) => JSON.parse(name) as string })
+        .map((members) => members.filter(([name]) => JSON.parse(name) !== '__proto__'))
+        .map((members) => `{${members.map(([name, after, value]) => `${name}${after}:${value}`).join(',')}}`),
+    ),
+  };
+});
+
+/** Documents that two readers may read in two ways, as bytes. */
+export const BROKEN: fc.Arbitrary<Buffer> = fc
+  .tuple(DOCUMENT, fc.constantFrom('half', 'late half', 'half name', 'twice', 'latin1', 'deep', 'cut', 'proto'))
+  .map(([document, how]) => {
+    if (how === 'half') return Buffer.from(`[${document},"a\\ud83d"]`);
+    if (how === 'late half') return Buffer.from(`["\\uDe00b",${document}]`);
+    if (how === 'half name') return Buffer.from(`{"\\ud83dx":${document}}`);
+    if (how === 'twice') return Buffer.from(`{"a":${document},"\\u0061":1}`);
+    if (how === 'latin1')
+      return Buffer.concat([Buffer.from(`[${document},"J`), Buffer.from([0xf6]), Buffer.from('rg"]')]);
+    if (how === 'deep') return Buffer.from(`${'['.repeat(70)}${document}${']'.repeat(70)}`);
+    if (how === 'cut') return Buffer.from(`[${document}`);
+    return Buffer.from(`{"__proto__":${document}}`);
+  });
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null/gs;
+
+/**
+ * Returns what a document says, whatever its spaces, its escapes and the order of its members: each number with its
+ * digits, each text and each name, sorted; and its structure. Reads no number, so it rounds none.
+ */
+export function saidBy(json: string): { readonly tokens: readonly string[]; readonly value: unknown } {
+  const tokens = Array.from(json.matchAll(TOKEN), ([token]) =>
+    token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token,
+  );
+  return { tokens: tokens.toSorted(), value: JSON.parse(json) };
+}
