@@ -1,13 +1,14 @@
 /**
  * Packages that the tests try the product with, and that are no part of it: each set in a folder of its own under `test/`, with its own lock.
- * They are installed there in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when their versions change.
+ * They are installed there in CI or with `TRAILGATE_TEST_INSTALL=packages`, and again when their versions change. What takes
+ * minutes is installed with `TRAILGATE_TEST_INSTALL=toolchains` only.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { installIsWanted } from './servers.js';
+import { installIsWanted, type InstallLevel } from './servers.js';
 
 const INSTALL_TIMEOUT_MS = 240_000;
 const RUN_TIMEOUT_MS = 200_000;
@@ -22,27 +23,33 @@ export function pythonOf(folder: string): string {
 }
 
 /** Installs what a folder's `package-lock.json` names, where that is wanted. @returns null, or what is missing. */
-export function installNpmPackages(folder: string): string | null {
-  return installedOnce(folder, 'package-lock.json', 'node_modules', () =>
+export function installNpmPackages(folder: string, level: InstallLevel = 'packages'): string | null {
+  return installedOnce(folder, 'package-lock.json', 'node_modules', level, () =>
     runs(folder, 'npm', ['ci', '--ignore-scripts', ...NPM_PATIENCE]) ? null : 'npm and its registry',
   );
 }
 
 /** Installs what a folder's `requirements.txt` names, in a virtual environment there. @returns null, or what is missing. */
-export function installPythonPackages(folder: string): string | null {
+export function installPythonPackages(folder: string, level: InstallLevel = 'packages'): string | null {
   const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PIP_PATIENCE];
-  return installedOnce(folder, 'requirements.txt', '.venv', () => {
+  return installedOnce(folder, 'requirements.txt', '.venv', level, () => {
     if (!runs(folder, 'python3', ['-m', 'venv', '--clear', '.venv'])) return 'python3 with venv';
     return runs(folder, pythonOf(folder), [...install, '-r', 'requirements.txt']) ? null : 'PyPI';
   });
 }
 
 /** Installs unless the same list was installed before: a copy of it lies beside what it installed. */
-function installedOnce(folder: string, list: string, target: string, install: () => string | null): string | null {
+function installedOnce(
+  folder: string,
+  list: string,
+  target: string,
+  level: InstallLevel,
+  install: () => string | null,
+): string | null {
   const [wanted, installed] = [join(folder, list), join(folder, target, `installed-${list}`)];
   if (existsSync(installed) && readFileSync(installed).equals(readFileSync(wanted))) return null;
-  if (!installIsWanted())
-    return `needs the packages of ${folder}, which TRAILGATE_TEST_INSTALL=packages npm test installs`;
+  if (!installIsWanted(level))
+    return `needs the packages of ${folder}, which TRAILGATE_TEST_INSTALL=${level} npm test installs`;
   const missing = install();
   if (missing !== null) return `needs ${missing} for the packages of ${folder}`;
   copyFileSync(wanted, installed);

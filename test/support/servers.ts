@@ -98,9 +98,17 @@ export function missingPackages(): string[] {
 
 const isCi = (): boolean => !['', '0', 'false'].includes(process.env['CI'] ?? '');
 
-/** True where the tests are to install foreign packages into their own folders: in CI, or because the developer said so. */
-export function installIsWanted(): boolean {
-  return isCi() || ['1', 'packages'].includes(process.env['TRAILGATE_TEST_INSTALL'] ?? '');
+/** What tests may install: packages within seconds, or what takes minutes and is asked for by name. */
+export type InstallLevel = 'packages' | 'toolchains';
+
+/**
+ * Reports whether tests may install foreign packages into their own folders: in CI, or because the developer said so.
+ * @param level `toolchains` are never installed in CI: only `TRAILGATE_TEST_INSTALL=toolchains` installs them.
+ */
+export function installIsWanted(level: InstallLevel = 'packages'): boolean {
+  const wanted = process.env['TRAILGATE_TEST_INSTALL'] ?? '';
+  if (level === 'toolchains') return wanted === level;
+  return isCi() || ['1', 'packages', 'toolchains'].includes(wanted);
 }
 
 /** True where the tests may install Debian packages, which is a change of the machine: in CI, or because the developer said so. */
