@@ -26,6 +26,14 @@ function inJson(value: string): string {
   return JSON.stringify(value).slice(1, -1);
 }
 
+/**
+ * Excludes names that are refused, and names that end in a backslash: after one, V8 14 misreads a name such as `\"` in
+ * the next object (`JSON.parse('{"\\\\":1}'); JSON.parse('{"\\"":1}')` has the name `\` twice).
+ */
+function isName(name: string): boolean {
+  return name !== '__proto__' && !name.endsWith('\\');
+}
+
 /** Documents that any reader takes: without half surrogate pairs, and with each name of an object once. */
 export const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => {
   const spaced = fc.tuple(space, tie('document'), space).map((parts) => parts.join(''));
@@ -38,7 +46,7 @@ export const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => {
       fc.array(spaced, { maxLength: 6 }).map((items) => `[${items.join(',')}]`),
       fc
         .uniqueArray(fc.tuple(text, space, spaced), { maxLength: 6, selector: ([name]) => JSON.parse(name) as string })
-        .map((members) => members.filter(([name]) => JSON.parse(name) !== '__proto__'))
+        .map((members) => members.filter(([name]) => isName(JSON.parse(name) as string)))
         .map((members) => `{${members.map(([name, after, value]) => `${name}${after}:${value}`).join(',')}}`),
     ),
   };

@@ -10,6 +10,9 @@ export const MOST_LISTED = 25;
 /** Where a result stands that is a list or a single value: clients of 2025 take objects only as structured content. */
 export const WRAPPED_UNDER = 'result';
 
+/** Formats of whole numbers that may be longer than JavaScript keeps (OpenAPI Format Registry). */
+export const LONG_FORMATS: ReadonlySet<unknown> = new Set(['int64', 'uint64']);
+
 /** An operation that assistants may call. */
 export interface Tool {
   /** `list_customers`: `^[a-z][a-z0-9_]{0,39}$`, unique. */

@@ -15,6 +15,40 @@ const object = (properties: object, more: object = {}) => ({
 const saidOf = (args: unknown, schema: object): string[] =>
   checkArguments(args, schema as Record<string, unknown>).map(({ field, detail }) => `${field}: ${detail}`);
 
+describe('a text of digits', () => {
+  const DIGITS = '1234567890123456789';
+  const int64 = { type: ['integer', 'string'], format: 'int64' };
+  const corrected = (schema: object, value: unknown): string => {
+    const args = { a: value };
+    expect(saidOf(args, object({ a: schema }))).toEqual([]);
+    return JSON.stringify(args);
+  };
+
+  it.each([
+    ['where only a whole number fits', { type: 'integer' }],
+    ['where its tool allows a text for the sake of the digits', int64],
+    ['beside null', { type: ['integer', 'null'] }],
+    ['in an alternative', { anyOf: [{ type: 'null' }, int64] }],
+  ])('is taken for a whole number %s', (_case, schema) => {
+    expect(corrected(schema, DIGITS)).toBe(`{"a":${DIGITS}}`);
+    expect(corrected({ type: 'array', items: schema }, [1, DIGITS])).toBe(`{"a":[1,${DIGITS}]}`);
+  });
+
+  it.each([
+    ['may be a text', { type: ['integer', 'string'] }],
+    ['may be anything', {}],
+    ['may be a text by one alternative', { anyOf: [{ type: 'integer' }, { type: 'string' }] }],
+    ['has to be there', { type: 'string' }],
+    ['is only asked about', { not: { type: 'integer' } }],
+  ])('stays a text where it %s', (_case, schema) => {
+    expect(corrected(schema, DIGITS)).toBe(`{"a":"${DIGITS}"}`);
+  });
+
+  it('that a number would hold is refused, as any other text is', () => {
+    expect(saidOf({ a: '5' }, object({ a: int64 }))).toEqual(['a: must be a whole number, not a text']);
+  });
+});
+
 describe('what is wrong is said in words, with its field', () => {
   const contact = {
     type: ['object', 'null'],

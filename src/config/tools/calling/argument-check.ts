@@ -74,8 +74,8 @@ function valueAt(args: unknown, place: Place | undefined): unknown {
 class Check {
   readonly corrections: Correction[] = [];
   private stepsLeft = MOST_STEPS;
-  /** Alternatives that are being tried: none of them may have been meant. */
-  private alternatives = 0;
+  /** False while it is not known whether a schema was meant. */
+  private mayCorrect = true;
 
   constructor(private readonly inputSchema: JsonSchema) {}
 
@@ -95,7 +95,7 @@ class Check {
     this.stepsLeft--;
     const { $ref: reference } = schema;
     if (typeof reference === 'string') this.check(value, this.definition(reference), place, faults);
-    if (place !== undefined && this.alternatives === 0 && isLongInteger(value, schema)) {
+    if (place !== undefined && this.mayCorrect && isLongInteger(value, schema)) {
       this.corrections.push({ place, value: JSON.rawJSON(value) });
       return valueFaults(Number(value), schema, place, faults, false);
     }
@@ -112,11 +112,14 @@ class Check {
     return Object.hasOwn(definitions, name) ? definitions[name] : true;
   }
 
-  private faultsOf(value: unknown, schema: unknown, place: Place | undefined): Fault[] {
+  /** Returns what is wrong. @param mayCorrect whether texts may be taken for the numbers that they stand for. */
+  private faultsOf(value: unknown, schema: unknown, place: Place | undefined, mayCorrect = false): Fault[] {
     const faults: Fault[] = [];
-    this.alternatives++;
+    const [before, corrections] = [this.mayCorrect, this.corrections.length];
+    this.mayCorrect = mayCorrect;
     this.check(value, schema, place, faults);
-    this.alternatives--;
+    this.mayCorrect = before;
+    if (faults.length > 0) this.corrections.length = corrections;
     return faults;
   }
 
@@ -136,10 +139,14 @@ class Check {
   }
 
   private checkAlternatives(value: unknown, alternatives: unknown, place: Place | undefined, faults: Fault[]): void {
-    const tried: Fault[][] = [];
-    for (const each of listOf(alternatives)) {
-      tried.push(this.faultsOf(value, each, place));
-      if (tried.at(-1)?.length === 0) return;
+    let tried: Fault[][] = [];
+    // First as the value is: an alternative that takes it so is meant before one that takes it for a number.
+    for (const mayCorrect of this.mayCorrect ? [false, true] : [false]) {
+      tried = [];
+      for (const each of listOf(alternatives)) {
+        tried.push(this.faultsOf(value, each, place, mayCorrect));
+        if (tried.at(-1)?.length === 0) return;
+      }
     }
     faults.push(...alternativeFaults(tried, place));
   }

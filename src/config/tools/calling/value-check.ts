@@ -12,6 +12,7 @@ import {
 } from '../../../platform/json/exact-json.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { patternOf } from './bounded-pattern.js';
+import { LONG_FORMATS } from '../tool.js';
 import type { Fault, Place } from './fault.js';
 
 const MOST_VALUES_NAMED = 20;
@@ -46,9 +47,12 @@ const FORMATS = {
 } as const;
 
 /** Whether a value is of a type that its schema allows; says so where it is not. */
-export function isOfType(value: unknown, { type }: JsonObject, place: Place | undefined, faults: Fault[]): boolean {
+export function isOfType(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): boolean {
+  const { type } = schema;
   if (type === undefined || (typeof type === 'string' && isOfOneType(value, type))) return true;
-  const types = Array.isArray(type) ? (type as string[]) : [type as string];
+  const all = Array.isArray(type) ? (type as string[]) : [type as string];
+  // Digits of a long number are no text.
+  const types = isInteger(schema) ? all.filter((one) => one !== 'string') : all;
   if (types.some((one) => isOfOneType(value, one))) return true;
   const words = types.map((one) => TYPES[one] ?? one).join(' or ');
   faults.push({ place, kind: 'type', detail: `must be ${words}, not ${kindOf(value)}` });
@@ -85,13 +89,15 @@ function kindOf(value: unknown): string {
  * Reports whether a text stands for a whole number that is too long for JavaScript, where only whole numbers are
  * allowed. Hosts in JavaScript round such a number: as a text it keeps its digits.
  */
-export function isLongInteger(value: unknown, { type }: JsonObject): value is string {
-  return typeof value === 'string' && isIntegerOnly(type) && LONG_INTEGER.test(value);
+export function isLongInteger(value: unknown, schema: JsonObject): value is string {
+  return typeof value === 'string' && isInteger(schema) && LONG_INTEGER.test(value);
 }
 
-function isIntegerOnly(type: unknown): boolean {
+/** Reports whether only whole numbers are meant, also where their digits may be sent as a text. */
+function isInteger({ type, format }: JsonObject): boolean {
   if (!Array.isArray(type)) return type === 'integer';
-  return type.includes('integer') && !type.includes('string') && !type.includes('number');
+  if (!type.includes('integer') || type.includes('number')) return false;
+  return !type.includes('string') || LONG_FORMATS.has(format);
 }
 
 /**
@@ -115,7 +121,7 @@ export function valueFaults(
   const number = numberOf(value);
   if (number !== undefined) {
     numberFaults(number, schema, place, faults);
-    const isDoubtful = isExact && isIntegerOnly(schema['type']) && mayBeRounded(value as number | ExactNumber);
+    const isDoubtful = isExact && isInteger(schema) && mayBeRounded(value as number | ExactNumber);
     if (isDoubtful) faults.push({ place, kind: 'other', detail: DOUBTFUL });
   } else if (typeof value === 'string') textFaults(value, schema, place, faults);
 }
