@@ -7,6 +7,40 @@ import { join } from 'node:path';
 const files = globSync('src/**/*.{ts,tsx}', { exclude: ['src/panel/api/admin-api.d.ts'] }).toSorted();
 const programFiles = files.filter((file) => !/\.spec\.tsx?$/.test(file));
 const textOf = (file: string) => readFileSync(file, 'utf8');
+/** They parse rows, messages and documents that the program itself has written. */
+const PARSE_OWN_JSON = [
+  'src/accounts/api-key-list.ts',
+  'src/accounts/audit-log.ts',
+  'src/accounts/idempotent-requests.ts',
+  'src/accounts/let-in-keys.ts',
+  'src/accounts/versions.ts',
+  'src/admin/openapi/openapi-schemas.ts',
+  'src/admin/request/idempotency.interceptor.ts',
+  'src/cli/admin-client.ts',
+  'src/config/tools/calling/tool-set.ts',
+  'src/customers/database/customer-row.ts',
+  'src/customers/events/event-poster.ts',
+  'src/database/cursor.ts',
+  'src/events/deliveries/fan-out.ts',
+  'src/events/deliveries/lane-endpoints.ts',
+  'src/events/endpoints/endpoint-rows.ts',
+  'src/events/endpoints/webhook-endpoints.ts',
+  'src/keys/api-key-columns.ts',
+  'src/keys/redis-bus.ts',
+  'src/mail/mail-outbox.ts',
+  'src/mcp/tools/refusal-words.ts',
+  'src/members/account-tokens.ts',
+  'src/members/forgetting.ts',
+  'src/members/links.ts',
+  'src/members/open-credentials.ts',
+  'src/members/sessions.ts',
+  'src/members/sign-in/passkeys.ts',
+  'src/members/sign-in/steps.ts',
+  'src/nodes/node-statement.ts',
+  'src/oauth/oauth-objects.ts',
+  'src/platform/version.ts',
+  'src/usage/usage-rows.ts',
+];
 /** The code without its comments, which may speak of what the code must not do. */
 const codeOf = (file: string) => textOf(file).replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/.*$/gm, '');
 
@@ -110,6 +144,19 @@ describe('the source', () => {
         /^src\/(platform\/(clock|log)\.ts$|panel\/words\/clock\.ts$|reference\/webhooks\/webhook-samples\.ts$|customers\/)/,
       ),
     ).toEqual([]);
+  });
+
+  it('parses foreign JSON in the files that docs/architecture.md names, and else only what the program has written', () => {
+    const table =
+      /## Where foreign JSON is parsed\n((?:.|\n)*?)\n## /.exec(readFileSync('docs/architecture.md', 'utf8'))?.[1] ??
+      '';
+    const said = Array.from(table.matchAll(/`(src\/[\w/-]+\.ts)`/g), ([, file = '']) => file);
+    const parsers = programFiles.filter(
+      (file) =>
+        !/^src\/(panel|platform\/json)\//.test(file) && /JSON\.parse\(|readJson\(|parseExact\(/.test(codeOf(file)),
+    );
+    expect(parsers.filter((file) => !PARSE_OWN_JSON.includes(file))).toEqual(said.toSorted());
+    expect(PARSE_OWN_JSON.filter((file) => !parsers.includes(file))).toEqual([]);
   });
 
   it('parses lists of fields in one place', () => {

@@ -11,7 +11,8 @@ import type { FastifyInstance } from 'fastify';
 import { ListenerCertificate } from '../config/source/listener-certificate.js';
 import { AdminModule } from './admin.module.js';
 import type { AdminDependencies } from './request/admin-dependencies.js';
-import { describeRequests, ignoreExpectations, serverOptions, takeLargerBodies, useJsonBodies } from './http-server.js';
+import { describeRequests, ignoreExpectations, serverOptions, takeLargerBodies } from './http-server.js';
+import { useJsonBodies } from './json-bodies.js';
 import { INTAKE_PATH, MOST_BATCH_BYTES } from './intake/intake.controller.js';
 import { AdminNetworks } from './listener/admin-networks.js';
 import { Arrivals, type ArrivalParts } from './listener/arrivals.js';
@@ -49,7 +50,7 @@ async function build(
   const tls = await certificate?.read();
   const adapter = new FastifyAdapter(serverOptions({ clock, headers: parts.headers, pages, tls }));
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
-  useJsonBodies(fastify);
+  useJsonBodies(fastify, INTAKE_PATH);
   takeLargerBodies(fastify, INTAKE_PATH, MOST_BATCH_BYTES);
   // Before the application adds its routes.
   const allowedMethods = allowedMethodsOf(fastify);

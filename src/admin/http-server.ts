@@ -16,7 +16,6 @@ import type { Arrivals } from './listener/arrivals.js';
 import type { SecurityHeaders } from './listener/security-headers.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import type { ErrorPages } from '../problems/error-pages.js';
-import { RefusedBody } from '../problems/refused-body.js';
 
 /** The largest body that the API takes is a list of a hundred addresses. */
 const BODY_LIMIT_BYTES = 64 * 1024;
@@ -65,24 +64,6 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
     clientErrorHandler: (error: ParserError, socket: Socket) =>
       respondToParserError(error, socket, { clock, headers, pages }),
   } as FastifyServerOptions;
-}
-
-/**
- * JSON and nothing else. Fastify parses before any guard runs, so a body that is refused is handed on as such: who may
- * not call at all hears that first. No body at all is undefined, whatever the type says: clients send it with DELETE.
- */
-export function useJsonBodies(fastify: FastifyInstance): void {
-  fastify.removeAllContentTypeParsers();
-  const parseJson = fastify.getDefaultJsonParser('error', 'error');
-  fastify.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') return done(null, undefined);
-    return void parseJson(request, body, (error, value) => {
-      done(null, error === null ? value : new RefusedBody(problemOf(error)));
-    });
-  });
-  fastify.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
-    done(null, body === '' ? undefined : new RefusedBody(problemOf({ statusCode: 415 })));
-  });
 }
 
 /** Lets a path have larger bodies than the API. Before the routes are added. */

@@ -11,6 +11,8 @@ import { DOCUMENT, REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.j
 import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
+import { toPlain } from '../platform/json/exact-json.js';
+import { readJson } from '../platform/json/read-json.js';
 
 /** More than the draft's 5 KB, for those who say much of themselves. */
 const LARGEST_DOCUMENT_BYTES = 16 * 1_024;
@@ -52,7 +54,7 @@ export class ClientDocuments {
     if (response.body.length > LARGEST_DOCUMENT_BYTES) throw new Error('the document is too large');
     const cacheControl = response.headers['cache-control'];
     const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
-    const taken = takenOf(url, JSON.parse(response.body.toString('utf8')));
+    const taken = takenOf(url, toPlain(readJson(response.body)));
     // Where it cannot be written down, there is the one before.
     await this.objects.change(DOCUMENT, url, taken).catch(() => false);
     return Response.json(taken, { headers });

@@ -6,6 +6,8 @@ import type { ObjectOrigin, ObjectRoom } from '../oauth/object-room.js';
 import type { OAuthObjects } from '../oauth/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
+import { toPlain } from '../platform/json/exact-json.js';
+import { readJson } from '../platform/json/read-json.js';
 
 /** Clients that nobody has let in yet. Anyone can register one; beyond these bounds the oldest goes. */
 const MOST_CLIENTS = 10_000;
@@ -60,7 +62,7 @@ export class Registration {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return toPlain(readJson(Buffer.from(text)));
   } catch {
     return undefined;
   }

@@ -2,20 +2,29 @@
  * Reads request bodies: JSON only, at most 100 KB. Stands in for Fastify's parser, which
  * answers without saying where a mistake is.
  */
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { RequestError } from './errors.js';
 
 export const BODY_LIMIT_BYTES = 100 * 1024;
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
 
 export function useJsonBodies(fastify: FastifyInstance): void {
   // Refuses __proto__ keys; an empty body is left to the handler, because a DELETE
   // may carry a Content-Type without one.
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser<string>(
+  fastify.addContentTypeParser<Buffer>(
     'application/json',
-    { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
-    (request, body, done) => {
+    { parseAs: 'buffer', bodyLimit: BODY_LIMIT_BYTES },
+    (request, bytes, done) => {
+      const charset = CHARSET.exec(request.headers['content-type'] ?? '')?.[1];
+      if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset)) {
+        return done(new RequestError('unsupported_media_type', 'Send the body in UTF-8.'), undefined);
+      }
+      if (!isUtf8(bytes)) return done(new RequestError('malformed_json', 'The request body is not UTF-8.'), undefined);
+      const body = bytes.toString();
       if (body.trim() === '') return done(null, undefined);
       return parseJson(request, body, (_error, value) => {
         if (_error === null || _error === undefined) return done(null, value);

@@ -187,6 +187,33 @@ describeOnDatabases('the admin API', (kind) => {
       expect(next.json()).toMatchObject({ data: [{ data: { threshold_percent: 80 } }], has_more: false });
     });
 
+    it('of an account are found by type, resource and time, and a cursor belongs to its filters', async () => {
+      const other = await running.admin.createAccount({ plan: 'pro' });
+      const about = (resource: string) => ({ ...reached(resource, 80), accountId: other.id, resource });
+      const now = running.stores.clock.now();
+      await addEvents(database.db, [about('a'), about('b'), about('b2')], now - 60_000);
+      await addEvents(database.db, [about('c')], now);
+      const found = async (query: string): Promise<readonly string[]> => {
+        const { data } = (await request('GET', `/accounts/${other.id}/events?${query}`)).json<{
+          data: { resource: string }[];
+        }>();
+        return data.map(({ resource }) => resource);
+      };
+      expect(await found('resource=b')).toEqual(['b']);
+      expect(await found('type=quota.threshold_reached')).toHaveLength(4);
+      expect(await found('type=api_key.created')).toEqual([]);
+      expect(await found(`since=${new Date(now - 30_000).toISOString()}`)).toEqual(['c']);
+      expect(await found(`until=${new Date(now - 30_000).toISOString()}&resource=a`)).toEqual(['a']);
+      const first = (await request('GET', `/accounts/${other.id}/events?limit=1&type=quota.threshold_reached`)).json();
+      const cursor = String(first.next_cursor);
+      expect(await found(`limit=1&type=quota.threshold_reached&cursor=${cursor}`)).toHaveLength(1);
+      expectProblem(
+        await request('GET', `/accounts/${other.id}/events?limit=1&cursor=${cursor}`),
+        400,
+        'invalid_cursor',
+      );
+    });
+
     it('of an account that is not there are 404, and of no other account', async () => {
       expectProblem(await request('GET', '/accounts/acc_none/events'), 404, 'resource_not_found');
       await addEvents(database.db, [reached('three', 80)], running.stores.clock.now());

@@ -3,11 +3,12 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';
+import { eventTypeField, instantField } from '../../events/endpoints/endpoint-fields.js';
 import type { Event } from '../../events/model/event-types.js';
 import { EventOutbox } from '../../events/outbox.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
-import { listBody, listSchema, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
+import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { idField, timeField as instant } from '../openapi/fields.js';
 import { Documented } from '../openapi/documented.js';
 
@@ -31,6 +32,13 @@ const eventListSchema = listSchema('EventList', eventSchema);
 
 type EventResource = z.output<typeof eventSchema>;
 
+const eventQuerySchema = pageQuerySchema.extend({
+  type: eventTypeField.optional().meta({ description: 'Only events of this type.' }),
+  resource: z.string().min(1).max(200).optional().meta({ description: 'Only events about this resource.' }),
+  since: instantField.optional().meta({ description: 'Only events that were made then or later.' }),
+  until: instantField.optional().meta({ description: 'Only events that were made until then.' }),
+});
+
 @Controller('admin/v1/accounts/:id/events')
 export class AccountEventsController {
   constructor(
@@ -47,11 +55,13 @@ export class AccountEventsController {
   })
   async list(
     @Param('id') accountId: string,
-    @Query({ schema: pageQuerySchema }) query: PageQuery,
+    @Query({ schema: eventQuerySchema }) query: z.output<typeof eventQuerySchema>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBody<EventResource>> {
     const { timeZone } = await this.accounts.get(accountId);
-    const page = await this.outbox.list({ ...query, accountId });
+    const { since, until, ...rest } = query;
+    const [sinceMs, untilMs] = [since, until].map((time) => (time === undefined ? undefined : Date.parse(time)));
+    const page = await this.outbox.list({ ...rest, accountId, sinceMs, untilMs });
     return listBody(page, (event) => eventResource(event, timeZone), query, reply);
   }
 }

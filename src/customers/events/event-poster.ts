@@ -15,7 +15,7 @@ const LONGEST_PAUSE_MS = 30_000;
 /** For what another process has left behind; our own changes wake us. */
 const IDLE_PAUSE_MS = 5_000;
 /** The gateway will never take in what it has said this of; all else may be otherwise the next time. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 409, 413, 422]);
+const REFUSALS: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 const ACCEPTED = 202;
 
 /** EventPoster is the one loop of a process that empties the outbox. */

@@ -9,6 +9,7 @@ import type { DataCheck } from '../../config/data-schema.js';
 import type { EventType } from '../../config/model/schema.js';
 import type { Tables } from '../../database/schema.js';
 import type { Clock } from '../../platform/clock.js';
+import { isExactNumber, parseExact, plainDigits, toPlain } from '../../platform/json/exact-json.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { ReadsGauges } from '../../platform/metrics-text.js';
@@ -194,7 +195,7 @@ export class EmittedEvents implements ReadsGauges {
   }
 
   private isUsable(event: Waiting, check: DataCheck | null | undefined): boolean {
-    const fault = check?.(event.data ?? JSON.parse(event.dataText));
+    const fault = check?.(toPlain(event.data ?? parseExact(event.dataText)));
     event.data = undefined;
     if (fault !== undefined) this.unusable(event.type, `${fault.pointer} ${fault.detail}`);
     return fault === undefined;
@@ -258,6 +259,6 @@ function resourceIn(data: unknown, parts: readonly string[] | undefined): string
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return null;
     value = (value as Record<string, unknown>)[part];
   }
-  const text = typeof value === 'number' ? String(value) : value;
+  const text = typeof value === 'number' || isExactNumber(value) ? plainDigits(value) : value;
   return typeof text === 'string' && RESOURCE.test(text) ? text : null;
 }

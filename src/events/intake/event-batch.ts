@@ -1,4 +1,5 @@
 /** The events of one request, judged one by one before any of them is written. */
+import { toPlain } from '../../platform/json/exact-json.js';
 import type { FieldError } from '../../problems/errors.js';
 import type { ForeignEvent } from '../model/event-types.js';
 import type { EventSchemas } from './event-schemas.js';
@@ -18,6 +19,7 @@ export interface HandedInEvent {
   readonly id: string;
   readonly type: string;
   readonly account_id: string;
+  /** Its numbers keep their digits (`ExactNumber`). */
   readonly data: Readonly<Record<string, unknown>>;
   readonly resource?: string | undefined;
   /** RFC 3339. */
@@ -87,6 +89,6 @@ async function dataError(
   }
   const check = await schemas.checkOf(type);
   if (check === undefined) return { pointer: '/type', detail: 'is not a type that `events` of gateway.yaml names' };
-  const fault = check?.(data);
+  const fault = check?.(toPlain(data));
   return fault && { pointer: `/data${encodeURI(fault.pointer)}`, detail: fault.detail };
 }

@@ -5,6 +5,7 @@
  * not JSON of such a shape says nothing.
  */
 import type { ErrorMap } from '../../config/model/schema.js';
+import { toWellFormedJson } from '../../platform/json/exact-json.js';
 import type { FieldError } from '../../problems/errors.js';
 import { mappedError } from './error-map.js';
 import { isFieldTree, propertyOfSentence } from './field-shapes.js';
@@ -56,7 +57,7 @@ export function readErrorBody(
   if (body === undefined || body === '' || !/[/+]json\b/i.test(contentType ?? '')) return {};
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body);
+    parsed = JSON.parse(toWellFormedJson(body));
   } catch {
     return {};
   }

@@ -22,18 +22,21 @@ const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i;
 /**
  * The body as text; undefined when it cannot be decoded, or is larger than `maxBytes` once it is.
  * @param contentType whose `charset` it is written in; UTF-8 unless said.
+ * @param isStrict whether bytes that are none of the charset make it undefined, instead of U+FFFD.
  */
 export function errorText(
   body: Buffer,
   contentEncoding: string | undefined,
   contentType: string | undefined,
   maxBytes: number,
+  isStrict = false,
 ): string | undefined {
   const coding = String(contentEncoding ?? 'identity').toLowerCase();
   const decompress = Object.hasOwn(DECOMPRESS, coding) ? DECOMPRESS[coding] : undefined;
   try {
     const bytes = decompress?.(body, { maxOutputLength: maxBytes });
-    return bytes === undefined ? undefined : new TextDecoder(CHARSET.exec(contentType ?? '')?.[1]).decode(bytes);
+    const charset = CHARSET.exec(contentType ?? '')?.[1];
+    return bytes === undefined ? undefined : new TextDecoder(charset, { fatal: isStrict }).decode(bytes);
   } catch {
     return undefined;
   }

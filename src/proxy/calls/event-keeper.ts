@@ -3,6 +3,7 @@
  * has the response. What is no event (an error, a body that is no JSON object or is too large) goes out as always.
  */
 import type { Emits } from '../../config/model/schema.js';
+import { isExactNumber, parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
 import type { ResponseHead } from '../../http1/backend/response-head.js';
 import { errorText as bodyText } from '../backend-errors/error-encoding.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
@@ -21,7 +22,7 @@ export interface EmittedEvent {
   readonly accountId: string;
   readonly emits: Emits;
   readonly data: Readonly<Record<string, unknown>>;
-  /** The same as it was sent. */
+  /** The same as it was sent, but for halves of surrogate pairs. */
   readonly text: string;
 }
 
@@ -68,10 +69,12 @@ export class EventKeeper implements ResponseKeeper {
   private eventOf(body: Buffer): EmittedEvent | UnusableReason {
     const { contentEncoding } = this;
     // JSON is UTF-8 (RFC 8259), whatever stands in the type. The bound holds once it is decompressed, too.
-    const text =
-      contentEncoding === undefined ? body.toString() : bodyText(body, contentEncoding, undefined, MOST_KEPT_BYTES);
-    const data = text === undefined ? undefined : objectIn(text);
-    if (text === undefined || data === undefined) return 'not_an_object';
+    const sent = bodyText(body, contentEncoding, undefined, MOST_KEPT_BYTES, true);
+    if (sent === undefined) return 'not_json';
+    // Half of a surrogate pair would have strict receivers refuse the webhook until their endpoint is disabled.
+    const text = toWellFormedJson(sent);
+    const data = objectIn(text);
+    if (data === undefined) return 'not_an_object';
     return { accountId: this.request.accountId, emits: this.emits, data, text };
   }
 
@@ -82,9 +85,9 @@ export class EventKeeper implements ResponseKeeper {
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    const value = parseExact(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined;
   }

@@ -1,0 +1,53 @@
+/**
+ * Reads the bodies of the admin listener: JSON and nothing else. Fastify parses before any guard runs, so a body that is
+ * refused is handed on as such: whoever may not call at all hears that first.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { toPlain } from '../platform/json/exact-json.js';
+import { JsonError, readJson } from '../platform/json/read-json.js';
+import { Problem } from '../problems/errors.js';
+import { RefusedBody } from '../problems/refused-body.js';
+import { problemOf } from './problem.filter.js';
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
+/** US-ASCII is UTF-8, too. */
+const UTF8 = /^(?:utf-?8|us-ascii)$/i;
+
+const ENCODED = new Problem('unsupported_media_type', {
+  detail: 'Send the body as it is, without a Content-Encoding.',
+  // RFC 9110 section 12.5.3: what a server takes.
+  headers: ['Accept-Encoding', 'identity'],
+});
+const CHARSET_REFUSED = new Problem('unsupported_media_type', {
+  detail: 'Send the body in UTF-8 (RFC 8259 section 8.1), or leave out the charset.',
+});
+
+/**
+ * Makes a server parse JSON. No body at all is undefined, whatever its type says: clients send a type with DELETE.
+ * @param exactPath of the one route whose numbers keep their digits; all others get JavaScript numbers.
+ */
+export function useJsonBodies(fastify: FastifyInstance, exactPath: string): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined);
+    const value = valueOf(request, body);
+    const isExact = value instanceof RefusedBody || request.routeOptions.url === exactPath;
+    done(null, isExact ? value : toPlain(value));
+  });
+  fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body.length === 0 ? undefined : new RefusedBody(problemOf({ statusCode: 415 })));
+  });
+}
+
+function valueOf({ headers }: FastifyRequest, body: Buffer): unknown {
+  const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
+  if (encoding.toLowerCase() !== 'identity') return new RefusedBody(ENCODED);
+  const charset = CHARSET.exec(type)?.[1];
+  if (charset !== undefined && !UTF8.test(charset)) return new RefusedBody(CHARSET_REFUSED);
+  try {
+    return readJson(body);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    return new RefusedBody(new Problem('bad_request', { detail: `The body ${error.message}.`, cause: error }));
+  }
+}
