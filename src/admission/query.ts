@@ -2,10 +2,10 @@
 import { Problem } from '../problems/errors.js';
 
 /**
- * What is not in the grammar of RFC 3986 section 3.4. Brackets are not in it either: `filter[name]=` is what very many
- * clients send, and nobody reads them in two ways. A percent sign that begins no escape stays the backend's to judge.
+ * What no client sends raw. Allowed are the characters of RFC 3986 section 3.4, and those that browsers leave raw in a
+ * query (WHATWG URL, query percent-encode set). The backend judges a percent sign that begins no escape.
  */
-const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]-]/;
+const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]\\^`{|}-]/;
 
 /** What is wrong with the query or with a fragment of a URL, undefined where nothing is. */
 export function queryProblem(url: string): Problem | undefined {

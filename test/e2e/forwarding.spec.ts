@@ -1,5 +1,6 @@
 /** What arrives at a backend, byte for byte, and what of its answer arrives at the client. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { gzipSync } from 'node:zlib';
 import { json, type RecordedRequest } from '../support/backend.js';
 import { send, type SendOptions } from '../support/http.js';
 import { startProxied, type Proxied } from '../support/proxied.js';
@@ -38,6 +39,7 @@ describe('path and query', () => {
     '/customers?next=/../../etc//passwd%00%2f%5c%0d%0a',
     '/customers?url=http://a/b?c=d&e=%',
     "/customers?quote='!$()*~&%22%3C%3E%7C%5C%5E%60%7B%7D=1",
+    '/customers?q={a|b}^`\\',
     '/customers/cus_1',
     '/customers/J%C3%BCrgen%20M%c3%bcller',
     '/customers/%63us%5F1?x',
@@ -73,6 +75,15 @@ describe('method and body', () => {
       'content-length': String(body.length),
       'content-type': 'application/json',
     });
+  });
+
+  it.each([
+    ['a compressed body', gzipSync('{"a":1}'), { 'content-type': 'application/json', 'content-encoding': 'gzip' }],
+    ['a body in Latin-1', Buffer.from('caf\xe9', 'latin1'), { 'content-type': 'text/csv; charset=iso-8859-1' }],
+    ['a coding that nobody knows', Buffer.from('x'), { 'content-encoding': 'x-own, gzip' }],
+  ])('%s arrives undecoded, with the fields that describe it', async (_what, body, headers) => {
+    const received = await forwarded('/customers', { method: 'POST', body, headers });
+    expect(received).toMatchObject({ body, headers });
   });
 
   it.each([

@@ -42,6 +42,7 @@ const withBody = (method: string) => ({ method, fields: ['Content-Length', '2'],
 const CASES: Readonly<Record<string, Case>> = {
   'a request that is served': { status: 200 },
   'one with a query': { status: 200, target: '/api/v1/open?limit=2' },
+  'one with a query as browsers send it': { status: 200, target: '/api/v1/open?q={a|b}^`\\[]' },
   'one with a body': { status: 200, target: '/api/v1/things', ...withBody('POST') },
   'one of HEAD': { status: 200, method: 'HEAD' },
   'one of a page': { status: 200, fields: ['Origin', ORIGIN] },

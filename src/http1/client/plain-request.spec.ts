@@ -20,8 +20,13 @@ const GET = 'GET /a HTTP/1.1\nHost: h\n';
 
 describe('a plain request', () => {
   it('has its method, its target, and its fields as they were sent, without the space around values', () => {
-    const request = parse('DELETE /a/b?c[d]=%20,e HTTP/1.1\nHost: h\nX-A: \t one  two \t\nx-a:\naccept:*/*\n\n');
-    expect(request).toMatchObject({ method: 'DELETE', url: '/a/b?c[d]=%20,e', httpVersion: '1.1', complete: true });
+    const request = parse('DELETE /a/b?c[d]=%20,{|}^`\\ HTTP/1.1\nHost: h\nX-A: \t one  two \t\nx-a:\naccept:*/*\n\n');
+    expect(request).toMatchObject({
+      method: 'DELETE',
+      url: '/a/b?c[d]=%20,{|}^`\\',
+      httpVersion: '1.1',
+      complete: true,
+    });
     expect(request?.rawHeaders).toEqual(['Host', 'h', 'X-A', 'one  two', 'x-a', '', 'accept', '*/*']);
   });
 
@@ -101,7 +106,7 @@ describe('whatever is not plain is left to Node', () => {
     ['two spaces', 'GET  /a HTTP/1.1\nHost: h\n\n'],
     ['a space behind the version', 'GET /a HTTP/1.1 \nHost: h\n\n'],
     ['a fragment', 'GET /a#b HTTP/1.1\nHost: h\n\n'],
-    ...[...'"<>\\^`{|}'].map((unfit): [string, string] => [
+    ...[...'"<>'].map((unfit): [string, string] => [
       `a query with ${unfit}`,
       `GET /a?b=${unfit} HTTP/1.1\nHost: h\n\n`,
     ]),

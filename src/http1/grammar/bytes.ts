@@ -19,8 +19,8 @@ function classes(): Uint8Array {
     if (/[!#$%&'*+.^_`|~0-9A-Za-z-]/.test(character)) of[code] = NAME;
     // Tab, and what can be seen; obs-text is passed on as it is.
     if (/[\t\x20-\x7e\x80-\xff]/.test(character)) of[code] = (of[code] ?? 0) | VALUE;
-    // What a URL may have as it is (RFC 3986), and the brackets that stand in many a query.
-    if (/[A-Za-z0-9._~!$&'()*+,;=:@/?%[\]-]/.test(character)) of[code] = (of[code] ?? 0) | TARGET;
+    // The characters of RFC 3986, and those that browsers leave raw in a query; paths are checked when they are matched.
+    if (/[A-Za-z0-9._~!$&'()*+,;=:@/?%[\]\\^`{|}-]/.test(character)) of[code] = (of[code] ?? 0) | TARGET;
   }
   return of;
 }
