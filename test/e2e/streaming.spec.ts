@@ -179,6 +179,15 @@ describe('Expect: 100-continue (RFC 9110 section 10.1.1)', () => {
     expect(gateway.backend.requests[0]?.headers['expect']).toBeUndefined();
   });
 
+  it('the body is asked for before the backend has answered, and its refusal by the head still arrives', async () => {
+    gateway.answerWith((request, response) => {
+      response.writeHead(417, { 'Content-Length': '0' }).end();
+      request.resume();
+    });
+    const received = await expecting(head(gateway.authorization), 'body');
+    expect(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 417 /);
+  });
+
   it.each([
     ['no valid key', 401, () => head('Bearer junk')],
     ['a body that is too large', 413, () => head(gateway.authorization).replace('Length: 4', 'Length: 99999999999')],

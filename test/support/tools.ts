@@ -12,15 +12,17 @@ export interface ToolDocument {
   readonly paths: Readonly<Record<string, unknown>>;
   readonly components?: Readonly<Record<string, unknown>>;
   readonly openapi?: '3.0.3' | '3.1.1';
+  /** `operations` of `gateway.yaml`. */
+  readonly entries?: readonly object[];
 }
 
 /** All tools of a document. @throws Error with the first problem, where there is one. */
-export function toolsOf({ paths, components = {}, openapi = '3.1.1' }: ToolDocument): ToolSet {
-  const value = { openapi, security: [{ key: ['a:b'] }], paths, components };
-  const { drafts, problems } = readOperations('s', { value, source: SOURCE });
-  const entries = { source: SOURCE, value: [], services: new Set(['s']), basePath: '/', areDocumentsComplete: true };
+export function toolsOf({ paths, components = {}, openapi = '3.1.1', entries: value = [] }: ToolDocument): ToolSet {
+  const document = { openapi, security: [{ key: ['a:b'] }], paths, components };
+  const { drafts, problems } = readOperations('s', { value: document, source: SOURCE });
+  const entries = { source: SOURCE, value, services: new Set(['s']), basePath: '/', areDocumentsComplete: true };
   const merged = mergeOperations(drafts, entries);
-  const made = readTools(merged.numbered, new Map([['s', value]]));
+  const made = readTools(merged.numbered, new Map([['s', document]]));
   const [problem] = [...problems, ...merged.problems, ...made.problems];
   if (problem !== undefined) throw new Error(`${problem.path}: ${problem.message}`);
   return makeToolSet(made.tools, merged.operations);

@@ -58,6 +58,8 @@ export interface ParameterBinding {
 export interface PathBinding extends ParameterBinding {
   /** Values that lead to other operations, in small letters. */
   readonly reserved: readonly string[];
+  /** Whether a value may have slashes, which are encoded. */
+  readonly takesSlashes: boolean;
 }
 
 export type QueryStyle = 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject';

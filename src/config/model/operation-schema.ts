@@ -42,6 +42,12 @@ const operationFields = z.strictObject({
   scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
   cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
   websocket: z.boolean().optional().describe('Whether a GET may become a WebSocket; the handshake counts as one call.'),
+  encodedSlashes: z
+    .enum(['refuse', 'pass'])
+    .default('refuse')
+    .describe(
+      'What becomes of `%2F` in a path parameter. `pass` only where the backend splits paths before it decodes.',
+    ),
   emits: z
     .string()
     .optional()
@@ -66,6 +72,10 @@ export const operationSchema = operationFields
   .refine(({ match: matched, websocket }) => websocket !== true || matched.startsWith('GET '), {
     path: ['websocket'],
     error: 'can be true of a GET only: a WebSocket begins with one',
+  })
+  .refine(({ match: matched, encodedSlashes }) => encodedSlashes === 'refuse' || matched.includes('{'), {
+    path: ['encodedSlashes'],
+    error: 'can be `pass` only of a path with a parameter',
   })
   .refine(({ match: matched, emits }) => emits === undefined || /^(POST|PUT|PATCH|DELETE) /.test(matched), {
     path: ['emits'],

@@ -173,6 +173,8 @@ export interface Operation {
   readonly cost: number;
   /** Whether a request may become a WebSocket (RFC 6455). */
   readonly isWebSocket?: boolean;
+  /** Whether its path parameters may have encoded slashes. */
+  readonly takesSlashes?: boolean;
   /** Its own dates, where it has some; those of the version hold beside them. */
   readonly lifeCycle?: LifeCycleDates;
   /** The event that a response of success is. */

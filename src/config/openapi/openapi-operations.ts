@@ -24,6 +24,7 @@ export interface OperationDraft {
   readonly scopes?: readonly string[];
   readonly cost?: number;
   readonly isWebSocket?: boolean;
+  readonly takesSlashes?: boolean;
   readonly lifeCycle?: LifeCycleDates;
   readonly emits?: Emits;
   readonly keys?: OwnKeys;

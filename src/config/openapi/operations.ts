@@ -150,7 +150,7 @@ function readEntry(value: unknown): Partial<OperationEntry> {
 
 function entryFields(
   entry: Partial<OperationEntry>,
-): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'lifeCycle' | 'emits' | 'keys'> {
+): Pick<OperationDraft, 'id' | 'scopes' | 'cost' | 'isWebSocket' | 'takesSlashes' | 'lifeCycle' | 'emits' | 'keys'> {
   const { idempotency: mode, idempotencyRetention: retentionMs } = entry;
   const { deprecation = null, sunset = null, successor, brownouts = [] } = entry;
   const isEnding = deprecation !== null || sunset !== null || brownouts.length > 0;
@@ -162,6 +162,7 @@ function entryFields(
     ...(entry.emits === undefined ? {} : { emits: emitsOf(entry.emits, entry.emitsResource) }),
     ...(mode === undefined && retentionMs === undefined ? {} : { keys: { mode, retentionMs } }),
     ...(entry.websocket === undefined ? {} : { isWebSocket: entry.websocket }),
+    ...(entry.encodedSlashes === 'pass' ? { takesSlashes: true } : {}),
   };
 }
 
@@ -254,6 +255,7 @@ function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
       scopes: draft.scopes ?? [],
       cost: draft.cost ?? 1,
       isWebSocket: draft.isWebSocket ?? false,
+      ...(draft.takesSlashes === true ? { takesSlashes: true } : {}),
       ...(draft.lifeCycle === undefined ? {} : { lifeCycle: draft.lifeCycle }),
       ...(draft.emits === undefined ? {} : { emits: draft.emits }),
       ...(draft.keys === undefined ? {} : { keys: draft.keys }),

@@ -67,6 +67,8 @@ describe('for whatever is sent', () => {
     '%25',
     '65',
     '2f',
+    '%32',
+    '%66',
     '%65',
     '%20',
     '.json',

@@ -32,6 +32,8 @@ interface Node {
 interface Methods {
   readonly byName: Map<string, RouteMatch>;
   notAllowed: RouteMatch;
+  /** Whether one of them takes encoded slashes. */
+  takesSlashes: boolean;
 }
 
 const NOT_FOUND: RouteMatch = { kind: 'not_found' };
@@ -42,6 +44,8 @@ export class OperationTable {
   private readonly root = createNode();
   /** Paths without parameters, for the common case: one look-up, no splitting. */
   private readonly exact = new Map<string, Methods>();
+  /** Whether an operation takes encoded slashes. */
+  private takesSlashes = false;
 
   /** @param builtIn methods by template of paths that the gateway answers itself, such as `/usage`. */
   constructor(operations: readonly Operation[], builtIn: ReadonlyMap<string, readonly string[]> = new Map()) {
@@ -66,12 +70,22 @@ export class OperationTable {
     const exact = this.exact.get(path);
     if (exact !== undefined) return methodOf(exact, method);
     const segments = pathSegments(path);
-    if (segments === undefined) return INVALID_PATH;
+    if (segments === undefined) return this.takesSlashes ? this.matchSlashes(method, path) : INVALID_PATH;
     const node = find(this.root, segments, 0);
     return node?.methods === undefined ? NOT_FOUND : methodOf(node.methods, method);
   }
 
+  /** Matches a refused path once more, for the operations that take encoded slashes. All others refuse it. */
+  private matchSlashes(method: string, path: string): RouteMatch {
+    const segments = pathSegments(path, true);
+    const methods = segments === undefined ? undefined : find(this.root, segments, 0)?.methods;
+    if (methods?.takesSlashes !== true) return INVALID_PATH;
+    const match = methodOf(methods, method);
+    return match.kind === 'operation' && match.operation.takesSlashes !== true ? INVALID_PATH : match;
+  }
+
   private insertOperation(operation: Operation): void {
+    this.takesSlashes ||= operation.takesSlashes === true;
     this.insert(operation.method, operation.template, { kind: 'operation', operation });
   }
 
@@ -87,7 +101,8 @@ export class OperationTable {
         node = next;
       }
     }
-    node.methods ??= { byName: new Map(), notAllowed: NOT_FOUND };
+    node.methods ??= { byName: new Map(), notAllowed: NOT_FOUND, takesSlashes: false };
+    node.methods.takesSlashes ||= match.kind === 'operation' && match.operation.takesSlashes === true;
     node.methods.byName.set(method, match);
     // HEAD is answered wherever GET is (RFC 9110 section 9.3.2), unless it is an operation of its own.
     if (method === 'GET' && !node.methods.byName.has('HEAD')) node.methods.byName.set('HEAD', match);
@@ -121,15 +136,15 @@ function find(node: Node, segments: readonly string[], at: number): Node | undef
 }
 
 /**
- * `EXPORT`, `export.json`, `export%20` or `export%3f` beside a static `export`: backends exist that would route it
- * there.
+ * `EXPORT`, `export.json`, `export%20`, `export%3f` or `export%2Fx` beside a static `export`: backends exist that would
+ * route it there.
  */
 function looksLikeStatic(node: Node, segment: string): boolean {
   if (node.lowerCase.size === 0) return false;
   const lower = segment.trim().toLowerCase();
   if (node.lowerCase.has(lower)) return true;
   for (const name of node.lowerCase) {
-    if (name !== '' && lower.startsWith(name) && /[.?#\s]/.test(lower.charAt(name.length))) return true;
+    if (name !== '' && lower.startsWith(name) && /[./?#\s]/.test(lower.charAt(name.length))) return true;
   }
   return false;
 }

@@ -15,20 +15,27 @@ const WELL_FORMED = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%[0-9A-Fa-f]{2})+)+\/?
 
 /**
  * What a second decoding, or a decoding before splitting, would turn into a separator, a dot segment or an end of text.
+ * A control character belongs in no identifier.
  */
-const TREACHEROUS = /%(?:2f|5c|3b|00|25[0-9a-f]{2})/i;
+const TREACHEROUS = /[\x00-\x1f\x7f\\;]|%[0-9a-f]{2}/i;
 
 /** A dot segment, also where a backend cuts off spaces, or decodes before it looks for the query. */
-const DOTS = /^\s*\.\.?\s*(?:[?#]|$)/;
+export const DOTS = /^\s*\.\.?\s*(?:[?#]|$)/;
 
-/** The decoded segments of a path, or undefined when it must be refused. `plain` paths need no decoding. */
-export function pathSegments(path: string): string[] | undefined {
+/**
+ * The decoded segments of a path, or undefined when it must be refused. `plain` paths need no decoding.
+ * @param takesSlashes whether a segment may have `%2F` between two parts that could be segments themselves.
+ */
+export function pathSegments(path: string, takesSlashes = false): string[] | undefined {
   if (PLAIN.test(path)) return path.slice(1).split('/');
-  if (!WELL_FORMED.test(path) || TREACHEROUS.test(path)) return undefined;
+  if (!WELL_FORMED.test(path)) return undefined;
   const segments: string[] = [];
   for (const encoded of path.slice(1).split('/')) {
     const segment = decode(encoded);
-    if (segment === undefined || DOTS.test(segment)) return undefined;
+    if (segment === undefined || TREACHEROUS.test(segment)) return undefined;
+    const parts = segment.split('/');
+    if (parts.length > 1 && (!takesSlashes || parts.includes(''))) return undefined;
+    if (parts.some((part) => DOTS.test(part))) return undefined;
     segments.push(segment);
   }
   return segments;
@@ -37,9 +44,7 @@ export function pathSegments(path: string): string[] | undefined {
 function decode(encoded: string): string | undefined {
   if (!encoded.includes('%')) return encoded;
   try {
-    const decoded = decodeURIComponent(encoded);
-    // A control character, also an encoded one, belongs in no identifier.
-    return /[\x00-\x1f\x7f/\\]/.test(decoded) ? undefined : decoded;
+    return decodeURIComponent(encoded);
   } catch {
     return undefined;
   }

@@ -2,10 +2,7 @@
 import { FixedProblem, Problem } from '../../problems/errors.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { RouteMatch } from './operation-table.js';
-
-const INVALID_PATH = new FixedProblem('invalid_path', {
-  detail: 'Write the path without empty, "." or ".." segments, and without encoded slashes, backslashes or semicolons.',
-});
+import { pathFault } from './path-fault.js';
 
 /** By what is known of a path: as many as there are paths in the configuration. */
 const notAllowed = new WeakMap<RouteMatch, Problem>();
@@ -16,7 +13,7 @@ export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, 
     case 'method_not_allowed':
       return methodProblem(match);
     case 'invalid_path':
-      return INVALID_PATH;
+      return new Problem('invalid_path', { detail: pathFault(path) });
     case 'not_found':
     case 'not_ours':
       return new Problem('route_not_found', {

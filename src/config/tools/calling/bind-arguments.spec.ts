@@ -47,6 +47,21 @@ describe('the path', () => {
   });
 
   it.each([
+    ['@a/b', '/x/%40a%2Fb/y'],
+    ['a/b/c d', '/x/a%2Fb%2Fc%20d/y'],
+    ['a//b', ['q: each part between slashes must not be empty']],
+    ['a/../b', ['q: each part between slashes must not be . or ..']],
+    ['a/b;c', ['q: each part between slashes must not have \\, ;, a percent-encoded or a control character']],
+    ['a%2fb', ['q: must not have \\, ;, a percent-encoded or a control character']],
+  ])('encodes the slashes of %j where the operation takes them', (q, url) => {
+    const entries = [{ match: 'GET /x/{q}/y', encodedSlashes: 'pass' }];
+    const request = bound(toolOf('GET /x/{q}/y', parameter('path', {}), { entries }), { q });
+    expect(
+      'faults' in request ? request.faults.map(({ field, detail }) => `${field}: ${detail}`) : request.url,
+    ).toEqual(url);
+  });
+
+  it.each([
     ['a list', list, ['a', 'b c'], false, '/x/a,b%20c'],
     ['a list, a comma within an item', list, ['a,b', 'c'], false, '/x/a%2Cb,c'],
     ['an object', object, { a: 1, b: 'c' }, false, '/x/a,1,b,c'],

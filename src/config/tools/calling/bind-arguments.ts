@@ -53,10 +53,19 @@ function writePath({ template, path }: ToolBinding, args: Arguments, report: Rep
     const parameter = path[next++] as PathBinding;
     const value = valueOf(parameter, args);
     const raw = value === undefined || value === null ? '' : simpleText(value, parameter, (text) => text);
-    const fault = segmentFault(raw, parameter.reserved);
+    const fault = pathFault(raw, parameter);
     if (fault !== undefined) report(parameter.argument ?? parameter.name, fault);
     return simpleText(value ?? '', parameter, encode);
   });
+}
+
+/** Why a text cannot be a path parameter. Its slashes are encoded; each part must be good as a segment of its own. */
+function pathFault(text: string, { reserved, takesSlashes }: PathBinding): string | undefined {
+  if (!takesSlashes) return segmentFault(text, reserved);
+  const [first = '', ...others] = text.split('/');
+  const faults = [segmentFault(first, reserved), ...others.map((part) => segmentFault(part, []))];
+  const fault = faults.find((each) => each !== undefined)?.replace(' /,', '');
+  return fault === undefined || others.length === 0 ? fault : `each part between slashes ${fault}`;
 }
 
 /** Why a text cannot be one segment of a path that leads to this operation. */

@@ -103,6 +103,7 @@ class ToolMaker {
       body: typeof body === 'string' ? undefined : body,
       accept: result.accept,
       reserved: this.reserved.of(draft.template),
+      takesSlashes: draft.takesSlashes === true,
     };
     const made = makeArguments(request, settings);
     for (const { field, at, message, hint } of made.faults) this.report(optIn, message, hint, field, at);

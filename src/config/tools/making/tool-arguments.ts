@@ -39,6 +39,8 @@ export interface Request {
   readonly accept: string;
   /** Values of a path parameter, by its position among them, that lead to other operations. */
   readonly reserved: readonly (readonly string[])[];
+  /** Whether path parameters may have slashes. */
+  readonly takesSlashes: boolean;
 }
 
 /** What clients take as the name of an argument. */
@@ -89,7 +91,11 @@ export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hi
       template: request.template,
       path: parameters
         .filter((each) => each.in === 'path')
-        .map((each, index) => ({ ...choice.bound(each), reserved: request.reserved[index] ?? [] })),
+        .map((each, index) => ({
+          ...choice.bound(each),
+          reserved: request.reserved[index] ?? [],
+          takesSlashes: request.takesSlashes,
+        })),
       query: parameters
         .filter((each) => each.in === 'query')
         .map((each) => ({ ...choice.bound(each), style: each.style })),

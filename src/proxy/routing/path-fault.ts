@@ -1,0 +1,81 @@
+/** The words for a path that is refused: the first thing that is wrong with it, and how it is written. */
+import { DOTS } from './path.js';
+
+/** RFC 3986 section 3.3, without `;`. */
+const UNFIT = /[^A-Za-z0-9._~!$&'()*+,=:@/%-]/;
+const NO_ESCAPE = /%(?![0-9a-f]{2})/i;
+const ESCAPED_CONTROL = /%(?:[01][0-9a-f]|7f)/i;
+const BEYOND_ASCII = /(?:%[89a-f][0-9a-f])+/gi;
+
+/** Returns what is wrong with a path that `pathSegments` refuses. @param path as received, without the query. */
+export function pathFault(path: string): string {
+  if (!path.startsWith('/')) return 'The path does not begin with a slash.';
+  const unfit = UNFIT.exec(path)?.[0];
+  if (unfit !== undefined) return unfitFault(unfit);
+  if (NO_ESCAPE.test(path)) return 'The path has a % that begins no escape: write it as %25.';
+  const control = ESCAPED_CONTROL.exec(path)?.[0];
+  if (control !== undefined) return `The path has the control character ${control}: leave it out.`;
+  if (/%5c/i.test(path)) return unfitFault('\\');
+  if (/%3b/i.test(path)) return unfitFault(';');
+  const foreign = path
+    .match(BEYOND_ASCII)
+    ?.map(firstForeignByte)
+    .find((escape) => escape !== undefined);
+  return foreign === undefined ? decodedFault(path) : foreignFault(foreign);
+}
+
+function unfitFault(character: string): string {
+  if (character === '\\') return 'The path has a backslash. It is not accepted, raw or as %5C.';
+  if (character === ';') return 'The path has a semicolon. It is not accepted, raw or as %3B.';
+  if (character > '~') return 'The path has a character beyond ASCII: percent-encode it as UTF-8, such as é as %C3%A9.';
+  if (character < ' ') return 'The path has a control character: leave it out.';
+  const shown = character === ' ' ? 'a space' : character;
+  return `The path has ${shown} in it: write it as ${encodeURIComponent(character)}.`;
+}
+
+/** Returns the first escape that is no part of a character in UTF-8. @param escapes of bytes beyond ASCII. */
+function firstForeignByte(escapes: string): string | undefined {
+  let rest = escapes;
+  while (rest !== '') {
+    const bytes = [2, 3, 4].find((count) => isCharacter(rest.slice(0, count * 3)));
+    if (bytes === undefined) return rest.slice(0, 3);
+    rest = rest.slice(bytes * 3);
+  }
+  return undefined;
+}
+
+function isCharacter(escapes: string): boolean {
+  try {
+    return Array.from(decodeURIComponent(escapes)).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+/** Takes the byte for Latin-1, which is what most of those who send it mean. */
+function foreignFault(escape: string): string {
+  const character = String.fromCharCode(parseInt(escape.slice(1), 16));
+  const isVisible = character > '\xa0';
+  const remedy = isVisible
+    ? `write ${character} as ${encodeURIComponent(character)}`
+    : 'encode the bytes of the text in UTF-8';
+  return `The path has ${escape}, which is not UTF-8: ${remedy}.`;
+}
+
+function decodedFault(path: string): string {
+  const twice = /%[0-9a-f]{2}/i.exec(decodeURIComponent(path))?.[0];
+  if (twice !== undefined) {
+    return `The path has ${twice} once it is decoded, so it is encoded twice: encode each parameter once.`;
+  }
+  const segments = path.slice(1).split('/').map(decodeURIComponent);
+  if (segments.some((segment) => segment.split('/').some((part) => DOTS.test(part)))) {
+    return 'The path has a "." or ".." segment: write the path that it leads to.';
+  }
+  if (segments.some((segment) => segment.includes('/'))) {
+    return (
+      'The path has an encoded slash (%2F). Only some operations accept it, and only between two parts of a ' +
+      'parameter that are not empty.'
+    );
+  }
+  return 'The path has an empty segment: write one slash between two segments, and fill in every parameter.';
+}
