@@ -122,7 +122,7 @@ module.exports = {
   options: {
     doNotFollow: { path: 'node_modules' },
     exclude: {
-      path: '^test/(bench/peers|clients|openapi-tools|generated-clients|oidc|smtp|webhook-verifiers|support/record-backend-errors)/',
+      path: '^test/(bench/peers|clients|mcp-exact|openapi-tools|generated-clients|oidc|smtp|webhook-verifiers|support/record-backend-errors)/',
     },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
