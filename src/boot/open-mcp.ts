@@ -9,6 +9,7 @@ import type { ServedMethods } from '../mcp/method-call.js';
 import type { McpSettings } from '../mcp/settings.js';
 import { Subscriptions } from '../mcp/subscriptions/subscriptions.js';
 import type { Log } from '../platform/log.js';
+import { RareWarning } from '../platform/rare-warning.js';
 import { VERSION } from '../platform/version.js';
 import type { Admission, PublicUrl } from './open-admission.js';
 import type { Domain } from './open-domain.js';
@@ -52,6 +53,7 @@ export function openMcp(
       reference,
       subscriptions,
       log: log.logger,
+      misfits: new RareWarning(log.logger),
     },
     methods,
   );

@@ -8,6 +8,7 @@ import type { CachedKey } from '../keys/cached-key.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { UsageReader } from '../limits/usage.js';
 import type { Logger } from '../platform/log.js';
+import type { RareWarning } from '../platform/rare-warning.js';
 import type { Problem } from '../problems/errors.js';
 import type { McpSettings } from './settings.js';
 import type { Subscriptions } from './subscriptions/subscriptions.js';
@@ -29,6 +30,8 @@ export interface McpParts {
   readonly reference: McpReference;
   readonly subscriptions: Subscriptions;
   readonly log: Logger;
+  /** Tells the operator of results whose fields have other types than their description says. */
+  readonly misfits: RareWarning;
 }
 
 /** McpReference is what assistants may read of the API. */

@@ -1,8 +1,11 @@
 /** Data passes through a tool call as it is, or is refused: digits, texts and structure, to the backend and back. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { send } from '../support/http.js';
 import { startMcpWorld, type McpWorld, type ToolWords } from '../support/mcp-world.js';
+import { eventually, temporaryFolder } from '../support/processes.js';
 import { BROKEN, DOCUMENT, saidBy } from '../support/random-json.js';
 
 /** A snowflake: JavaScript reads 1234567890123456800. */
@@ -41,8 +44,10 @@ const TOOLS: readonly ToolWords[] = [
 
 let world: McpWorld;
 let secret: string;
+let logFile: string;
 beforeAll(async () => {
-  world = await startMcpWorld({ tools: TOOLS });
+  logFile = join(temporaryFolder('mcp-exact'), 'log');
+  world = await startMcpWorld({ tools: TOOLS, logFile });
   ({ secret } = await world.newKey('unlimited'));
 });
 afterAll(() => world?.stop());
@@ -154,6 +159,19 @@ describe('half of a surrogate pair', () => {
     expect([status, said.error?.message]).toEqual([400, 'The body has half of a surrogate pair in a text.']);
     expect(world.backend.requests).toEqual([]);
   });
+});
+
+it('a field of another type than its description says is left out of structured content, and the operator hears of it', async () => {
+  respond('{"id":"not-a-number","name":5,"extra":true}');
+  const { said } = await call('get_pet', '{"id":1}');
+  expect(said.result?.structuredContent).toEqual({ extra: true });
+  expect(said.result?.content[0]?.text).toBe('{"id":"not-a-number","name":5,"extra":true}');
+  const misfit = () =>
+    readFileSync(logFile, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"tool_result_misfit"'));
+  await eventually('the log says so', () => misfit().length > 0);
+  expect(JSON.parse(misfit()[0]!)).toMatchObject({ tool: 'get_pet', fields: ['id', 'name'], times: 1 });
 });
 
 describe('ten thousand documents', () => {

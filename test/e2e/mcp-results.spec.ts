@@ -74,7 +74,13 @@ describe('a call that succeeds', () => {
     says(302, '', 'text/plain', { location: 'https://elsewhere.example/' });
     expect(await call('list_customers')).toMatchObject({
       isError: true,
-      content: [{ text: '{"status":302,"location":"https://elsewhere.example/"}' }],
+      content: [
+        {
+          text: expect.stringMatching(
+            /^\{"status":302,"location":"https:\/\/elsewhere.example\/","detail":".*Tell the person/,
+          ),
+        },
+      ],
     });
   });
 

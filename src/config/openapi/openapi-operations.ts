@@ -106,6 +106,11 @@ function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDo
     });
 }
 
+/** Names of headers know no case (RFC 9110 section 5.1). */
+function keyOf({ in: where, name }: JsonObject): string {
+  return `${String(where)}:${where === 'header' ? String(name).toLowerCase() : String(name)}`;
+}
+
 /** The operation with the parameters of its path item, references resolved; its own win (OpenAPI, Operation Object). */
 function withParameters(operation: JsonObject, pathItem: JsonObject, document: JsonObject): JsonObject {
   const parameters = new Map<string, unknown>();
@@ -113,7 +118,7 @@ function withParameters(operation: JsonObject, pathItem: JsonObject, document: J
     if (!Array.isArray(list)) continue;
     for (const reference of list) {
       const parameter = resolveReference(document, reference);
-      if (isObject(parameter)) parameters.set(`${String(parameter['in'])}:${String(parameter['name'])}`, parameter);
+      if (isObject(parameter)) parameters.set(keyOf(parameter), parameter);
     }
   }
   return parameters.size === 0 ? operation : { ...operation, parameters: [...parameters.values()] };

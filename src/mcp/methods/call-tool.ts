@@ -13,7 +13,9 @@ const NO_ARGUMENTS: JsonObject = Object.freeze({});
 export const callTool: Method = {
   name: 'tools/call',
   serve(call) {
-    const { name, arguments: args = NO_ARGUMENTS } = call.message.params;
+    const { name } = call.message.params;
+    // Some hosts write null where there are none.
+    const args = call.message.params['arguments'] ?? NO_ARGUMENTS;
     if (typeof name !== 'string') return call.fail(invalidParams('"name" must be the name of a tool.'));
     if (!isObject(args)) return call.fail(invalidParams('"arguments" must be an object.'));
     const tool = call.parts.tools.current.byName.get(name);

@@ -54,7 +54,8 @@ export const listPrompts: Method = {
 export const getPrompt: Method = {
   name: 'prompts/get',
   result({ message }) {
-    const { name, arguments: given = {} } = message.params;
+    const { name } = message.params;
+    const given = message.params['arguments'] ?? {};
     const prompt = PROMPTS.find(({ description }) => description.name === name);
     if (prompt === undefined) return invalidParams(`Unknown prompt: ${quoted(String(name))}.`);
     const args = textsIn(given);

@@ -44,11 +44,17 @@ function respond(call: MethodCall, tool: Tool, response: InnerResponse, mostByte
   noteCall('tools/call', problem === undefined ? 'success' : 'tool_error');
   try {
     const { requestId } = call.request;
-    if (problem === undefined) call.respond(responseResult(tool, response, mostBytes, requestId));
-    else call.respond(errorResult(refusalText(problem, requestId)));
+    if (problem === undefined) {
+      call.respond(responseResult(tool, response, mostBytes, requestId, (fields) => warn(call, tool, fields)));
+    } else call.respond(errorResult(refusalText(problem, requestId)));
   } catch (error) {
     call.refuse(error);
   }
+}
+
+function warn({ parts }: MethodCall, { name }: Tool, fields: readonly string[]): void {
+  const message = 'A result has fields of other types than its description says; structured content leaves them out';
+  parts.misfits.warn({ event: 'tool_result_misfit', tool: name, fields }, message);
 }
 
 /** What is never sent costs nothing: so it is counted with what is free. */

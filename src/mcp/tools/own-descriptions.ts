@@ -26,8 +26,8 @@ export const SEARCH_OPERATIONS = listed({
   name: 'search_operations',
   title: 'Search operations',
   description:
-    'Finds operations of this API by words, with the schema of their arguments. Costs nothing. Call what is found by ' +
-    'call_operation.',
+    'Finds operations of this API by words. Says what arguments the best two take, and names others. Costs nothing. ' +
+    'Call what is found by call_operation.',
   inputSchema: {
     type: 'object',
     properties: {

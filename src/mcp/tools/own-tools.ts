@@ -10,7 +10,7 @@ import { quoted } from '../protocol/rpc-error.js';
 import { callOperation } from './operation-call.js';
 import { faultsText, refusalText } from './refusal-words.js';
 import { errorResult, textResult } from './result.js';
-import { foundTools } from './search.js';
+import { allNamesText, foundText, foundTools } from './search.js';
 import { visibleTools } from './visible-tools.js';
 
 /** OwnTool is a tool that is no operation. */
@@ -83,16 +83,12 @@ function searchResult({ key, parts, request }: MethodCall, args: JsonObject): st
   if (faults.length > 0) return errorResult(faultsText({ faults }, request.requestId));
   const { tools } = visibleTools(parts, key.scopeSet);
   const found = foundTools(tools, query as string, limit as number);
-  if (found.length > 0) return textResult(`{"operations":[${found.map(({ json }) => json).join(',')}]}`);
-  const names = tools.slice(0, MOST_NAMES).map(({ name }) => name);
-  return textResult(JSON.stringify({ operations: [], all_names: names }));
+  return textResult(found.length > 0 ? foundText(found) : allNamesText(tools));
 }
 
-/** Told where nothing was found, so that the next words are better ones. */
-const MOST_NAMES = 300;
-
 function callByName(call: MethodCall, given: JsonObject): void {
-  const { name, arguments: args = {} } = given;
+  const { name } = given;
+  const args = given['arguments'] ?? {};
   const tool = typeof name === 'string' ? call.parts.tools.current.byName.get(name) : undefined;
   const faults = unknownIn(given, ['name', 'arguments']);
   if (tool === undefined) {

@@ -11,6 +11,7 @@ const GRANT =
   'again with this key gives the same refusal.';
 const NEW_KEY =
   'The API key of this connection cannot be used. The person who set it up has to put another one in its place.';
+const TELL = 'The fault is in the API, not in the call. Tell the person, with the request_id.';
 const LATER = 'The fault is not in the call. Try the same again after the wait, a few times at the most.';
 
 /** What to do, by code, where the detail does not say it. */
@@ -30,8 +31,10 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   backend_unavailable: LATER,
   backend_unreachable: LATER,
   backend_timeout: `${LATER} It may have been done all the same: look before something is created twice.`,
-  backend_bad_response: LATER,
-  backend_error: 'The fault is in the API, not in the call. Tell the person, with the request_id.',
+  backend_bad_response: TELL,
+  backend_error: TELL,
+  conflict: 'Something else stands in the way. Look up how it is now, and call again with what fits that.',
+  validation_failed: 'Correct what errors or detail name, and call it again.',
   quota_unavailable: LATER,
   authentication_unavailable: LATER,
   resource_not_found: 'There is nothing with this id, or this key may not see it. Look it up with a tool that lists.',

@@ -4,7 +4,8 @@
  */
 import { parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
 import type { InnerResponse } from '../../admission/doors/inner-call.js';
-import type { Tool } from '../../config/tools/tool.js';
+import { type Tool, WRAPPED_UNDER } from '../../config/tools/tool.js';
+import { isObject } from '../protocol/message.js';
 import { storedRefusalText } from './refusal-words.js';
 import { errorResult, structuredResult, textResult } from './result.js';
 
@@ -18,17 +19,27 @@ const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/i;
 /** What stands between the members of JSON that somebody has laid out for people, and how far that is looked for. */
 const LAID_OUT = /[\r\n]|(?<=":) |(?<=,) (?=")/;
 const LAID_OUT_WITHIN = 200;
+const MOST_MISSING = 10;
 
-/** The members of the result. */
-export function responseResult(tool: Tool, response: InnerResponse, mostBytes: number, requestId: string): string {
+/** Is told the fields that structured content leaves out, as their types are not those of the output schema. */
+export type OnMisfit = (fields: readonly string[]) => void;
+
+/** Returns the members of the result. */
+export function responseResult(
+  tool: Tool,
+  response: InnerResponse,
+  mostBytes: number,
+  requestId: string,
+  onMisfit: OnMisfit,
+): string {
   const { status, lines, body, isCut } = response;
   // The stored response to an earlier call with the same idempotency key.
   if (status >= 400) return errorResult(storedRefusalText(body, requestId));
   if (status >= 300) return errorResult(emptyText(status, lines));
-  if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined);
+  if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined, onMisfit);
   const type = CONTENT_TYPE.exec(lines)?.[1] ?? '';
   if (isCut) return cutResult(tool, type, body, mostBytes);
-  if (type === USUAL_TYPE || JSON_TYPE.test(type)) return jsonResult(tool, body.toString('utf8'));
+  if (type === USUAL_TYPE || JSON_TYPE.test(type)) return jsonResult(tool, body.toString('utf8'), onMisfit);
   if (IMAGE_TYPE.test(type)) {
     const block = { type: 'image', data: body.toString('base64'), mimeType: type.toLowerCase() };
     return `"content":[${JSON.stringify(block)}]`;
@@ -37,7 +48,7 @@ export function responseResult(tool: Tool, response: InnerResponse, mostBytes: n
   return errorResult(`The response is ${type} of ${body.length} bytes, which is no text: ask for it over HTTP.`);
 }
 
-function jsonResult(tool: Tool, text: string): string {
+function jsonResult(tool: Tool, text: string, onMisfit: OnMisfit): string {
   const isLaidOut = LAID_OUT.test(text.slice(0, LAID_OUT_WITHIN));
   if (tool.outputSchema === undefined && !isLaidOut) return textResult(text);
   let value: unknown;
@@ -47,20 +58,43 @@ function jsonResult(tool: Tool, text: string): string {
     // Called JSON and none: the text is all that there is.
     return tool.outputSchema === undefined ? textResult(text) : errorResult(text, 'The response is not JSON.');
   }
-  return withStructure(tool, isLaidOut ? JSON.stringify(value) : text, value);
+  return withStructure(tool, isLaidOut ? JSON.stringify(value) : text, value, onMisfit);
 }
 
 /** A tool that says what shape its result has must have one of that shape. */
-function withStructure(tool: Tool, text: string, value: unknown): string {
+function withStructure(tool: Tool, text: string, value: unknown, onMisfit: OnMisfit): string {
   const structured = tool.outputSchema === undefined ? undefined : tool.structure(value);
+  // Clients that show structured content alone do not see these fields.
+  const missing = value === undefined || structured === undefined ? [] : missingIn(structured, value);
+  if (missing.length > 0) onMisfit(missing);
   return structured === undefined
     ? textResult(text)
     : structuredResult(text, toWellFormedJson(JSON.stringify(structured)));
 }
 
-/** What comes without a body: that it went well, and where what was made is. */
+/** Returns up to ten names of what a response has and its structured content has not. */
+function missingIn(structured: Readonly<Record<string, unknown>>, value: unknown): readonly string[] {
+  const missing: string[] = [];
+  const compare = (there: unknown, whole: unknown, path: string): void => {
+    if (there === whole || missing.length === MOST_MISSING) return;
+    if (typeof there !== 'object' || there === null || typeof whole !== 'object' || whole === null) {
+      missing.push(path === '' ? 'the whole' : path);
+      return;
+    }
+    for (const name of Object.keys(whole)) {
+      const [of, all] = [there as Record<string, unknown>, whole as Record<string, unknown>];
+      compare(of[name], all[name], path === '' ? name : `${path}.${name}`);
+    }
+  };
+  const isWrapped = !isObject(value) || (WRAPPED_UNDER in structured && !(WRAPPED_UNDER in value));
+  compare(isWrapped ? structured[WRAPPED_UNDER] : structured, value, '');
+  return missing;
+}
+
+/** Says of a response without a body that it went well, and where what was made is; of a redirect what that means. */
 function emptyText(status: number, lines: string): string {
-  return JSON.stringify({ status, location: LOCATION.exec(lines)?.[1] });
+  const detail = status >= 300 ? 'The API redirects, and tools do not follow. Tell the person.' : undefined;
+  return JSON.stringify({ status, location: LOCATION.exec(lines)?.[1], detail });
 }
 
 /** What there is of it, and how to get the rest. Not in the tool's shape: so it is no success to a client. */

@@ -25,7 +25,8 @@ const EMPTY: readonly unknown[] = [];
 
 /**
  * Checks arguments. Never throws.
- * @param args parsed JSON that nobody else uses: a text of digits that stands for a long whole number becomes that number.
+ * @param args parsed JSON that nobody else uses. A text of digits that stands for a long whole number becomes that
+ * number, and null goes where it may not be and nothing need be: OpenAI's strict mode sends null for what is left out.
  * @returns nothing, or up to ten faults.
  */
 export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly ArgumentFault[] {
@@ -60,11 +61,14 @@ function impossibleIn(value: unknown, depthLeft: number): string | undefined {
 /** A value that takes the place of one that was sent. */
 interface Correction {
   readonly place: Place;
+  /** Undefined: nothing. */
   readonly value: unknown;
 }
 
 function correct(args: unknown, { place, value }: Correction): void {
-  (valueAt(args, place.within) as Record<string | number, unknown>)[place.key] = value;
+  const within = valueAt(args, place.within) as Record<string | number, unknown>;
+  if (value === undefined) delete within[place.key];
+  else within[place.key] = value;
 }
 
 function valueAt(args: unknown, place: Place | undefined): unknown {
@@ -201,7 +205,7 @@ class Check {
   private checkMembers(
     object: JsonObject,
     names: readonly string[],
-    { properties, patternProperties, additionalProperties, propertyNames }: JsonObject,
+    { properties, patternProperties, additionalProperties, propertyNames, required }: JsonObject,
     place: Place | undefined,
     faults: Fault[],
   ): void {
@@ -212,6 +216,8 @@ class Check {
       const at: Place = { within: place, key: name };
       if (propertyNames !== undefined) this.check(name, propertyNames, at, faults);
       let isKnown = Object.hasOwn(known, name);
+      if (isKnown && object[name] === null && !listOf(required).includes(name) && this.isLeftOut(known[name], at))
+        continue;
       if (isKnown) this.check(object[name], known[name], at, faults);
       for (const [pattern, each] of patterns) {
         const matches = patternOf(pattern).isMatch(name);
@@ -223,6 +229,13 @@ class Check {
       if (additionalProperties === false) faults.push({ place: at, kind: 'other', detail: this.unknown(name, place) });
       else this.check(object[name], additionalProperties, at, faults);
     }
+  }
+
+  /** Reports whether null at an optional place means nothing, and notes that it goes. */
+  private isLeftOut(schema: unknown, place: Place): boolean {
+    if (!this.mayCorrect || this.faultsOf(null, schema, place).length === 0) return false;
+    this.corrections.push({ place, value: undefined });
+    return true;
   }
 
   private unknown(name: string, place: Place | undefined): string {

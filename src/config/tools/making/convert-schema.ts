@@ -183,7 +183,9 @@ class Conversion {
         converted[name] = mapValues(value as JsonObject, (each) => this.any(each, inside, depth));
       } else if (['allOf', 'anyOf', 'oneOf', 'prefixItems'].includes(name)) {
         // An alternative is no further down than what it is an alternative of.
-        converted[name] = listOf(value).map((each) => this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0)));
+        converted[name] = listOf(value).map((each) =>
+          withKind(schema, each, this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0))),
+        );
       } else if (['not', 'if', 'then', 'else'].includes(name)) converted[name] = this.any(value, inside, depth);
       else if (['items', 'additionalProperties', 'propertyNames', 'contains'].includes(name))
         converted[name] = one(value);
@@ -207,6 +209,25 @@ class Conversion {
   private is(schema: unknown, flag: 'readOnly' | 'writeOnly'): boolean {
     return isObject(schema) && (schema[flag] === true || this.converter.resolved(schema)[flag] === true);
   }
+}
+
+/**
+ * Says in an alternative by which value it is told from the others (OpenAPI, Discriminator Object): JSON Schema has no
+ * other word for that.
+ */
+function withKind({ discriminator }: JsonObject, alternative: unknown, converted: JsonObject | boolean): unknown {
+  if (!isObject(discriminator) || !isObject(alternative) || typeof converted === 'boolean') return converted;
+  const { $ref: reference } = alternative;
+  const { propertyName: name, mapping } = discriminator;
+  const { properties } = converted;
+  if (typeof reference !== 'string' || typeof name !== 'string' || !isObject(properties)) return converted;
+  const mapped = Object.entries(isObject(mapping) ? mapping : {}).flatMap(([value, to]) =>
+    to === reference || `#/components/schemas/${String(to)}` === reference ? [value] : [],
+  );
+  const kind =
+    mapped.length > 1 ? { enum: mapped } : { const: mapped[0] ?? reference.slice(reference.lastIndexOf('/') + 1) };
+  const own = properties[name];
+  return { ...converted, properties: { ...properties, [name]: { ...(isObject(own) ? own : {}), ...kind } } };
 }
 
 /** The nearest place at which a reference was followed already. */

@@ -149,6 +149,11 @@ describe('what is said wrongly of a tool is told at its line', () => {
 
   it.each([
     ['a file', asked('requestBody: { required: true, content: { image/png: {} } }'), 'its body is image/png'],
+    [
+      'a file that need not be sent',
+      asked('requestBody: { content: { multipart/form-data: {} } }'),
+      'its body is multipart/form-data',
+    ],
     ['a cookie', parameter('name: c, in: cookie'), 'the parameter `c` stands in the cookie, and assistants have none'],
     [
       'a header of the connection',
@@ -204,6 +209,20 @@ describe('warnings', () => {
     expect(await warningLines('true', more)).toEqual([
       'boats.yaml:11 there are 31 tools: past 25, assistants search them, and do not see all',
       'boats.yaml:17 no description: `bare0`, `bare1`, `bare2` and 27 more',
+    ]);
+  });
+
+  it('a parameter that is left out, and not one that OpenAPI itself ignores', async () => {
+    const more = `  /odd:
+    get:
+      operationId: odd
+      description: Says what it is for in a sentence that is long enough.
+      x-mcp: true
+      parameters: [{ name: c, in: cookie, schema: {} }, { name: Authorization, in: header, schema: {} }]
+      responses: { '200': { description: ok } }
+`;
+    expect(await warningLines('', more)).toEqual([
+      expect.stringMatching(/^boats\.yaml:\d+ an optional parameter is a cookie, .* it is left out: `odd`$/),
     ]);
   });
 

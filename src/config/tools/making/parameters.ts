@@ -23,6 +23,8 @@ export interface Parameter {
 export interface ParametersReading {
   readonly parameters: readonly Parameter[];
   readonly faults: readonly string[];
+  /** Names of optional parameters that no assistant can send. */
+  readonly leftOut: readonly string[];
 }
 
 const LONGEST_DESCRIPTION = 1_000;
@@ -43,17 +45,24 @@ export function readParameters(draft: OperationDraft, converter: SchemaConverter
   const listed = draft.openapi?.['parameters'];
   const parameters: Parameter[] = [];
   const faults: string[] = [];
+  const leftOut: string[] = [];
   for (const value of Array.isArray(listed) ? listed : []) {
     if (!isObject(value) || typeof value['name'] !== 'string') continue;
     const parameter = readParameter(value, value['name'], converter);
     if (typeof parameter === 'string') faults.push(`\`${value['name']}\` ${parameter}`);
     else if (parameter !== undefined) parameters.push(parameter);
+    else if (!isIgnored(value)) leftOut.push(value['name']);
   }
   const inTemplate = templateParameters(draft.template);
   const ofPath = inTemplate.map(
     (name) => parameters.find((each) => each.in === 'path' && each.name === name) ?? undescribed(name),
   );
-  return { parameters: [...ofPath, ...parameters.filter((each) => each.in !== 'path')], faults };
+  return { parameters: [...ofPath, ...parameters.filter((each) => each.in !== 'path')], faults, leftOut };
+}
+
+/** Reports whether OpenAPI itself ignores a parameter. */
+function isIgnored({ in: where, name }: JsonObject): boolean {
+  return where === 'header' && IGNORED_HEADERS.has(String(name).toLowerCase());
 }
 
 function undescribed(name: string): Parameter {

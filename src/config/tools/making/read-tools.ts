@@ -90,7 +90,7 @@ class ToolMaker {
     if (operation.isWebSocket === true) {
       this.report(optIn, 'a WebSocket cannot be a tool', 'leave it out: a tool has one request and one response');
     }
-    const { parameters, faults } = readParameters(draft, converter);
+    const { parameters, faults, leftOut } = readParameters(draft, converter);
     for (const fault of faults) {
       this.report(optIn, `the parameter ${fault}`, 'an operation that cannot do without it can be no tool');
     }
@@ -143,7 +143,8 @@ class ToolMaker {
     };
     const isNameCut = settings.name === undefined && standard.isCut;
     const isDescriptionCut = typeof said === 'string' && said.trim().length > LONGEST_DESCRIPTION;
-    return { tool, operation, optIn, isNameCut, isDescriptionCut, isDescribed: description !== undefined };
+    const isDescribed = description !== undefined;
+    return { tool, operation, optIn, isNameCut, isDescriptionCut, isDescribed, hasLeftOut: leftOut.length > 0 };
   }
 
   private converterFor(service: string): SchemaConverter {

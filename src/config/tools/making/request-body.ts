@@ -40,7 +40,8 @@ export function readRequestBody(openapi: JsonObject, converter: SchemaConverter)
   const chosen = choose(media);
   if (chosen === undefined) {
     const types = media.map(({ type }) => type).join(', ');
-    return isRequired && types !== '' ? `its body is ${types}, and arguments are JSON` : undefined;
+    // Also where the document does not say that it is required: a tool that uploads nothing would be told of success.
+    return types === '' ? undefined : `its body is ${types}, and arguments are JSON`;
   }
   const { kind, type, schema, encoding } = chosen;
   const converted = converter.convert(kind === 'text' ? { type: 'string' } : schema, 'input');

@@ -88,6 +88,14 @@ describe('arguments', () => {
     expect(named(parameters, body)).toEqual(names);
   });
 
+  it('are one where two headers differ in case, as the operation has it', () => {
+    const shared = { parameters: [{ ...parameter('X-Mode', 'header'), schema: { enum: ['path'] } }] };
+    const own = { parameters: [{ ...parameter('x-mode', 'header'), schema: { enum: ['op'] } }] };
+    const get = { operationId: 'op', 'x-mcp': true, responses: { 200: { description: 'ok' } }, ...own };
+    const [tool] = toolsOf({ paths: { '/x': { ...shared, get } } }).tools;
+    expect(propertiesOf(tool?.inputSchema)).toEqual({ 'x-mode': { enum: ['op'] } });
+  });
+
   it('that page are known as such', () => {
     const parameters = ['limit', 'cursor', 'q', 'page_size', 'pageToken', 'starting_after', 'per-page', 'language'].map(
       (name) => parameter(name),

@@ -2,6 +2,31 @@
 import { describe, expect, it } from '@jest/globals';
 import { json, ok, propertiesOf, query, toolOf } from '../../../../test/support/tools.js';
 
+describe('the alternatives of a discriminator', () => {
+  const animal = (more: object) => ({ type: 'object', properties: { kind: { type: 'string' }, ...more } });
+  const components = {
+    schemas: { Cat: animal({ lives: { type: 'integer' } }), Dog: animal({ tricks: { type: 'integer' } }) },
+  };
+  const oneOf = ['Cat', 'Dog'].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  const kindsOf = (discriminator: object): unknown => {
+    const schema = { oneOf, discriminator: { propertyName: 'kind', ...discriminator } };
+    const tool = toolOf('POST /x', { requestBody: { required: true, ...json(schema) } }, { components });
+    const { body } = propertiesOf(tool.inputSchema) as { body: { oneOf: object[] } };
+    return body.oneOf.map((each) => propertiesOf(each)['kind']);
+  };
+
+  it.each([
+    ['by the names of their schemas', {}, [{ const: 'Cat' }, { const: 'Dog' }]],
+    [
+      'as they are mapped',
+      { mapping: { cat: '#/components/schemas/Cat', dog: 'Dog', hound: 'Dog' } },
+      [{ const: 'cat' }, { enum: ['dog', 'hound'] }],
+    ],
+  ])('say their value %s', (_case, discriminator, kinds) => {
+    expect(kindsOf(discriminator)).toMatchObject(kinds.map((kind) => ({ type: 'string', ...kind })));
+  });
+});
+
 describe('an input schema', () => {
   it('of no parameters is that of an empty object', () => {
     expect(toolOf('GET /x', {}).inputSchema).toEqual({ type: 'object', additionalProperties: false });

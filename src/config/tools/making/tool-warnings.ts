@@ -13,6 +13,8 @@ export interface MadeTool {
   readonly isDescribed: boolean;
   readonly isNameCut: boolean;
   readonly isDescriptionCut: boolean;
+  /** Whether an optional parameter cannot be sent by a tool, such as a cookie. */
+  readonly hasLeftOut: boolean;
 }
 
 const SHORTEST_DESCRIPTION = 20;
@@ -52,6 +54,12 @@ export function toolWarnings(made: readonly MadeTool[]): ConfigProblem[] {
       (each) => each.isNameCut,
       (names) => `the operationId is cut to make a name: ${names}`,
       'give it a `name` of up to 40 characters',
+    ),
+    ...warn(
+      (each) => each.hasLeftOut,
+      (names) =>
+        `an optional parameter is a cookie, or a header or style that no tool can send; it is left out: ${names}`,
+      'nothing to do where assistants do without it',
     ),
     ...warn(
       (each) => each.isDescriptionCut,
