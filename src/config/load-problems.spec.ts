@@ -92,7 +92,7 @@ describe('a configuration with many mistakes', () => {
   "customers.yaml:12 GET /customers/{key} matches the same requests as GET /customers/{id}, which is there already",
   "customers.yaml:12 \`x-trailgate-cost\` must be a whole number from 0 to 1000000",
   "customers.yaml:12 \`#/components/responses/None\` names nothing in this document",
-  "customers.yaml:13 the path has \`{id}.json\`: a parameter must be a whole segment",
+  "customers.yaml:13 the path has \`{id}.json\`: a parameter must be a whole segment, and GET /customers/{id} would take its requests",
   "customers.yaml:14 is not valid OpenAPI: \`default\` is missing",
   "customers.yaml:14 is not valid OpenAPI: must NOT have fewer than 1 properties",
   "customers.yaml:16 /openapi.json is answered by the gateway itself",

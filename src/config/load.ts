@@ -15,6 +15,7 @@ import type { JsonObject } from './openapi/openapi-traversal.js';
 import { isObject } from './openapi/openapi-traversal.js';
 import { withKeyRetention, type MergedOperation } from './openapi/key-retention.js';
 import { mergeOperations } from './openapi/operations.js';
+import type { PartialPath } from './openapi/partial-paths.js';
 import { scopeWords } from './openapi/scope-words.js';
 import { readTools } from './tools/making/read-tools.js';
 import { parse } from './parse.js';
@@ -122,6 +123,7 @@ async function checkWhole(
     value: valueAt(value, ['operations']),
     services: new Set(serviceNames(value)),
     basePath: typeof basePath === 'string' ? basePath : DEFAULT_BASE_PATH,
+    partial: described.partial,
     areDocumentsComplete: described.isComplete,
   });
   const tools = readTools(merged.numbered, described.documents);
@@ -180,6 +182,7 @@ export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string
 interface DescribedServices {
   readonly documents: Map<string, JsonObject>;
   readonly drafts: OperationDraft[];
+  readonly partial: PartialPath[];
   readonly webhooks: WebhookDraft[];
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
@@ -192,6 +195,7 @@ interface DescribedServices {
 async function readServices(source: SourceDocument, value: unknown): Promise<DescribedServices> {
   const documents = new Map<string, JsonObject>();
   const drafts: OperationDraft[] = [];
+  const partial: PartialPath[] = [];
   const webhooks: WebhookDraft[] = [];
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
@@ -222,13 +226,14 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
     documents.set(name, document.value);
     const read = readOperations(name, document);
     drafts.push(...read.drafts);
+    partial.push(...read.partial);
     const told = readWebhooks(name, document);
     webhooks.push(...told.drafts);
     warnings.push(...told.warnings);
     // What we say of an operation is plainer than what the standard's schema says at the same place.
     problems.push(...read.problems, ...withoutEchoes(read.problems, found));
   }
-  return { documents, drafts, webhooks, problems, warnings, files, isComplete };
+  return { documents, drafts, partial, webhooks, problems, warnings, files, isComplete };
 }
 
 function serviceNames(value: unknown): string[] {

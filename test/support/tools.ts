@@ -20,7 +20,14 @@ export interface ToolDocument {
 export function toolsOf({ paths, components = {}, openapi = '3.1.1', entries: value = [] }: ToolDocument): ToolSet {
   const document = { openapi, security: [{ key: ['a:b'] }], paths, components };
   const { drafts, problems } = readOperations('s', { value: document, source: SOURCE });
-  const entries = { source: SOURCE, value, services: new Set(['s']), basePath: '/', areDocumentsComplete: true };
+  const entries = {
+    source: SOURCE,
+    value,
+    services: new Set(['s']),
+    basePath: '/',
+    partial: [],
+    areDocumentsComplete: true,
+  };
   const merged = mergeOperations(drafts, entries);
   const made = readTools(merged.numbered, new Map([['s', document]]));
   const [problem] = [...problems, ...merged.problems, ...made.problems];

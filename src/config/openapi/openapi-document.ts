@@ -2,7 +2,7 @@
  * Reads the OpenAPI document of one service: parsed, of a version that we know, and
  * valid against the standard's schema.
  */
-import { referenceProblems } from './openapi-references.js';
+import { encodeReferences, referenceProblems } from './openapi-references.js';
 import { structureProblems } from './openapi-structure.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
@@ -35,6 +35,8 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   const reading = await SourceDocument.read(file, DOCUMENT_BOUNDS);
   const { source, problems } = reading;
   if (source === undefined || problems.length > 0) return { problems, ...unreadableOf(reading) };
+  // The gateway shows it, and does not count with it: most who write 1.10 mean the text.
+  source.readAsText(['info', 'version']);
   const value = source.toJS();
   if (!isObject(value)) {
     const found = value === null || value === undefined ? 'it is empty' : 'it must be a map';
@@ -44,7 +46,10 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   }
   const version = versionProblem(value, source);
   if (version !== undefined) return { problems: [version] };
-  problems.push(...(await structureProblems(value, source)), ...referenceProblems(value, source));
+  // Before they are encoded: a problem shows a reference as it was written.
+  const references = referenceProblems(value, source);
+  encodeReferences(value);
+  problems.push(...(await structureProblems(value, source)), ...references);
   return { document: { source, value }, problems };
 }
 

@@ -4,6 +4,7 @@ import { resolveReference } from './openapi-references.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { templateFault } from './path-template.js';
+import type { PartialPath } from './partial-paths.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { ToolSettings } from '../model/mcp-schema.js';
 import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN } from '../model/operation-schema.js';
@@ -46,8 +47,9 @@ export interface ToolEntry {
 export function readOperations(
   service: string,
   document: OpenApiDocument,
-): { drafts: OperationDraft[]; problems: ConfigProblem[] } {
+): { drafts: OperationDraft[]; partial: PartialPath[]; problems: ConfigProblem[] } {
   const drafts: OperationDraft[] = [];
+  const partial: PartialPath[] = [];
   const problems: ConfigProblem[] = [];
   const { value, source } = document;
   const paths = isObject(value['paths']) ? value['paths'] : {};
@@ -56,7 +58,9 @@ export function readOperations(
     const path = ['paths', template];
     const fault = templateFault(template);
     if (fault !== undefined) {
-      problems.push(source.problem(path, `the path ${fault.message}`, fault.hint, 'key'));
+      const problem = source.problem(path, `the path ${fault.message}`, fault.hint, 'key');
+      if (fault.isPartial === true) partial.push({ template, service, methods: methodsOf(value, reference), problem });
+      else problems.push(problem);
       continue;
     }
     problems.push(...besideReference(reference, path, source));
@@ -89,7 +93,13 @@ export function readOperations(
       });
     }
   }
-  return { drafts, problems };
+  return { drafts, partial, problems };
+}
+
+function methodsOf(document: JsonObject, reference: unknown): string[] {
+  const pathItem = resolveReference(document, reference);
+  if (!isObject(pathItem)) return [];
+  return OPENAPI_METHODS.filter((method) => isObject(pathItem[method])).map((method) => method.toUpperCase());
 }
 
 /**

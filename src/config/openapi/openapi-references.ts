@@ -27,6 +27,18 @@ export function pointerPath(pointer: string): string[] {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
+/**
+ * Encodes the braces of references to path templates, such as `#/paths/~1pets~1{id}`. No URI has them raw (RFC 3986),
+ * but most who write such a reference do, and there is only one reading. Changes the document.
+ */
+export function encodeReferences(document: JsonObject): void {
+  visitObjects(document, (object) => {
+    const { $ref: reference } = object;
+    if (typeof reference !== 'string' || !/^#.*[{}]/.test(reference)) return;
+    (object as Record<string, unknown>)['$ref'] = reference.replaceAll('{', '%7B').replaceAll('}', '%7D');
+  });
+}
+
 /** Every reference that leads nowhere, outside, or back to itself. */
 export function referenceProblems(document: JsonObject, source: SourceDocument): ConfigProblem[] {
   const anchors = anchorsOf(document);

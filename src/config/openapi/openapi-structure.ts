@@ -68,6 +68,8 @@ function excerpt(value: JsonObject, path: readonly string[]): JsonObject {
   const cut = (map: unknown, from: string): unknown => {
     if (!isObject(map)) return Array.isArray(map) ? map.slice(0, MOST_ENTRIES) : map;
     const keys = Object.keys(map);
+    // What belongs together stays together: `info` without its first keys would have other errors.
+    if (keys.length <= MOST_ENTRIES) return map;
     const begin = Math.max(0, keys.indexOf(from));
     return Object.fromEntries(keys.slice(begin, begin + MOST_ENTRIES).map((key) => [key, map[key]]));
   };

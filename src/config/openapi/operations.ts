@@ -3,6 +3,7 @@
  * applied, and no two in each other's way.
  */
 import type { OperationDraft } from './openapi-operations.js';
+import { judgePartialPaths, type PartialPath } from './partial-paths.js';
 import { templateFault, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
@@ -24,6 +25,8 @@ export interface OperationEntries {
   readonly services: ReadonlySet<string>;
   /** `api.basePath`, in front of every template. */
   readonly basePath: string;
+  /** Paths of the documents that are not published. */
+  readonly partial: readonly PartialPath[];
   /** False where a document could not be read, so that an operation may be described all the same. */
   readonly areDocumentsComplete: boolean;
 }
@@ -69,10 +72,16 @@ export function mergeOperations(drafts: readonly OperationDraft[], entries: Oper
     else if (entry.service !== undefined) merged.set(index, addedDraft(entry, entries.source, path));
   }
   const all = [...merged.values()];
-  problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
+  const partial = judgePartialPaths(entries.partial, all);
+  problems.push(...partial.problems, ...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
   const numbered = numberOperations(all);
   const operations = problems.length > 0 ? [] : numbered.map(({ operation }) => operation);
-  return { operations, numbered, problems, warnings: basePathWarnings(all, entries.basePath) };
+  return {
+    operations,
+    numbered,
+    problems,
+    warnings: [...partial.warnings, ...basePathWarnings(all, entries.basePath)],
+  };
 }
 
 type Guess = (word: string, candidates: Iterable<string>) => string | undefined;

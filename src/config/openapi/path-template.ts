@@ -15,6 +15,8 @@ export interface TemplateFault {
   /** Goes behind "the path". */
   readonly message: string;
   readonly hint: string;
+  /** Whether the path is one that other frameworks route: with parameters that are a part of a segment. */
+  readonly isPartial?: true;
 }
 
 /** The first fault of a template; undefined where it is valid. */
@@ -65,7 +67,10 @@ function segmentFault(segment: string): TemplateFault | undefined {
       hint: 'leave it out: any query is passed on',
     };
   }
-  if (/[{}]/.test(segment)) return { message: `${shown}: a parameter must be a whole segment`, hint: ONE_SEGMENT };
+  if (/[{}]/.test(segment)) {
+    const fault = { message: `${shown}: a parameter must be a whole segment`, hint: ONE_SEGMENT };
+    return LITERAL.test(segment.replaceAll(/\{[^{}]+\}/g, '')) ? { ...fault, isPartial: true } : fault;
+  }
   const [, express] = /^:([A-Za-z_]\w*)$/.exec(segment) ?? [];
   if (express !== undefined) return { message: `${shown}: a parameter stands in braces`, hint: `write {${express}}` };
   if (LITERAL.test(segment)) return undefined;

@@ -58,6 +58,12 @@ export class SourceDocument {
     return { file: this.file, line, column, path: formatPath(path), message, hint };
   }
 
+  /** Keeps a number as the text that the file has: `1.10`, which as a number is 1.1. */
+  readAsText(path: DocumentPath): void {
+    const node = this.document.getIn(path, true);
+    if (isScalar(node) && typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
+  }
+
   /** The document as plain data. */
   toJS(): unknown {
     // The aliases were counted when the file was read.

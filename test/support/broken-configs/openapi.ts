@@ -184,9 +184,9 @@ export const OPENAPI: readonly BrokenConfig[] = [
   ],
   ['paths as a list', paths('  - /orders'), 'api.yaml:3:1', 'must be object', 'it is a map'],
   [
-    'a version of the API as a number',
-    document(`openapi: 3.1.0\ninfo: { title: Shop, version: 1 }\npaths: {}\n`),
-    'api.yaml:2:31',
+    'a title of the API as a number',
+    document(`openapi: 3.1.0\ninfo: { title: 7, version: 1 }\npaths: {}\n`),
+    'api.yaml:2:16',
     'must be string',
     'it is a text',
   ],

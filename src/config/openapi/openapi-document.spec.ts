@@ -1,0 +1,59 @@
+/** What documents in the wild have and the standard does not: it is read as it was meant. */
+import { describe, expect, it } from '@jest/globals';
+import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
+
+const files = (document: string, name = 'customers.yaml') => ({
+  'gateway.yaml': MINIMAL.replace('customers.yaml', name),
+  [name]: document,
+});
+const withInfo = (info: string) => files(OPENAPI.replace("info: { title: Customers, version: '1' }", info));
+
+describe('info.version', () => {
+  it.each([
+    ['1.10', '1.10'],
+    ['1.0', '1.0'],
+    ['2', '2'],
+    ['0x10', '0x10'],
+    ['2026-01-27', '2026-01-27'],
+    ['"1.10"', '1.10'],
+  ])('%s is the text %s', async (written, text) => {
+    const { documents } = await configOf(withInfo(`info: { title: Customers, version: ${written} }`));
+    expect(documents.get('customers')).toMatchObject({ info: { title: 'Customers', version: text } });
+  });
+
+  it('is read likewise in JSON', async () => {
+    const document = '{"openapi":"3.0.3","info":{"title":"T","version":1.10},"paths":{}}';
+    const gateway = files(document, 'customers.json');
+    expect((await configOf(gateway)).documents.get('customers')).toMatchObject({ info: { version: '1.10' } });
+  });
+
+  it('of another kind is refused, and nothing else is said to be wrong', async () => {
+    const problems = await problemsOf(withInfo('info: { title: Customers, version: [1] }'));
+    expect(problems.map(({ path, message }) => [path, message])).toEqual([
+      ['info.version', 'is not valid OpenAPI: must be string'],
+    ]);
+  });
+});
+
+describe('a reference to a path template', () => {
+  const reference = (text: string) =>
+    files(`${OPENAPI.replace('components:', `  /c/{id}: { $ref: '${text}' }\ncomponents:`)}`);
+
+  it.each(['#/paths/~1customers~1{id}', '#/paths/~1customers~1%7Bid%7D'])('%s is followed', async (text) => {
+    const { operations } = await configOf(reference(text));
+    expect(operations.map(({ method, template }) => `${method} ${template}`)).toContain('GET /c/{id}');
+  });
+
+  it('that names nothing is said to', async () => {
+    const [problem, ...others] = await problemsOf(reference('#/paths/~1customers~1{key}'));
+    expect(problem?.message).toBe('`#/paths/~1customers~1{key}` names nothing in this document');
+    expect(others).toEqual([]);
+  });
+
+  it('keeps what an example says', async () => {
+    const example = "Pet: { type: object, example: { $ref: '#/{id}' } }";
+    const document = OPENAPI.replace('  securitySchemes', `  schemas: { ${example} }\n  securitySchemes`);
+    const read = (await configOf(files(document))).documents.get('customers');
+    expect(JSON.stringify(read)).toContain('"#/{id}"');
+  });
+});

@@ -1,0 +1,62 @@
+/**
+ * Paths with a parameter that is a part of a segment, such as `/customers/{id}:archive`. The gateway does not route them,
+ * so their operations are left out. They must not be reachable as another operation either.
+ */
+import type { ConfigProblem } from '../model/problem.js';
+
+/** A path of a document that is not published. */
+export interface PartialPath {
+  readonly template: string;
+  readonly service: string;
+  readonly methods: readonly string[];
+  /** What is wrong with it, at its place. */
+  readonly problem: ConfigProblem;
+}
+
+interface Published {
+  readonly method: string;
+  readonly template: string;
+  readonly service: string;
+}
+
+/**
+ * Returns a warning for each path that is left out, and a problem for each whose requests a published operation would
+ * take: `POST /customers/{id}` takes `POST /customers/1:archive`, and the backend would archive by its scopes.
+ */
+export function judgePartialPaths(
+  paths: readonly PartialPath[],
+  operations: readonly Published[],
+): { readonly problems: ConfigProblem[]; readonly warnings: ConfigProblem[] } {
+  const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
+  for (const path of paths) {
+    const { problem } = path;
+    const taker = operations.find((operation) => takes(operation, path));
+    if (taker === undefined) {
+      const message = `${problem.message}, so its operations are left out`;
+      warnings.push({ ...problem, message, hint: 'they are not reachable; give them paths of whole segments' });
+    } else {
+      const message = `${problem.message}, and ${taker.method} ${taker.template} would take its requests`;
+      problems.push({ ...problem, message });
+    }
+  }
+  return { problems, warnings };
+}
+
+function takes(operation: Published, { template, service, methods }: PartialPath): boolean {
+  if (operation.service !== service || !methods.map(asGet).includes(asGet(operation.method))) return false;
+  const [own, others] = [operation.template.split('/'), template.split('/')];
+  return own.length === others.length && own.every((segment, at) => mayBeOne(segment, others[at] ?? ''));
+}
+
+/** Returns GET for HEAD: where one is, the other is answered too. */
+function asGet(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
+/** Reports whether a segment can be both: of a published template, and of one with parameters in it. */
+function mayBeOne(segment: string, partial: string): boolean {
+  if (segment.startsWith('{')) return true;
+  const pattern = partial.split(/\{[^{}]+\}/).map((text) => text.replaceAll(/[^A-Za-z0-9]/g, '\\$&'));
+  return new RegExp(`^${pattern.join('.+')}$`, 'i').test(segment);
+}
