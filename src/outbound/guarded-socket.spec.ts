@@ -205,6 +205,12 @@ describe('the other end of a connection', () => {
     expect(await outcome(`https://${host}:${securePort}/`, more)).toBe('tls_failed');
   });
 
+  it('says what is wrong with the certificate, though nobody listens at the other address of the name', async () => {
+    const both = { allowHttp: false, allowPrivateNetworks: ['127.0.0.0/8', '::1/128'] };
+    replies = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['::1']);
+    expect(await outcome(`https://other.receiver.dev:${securePort}/`, trusted(), both)).toBe('tls_failed');
+  });
+
   it('is given up where the handshake does not end', async () => {
     const outcomes = await Promise.all([
       outcome(`https://hooks.receiver.dev:${port}/`, { ...trusted(), connectTimeoutMs: 200 }),

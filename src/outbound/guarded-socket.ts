@@ -8,8 +8,7 @@ import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { ipv6Groups } from '../platform/network-list.js';
 import { checkAddress, type Destination, type OutboundRules } from './destination.js';
 import type { ResolveName } from './name-resolver.js';
-import { codeOf, OutboundFailed } from './outbound-failed.js';
-import { OutboundRefused } from './outbound-refused.js';
+import { codeOf, type FailureReason, OutboundFailed } from './outbound-failed.js';
 
 /** How many addresses of a name are tried. */
 const MOST_TRIES = 3;
@@ -40,16 +39,29 @@ export async function openGuardedSocket(
   const addresses = isAddress ? [host] : await unlessAborted(options.resolve(host), signal);
   // One that is refused is enough: whoever mixes them does so with a purpose.
   for (const address of addresses) checkAddress(address, options.rules);
-  let failure: unknown = new OutboundFailed('name_not_found');
+  let failure = new OutboundFailed('name_not_found');
   for (const address of addresses.slice(0, MOST_TRIES)) {
     try {
       return await openAt(address, destination, options, signal);
     } catch (error) {
-      if (error instanceof OutboundRefused || signal.aborted) throw error;
-      failure = error;
+      if (!(error instanceof OutboundFailed) || signal.aborted) throw error;
+      // The one that got furthest says what to mend: a wrong certificate, and not that IPv6 is closed.
+      if (stageOf(error) > stageOf(failure)) failure = error;
     }
   }
   throw failure;
+}
+
+/** How far opening a connection came, by how it failed. */
+const STAGES: Partial<Record<FailureReason, number>> = {
+  connect_failed: 1,
+  connect_timeout: 2,
+  connection_closed: 3,
+  tls_failed: 4,
+};
+
+function stageOf({ reason }: OutboundFailed): number {
+  return STAGES[reason] ?? 0;
 }
 
 async function openAt(

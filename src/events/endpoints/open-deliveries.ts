@@ -37,6 +37,21 @@ export async function endOpenDeliveries(
   });
 }
 
+/** Makes deliveries due at once that wait for their next attempt: what they failed for may be mended. */
+export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
+  return inParts(db, endpointId, async (trx) => {
+    const waiting = trx
+      .selectFrom('webhook_delivery')
+      .select('id')
+      .where('endpoint_id', '=', endpointId)
+      .where(sql<boolean>`state = 'pending'`)
+      .where('due_at', '>', nowMs)
+      .limit(ROWS_AT_ONCE);
+    const due = trx.updateTable('webhook_delivery').set({ due_at: nowMs, updated_at: nowMs });
+    return Number((await due.where('id', 'in', waiting).executeTakeFirst()).numUpdatedRows);
+  });
+}
+
 /** Lets go of what was held behind others: who reads it next puts it into order anew. */
 export async function releaseHeldDeliveries(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
   return inParts(db, endpointId, (trx) => releaseSome(trx, endpointId, nowMs));

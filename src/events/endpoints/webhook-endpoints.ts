@@ -31,7 +31,7 @@ import {
   webhookEndpointOf,
   type WebhookEndpoint,
 } from './endpoint-rows.js';
-import { endOpenDeliveries, releaseHeldDeliveries, type DeliverySpan } from './open-deliveries.js';
+import { endOpenDeliveries, makeDueNow, releaseHeldDeliveries, type DeliverySpan } from './open-deliveries.js';
 
 /** What the endpoints stand on. */
 export interface WebhookEndpointsDependencies {
@@ -131,6 +131,7 @@ export class WebhookEndpoints {
       return this.updateIn(trx, held, changes, change.context);
     });
     if (changes.ordered === false) await releaseHeldDeliveries(database.db, id, clock.now());
+    if (!isEnabling && row.status === 'enabled' && row.url !== before.url) await this.hasten(id);
     signal.tellChanged([id]);
     return webhookEndpointOf(row);
   }
@@ -163,6 +164,8 @@ export class WebhookEndpoints {
       await record(trx, context, row, 'webhook_endpoint.secret_rotated', { before: null, after });
       return { endpoint: webhookEndpointOf(row), secret };
     });
+    // A receiver that refused the signature may take it now.
+    if (made.endpoint.status === 'enabled') await this.hasten(id);
     signal.tellChanged([id]);
     return made;
   }
@@ -272,6 +275,15 @@ export class WebhookEndpoints {
         : undefined;
     if (deliver !== 'all') await endOpenDeliveries(database.db, id, 'skipped', now, span);
     await releaseHeldDeliveries(database.db, id, now);
+    await makeDueNow(database.db, id, now);
+  }
+
+  /** Has what waits attempted at once. */
+  private async hasten(id: string): Promise<void> {
+    const { database, clock } = this.deps;
+    const now = clock.now();
+    await makeDueNow(database.db, id, now);
+    await database.db.transaction().execute((trx) => wakeLanes(trx, [id], now));
   }
 }
 

@@ -12,6 +12,7 @@ import { Problem } from '../../problems/errors.js';
 import { DELIVERY_RETENTION_MS, insertDeliveries } from '../deliveries/fan-out.js';
 import { wakeLanes } from '../deliveries/lane-rows.js';
 import type { WorkSignal } from '../deliveries/work-signal.js';
+import { makeDueNow } from '../endpoints/open-deliveries.js';
 import { lockWebhookEndpoint, webhookEndpointOf, type WebhookEndpoint } from '../endpoints/endpoint-rows.js';
 import { wantsType } from '../model/event-patterns.js';
 import { TEST_SOURCE } from '../model/own-events.js';
@@ -92,6 +93,8 @@ export class Replays {
       after = page.after;
     }
     if (query.status === 'all') total += await this.addMissing(endpoint, asked, now);
+    // Whoever replays has mended something: what waits for its next attempt goes out, too.
+    await makeDueNow(db, endpointId, now);
     await db.transaction().execute((trx) => wakeLanes(trx, [endpointId], now));
     this.signal.tell([endpointId]);
     return total;
