@@ -125,6 +125,22 @@ describe('for whatever is sent', () => {
     );
   });
 
+  it('where slashes are taken, they stand between parts that could be segments themselves', () => {
+    let withSlash = 0;
+    fc.assert(
+      fc.property(anyPath, (path) => {
+        for (const segment of pathSegments(path, true) ?? []) {
+          if (!segment.includes('/')) continue;
+          withSlash++;
+          const parts = segment.split('/').map(encodeURIComponent);
+          expect(pathSegments(`/${parts.join('/')}/x`)).toEqual([...segment.split('/'), 'x']);
+        }
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(withSlash).toBeGreaterThan(10);
+  });
+
   it('the segments, encoded again, mean the path that was sent', () => {
     fc.assert(
       fc.property(anyPath, (path) => {
