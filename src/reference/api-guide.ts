@@ -3,9 +3,9 @@
  * there are, what may change. Markdown.
  */
 import type { Config, LifeCycleDates } from '../config/model/schema.js';
-import { webhookGuide } from './webhooks/webhook-guide.js';
+import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 
-/** The introduction of the public description. `publicUrl` has no trailing slash. */
+/** Returns the guide for integrators, Markdown. `publicUrl` has no trailing slash. */
 export function apiGuide(config: Config, publicUrl: string): string {
   const { basePath } = config.file.api;
   const [first] = config.operations.filter(
@@ -13,6 +13,9 @@ export function apiGuide(config: Config, publicUrl: string): string {
   );
   const url = `${publicUrl}${basePath}${first?.template ?? '/usage'}`;
   return `## Authentication
+An administrator of your account creates API keys in the admin panel, under Settings → Developers → API keys, and \
+webhook endpoints under Webhooks.
+
 Send your API key with every request: \`Authorization: Bearer tg_live_…\`. A key is never accepted in a URL. \
 Keep it on your servers,
 out of browsers and apps.
@@ -62,8 +65,19 @@ While \`has_more\` is true, ask again with
 \`cursor=next_cursor\`, or follow \`Link: <…>; rel="next"\`. Cursors are opaque: \
 keep them no longer than the loop that uses them.
 
-${webhookGuide(publicUrl)}
-${versioningPolicy(config)}`;
+`;
+}
+
+/** Returns what the public description says before its operations: short, since generators copy it into every file. */
+export function apiIntroduction(publicUrl: string): string {
+  const pages = publicUrl + REFERENCE_ROOT;
+  return `Send your API key with every request, from your servers only: \`Authorization: Bearer tg_live_…\`. Each \
+operation names the scopes that a key needs.
+
+- [Guide](${pages}/guide): API keys, errors, limits, pagination, repeating requests
+- [Webhooks](${pages}/webhooks): receive events and verify them, with code in five languages
+- [Errors](${pages}/errors): each code with what to do
+- [Versioning](${pages}/versioning): what may change, and how it is announced`;
 }
 
 /** The versioning policy: what counts as breaking, how a change is announced, how long a version lives. Markdown. */

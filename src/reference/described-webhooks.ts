@@ -1,8 +1,11 @@
 /** The webhooks of the public description: what whoever receives them is sent, by type of event. */
+import { isDeepStrictEqual } from 'node:util';
 import { isObject, mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { EventType } from '../config/model/schema.js';
 import { EventCatalogue, type PublishedEventType } from '../events/model/event-catalogue.js';
 import { adoptComponents, type Components } from './service-components.js';
+
+const BUNDLED = '#/$defs/';
 
 /** The tag that they stand under. */
 export const WEBHOOKS_TAG = { name: 'Webhooks', description: 'What is sent to the endpoints of your account.' };
@@ -86,7 +89,8 @@ function addSchema({ type, description, schema }: PublishedEventType, components
  * elsewhere from now on.
  */
 function ownData(schema: JsonObject, type: string, name: string, components: Components): JsonObject {
-  const { $schema: _schema, $id: id, ...own } = schema;
+  const { $schema: _schema, $id: id, ...bundled } = schema;
+  const own = withSharedSchemas(bundled, components);
   const root = `#/components/schemas/${name}/properties/data`;
   const local = mapObjects(own, (object) => {
     const { $ref: reference } = object;
@@ -96,6 +100,22 @@ function ownData(schema: JsonObject, type: string, name: string, components: Com
   }) as JsonObject;
   const { $defs: _definitions, ...data } = adoptComponents(local, local, type.replaceAll(/[._]/g, '-'), components);
   return data;
+}
+
+/**
+ * Names the schemas of the API itself where those that were bundled with the data are the same: a client made from the
+ * document has one type for a customer, and not one for each event.
+ */
+function withSharedSchemas(schema: JsonObject, components: Components): JsonObject {
+  const { $defs: bundled, ...data } = schema;
+  if (!isObject(bundled)) return schema;
+  const shared = mapObjects({ bundled, data }, (object) => {
+    const { $ref: reference } = object;
+    if (typeof reference !== 'string' || !reference.startsWith(BUNDLED)) return object;
+    return { ...object, $ref: `#/components/schemas/${reference.slice(BUNDLED.length)}` };
+  }) as { readonly bundled: JsonObject; readonly data: JsonObject };
+  const isShared = ([name, own]: [string, unknown]) => isDeepStrictEqual(components['schemas']?.[name], own);
+  return Object.entries(shared.bundled).every(isShared) ? shared.data : schema;
 }
 
 function pascal(text: string): string {

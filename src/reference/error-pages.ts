@@ -5,10 +5,13 @@ import { ERROR_GUIDANCE } from './error-guidance.js';
 import { escapeHtml, inline, page } from './html.js';
 
 const FAULTS: Readonly<Record<Fault, string>> = {
-  client: 'The request has to change. Sending the same again gives the same answer, unless it says when to come back.',
+  client: 'The request has to change. Sending the same again gives the same answer.',
   backend: 'The fault is in our system, in the service behind this operation. The request may be right.',
   gateway: 'The fault is in our system. The request may be right.',
 };
+
+/** Codes of clients that sent a right request too early, beside all with 429. */
+const TOO_EARLY: ReadonlySet<ErrorCode> = new Set(['idempotency_in_progress', 'request_timeout']);
 
 /** The most of a name that is no code that its page repeats. */
 const LONGEST_NAME = 100;
@@ -18,7 +21,7 @@ export function isErrorCode(code: string): code is ErrorCode {
 }
 
 /** All codes, by status. */
-export function errorListPage(root: string): string {
+export function errorListPage(root: string, site: string): string {
   return page(
     root,
     'Errors',
@@ -26,11 +29,12 @@ export function errorListPage(root: string): string {
 show <code>detail</code> to people;
 quote <code>request_id</code> when you ask for help.</p>
 ${codeTable(root)}`,
+    site,
   );
 }
 
 /** For a name that is no code: those that are. */
-export function unknownCodePage(root: string, name: string): string {
+export function unknownCodePage(root: string, name: string, site: string): string {
   return page(
     root,
     'No such error code',
@@ -38,6 +42,7 @@ export function unknownCodePage(root: string, name: string): string {
 A code never changes its meaning, so one of an older page of yours
 is still here; these are all:</p>
 ${codeTable(root)}`,
+    site,
   );
 }
 
@@ -59,7 +64,7 @@ ${rows.join('\n')}
 }
 
 /** One code: what it means, whose fault it is, what to do. */
-export function errorPage(root: string, code: ErrorCode): string {
+export function errorPage(root: string, code: ErrorCode, site: string): string {
   const entry: ErrorEntry = ERRORS[code];
   const { meaning, action } = ERROR_GUIDANCE[code];
   return page(
@@ -71,7 +76,16 @@ export function errorPage(root: string, code: ErrorCode): string {
 <dl>
 <dt>code</dt><dd><code>${code}</code></dd>
 <dt>status</dt><dd>${entry.status}</dd>
-<dt>Whose fault it is</dt><dd>${FAULTS[entry.fault]}</dd>
+<dt>Whose fault it is</dt><dd>${faultOf(code, entry)}</dd>
 </dl>`,
+    site,
+    `${code}: ${entry.title}`,
   );
+}
+
+function faultOf(code: ErrorCode, { status, fault }: ErrorEntry): string {
+  const isEarly = fault === 'client' && (status === 429 || TOO_EARLY.has(code));
+  return isEarly
+    ? 'Nothing is wrong with the request: it came too early, or too slowly. Send the same again later.'
+    : FAULTS[fault];
 }

@@ -1,24 +1,30 @@
-/** The readable pages: escaping, a page's frame, and the little Markdown that our own texts use. */
+/** The readable pages: escaping, a page's frame, and our own texts as HTML. */
+import { parse } from 'marked';
 
 /** Text for an element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-/** A whole page. `root` is where the reference lives, such as `/docs`; `body` is HTML. */
-export function page(root: string, title: string, body: string): string {
+/**
+ * Returns a whole page.
+ * @param root where the reference lives, such as `/docs`.
+ * @param body HTML.
+ * @param site the name of the API, which the title of the window ends with.
+ */
+export function page(root: string, title: string, body: string, site: string, windowTitle = title): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>${escapeHtml(`${windowTitle} · ${site}`)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${root}/assets/pages.css">
 </head>
 <body>
-<nav aria-label="Reference"><a href="${root}">API reference</a> <a href="${root}/errors">Errors</a> \
-<a href="${root}/versioning">Versioning</a></nav>
+<nav aria-label="Reference"><a href="${root}">API reference</a> <a href="${root}/guide">Guide</a> \
+<a href="${root}/webhooks">Webhooks</a> <a href="${root}/errors">Errors</a> <a href="${root}/versioning">Versioning</a></nav>
 <main>
 <h1>${escapeHtml(title)}</h1>
 ${body}
@@ -28,27 +34,11 @@ ${body}
 `;
 }
 
-/** Blocks of our own Markdown: paragraphs, `## ` headings (left out: the page has its own), `- ` lists and tables. */
+/** Renders one of our own texts. Nothing of strangers is in them: HTML of theirs would be passed on. */
 export function markdownToHtml(markdown: string): string {
-  return markdown
-    .replace(/^## .*\n/gm, '')
-    .trim()
-    .split(/\n{2,}/)
-    .map((block) => {
-      if (block.startsWith('|')) return table(block);
-      const items = block.split(/\n(?=- )/).filter((line) => line.startsWith('- '));
-      if (items.length > 0) return `<ul>${items.map((item) => `<li>${inline(item.slice(2))}</li>`).join('')}</ul>`;
-      return `<p>${inline(block)}</p>`;
-    })
-    .join('\n');
-}
-
-function table(block: string): string {
-  const [head = [], , ...rows] = block.split('\n').map((line) => line.split('|').slice(1, -1));
-  const cells = (row: readonly string[], tag: string): string =>
-    `<tr>${row.map((cell) => `<${tag}>${inline(cell.trim())}</${tag}>`).join('')}</tr>`;
-  const body = rows.map((row) => cells(row, 'td')).join('');
-  return `<table><thead>${cells(head, 'th')}</thead><tbody>${body}</tbody></table>`;
+  return parse(markdown, { async: false })
+    .replaceAll('<table>', '<div class="wide"><table>')
+    .replaceAll('</table>', '</table></div>');
 }
 
 /** `code` and **bold** within a line. */
@@ -66,6 +56,9 @@ main { max-width: 60rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 h1 { font-size: 1.75rem; line-height: 1.25; }
 h2 { margin-top: 2rem; font-size: 1.25rem; }
 code { padding: 0.1em 0.3em; border-radius: 4px; background: var(--soft); font-size: 0.9em; overflow-wrap: anywhere; }
+pre { padding: 0.75rem 1rem; border-radius: 6px; background: var(--soft); overflow-x: auto; line-height: 1.45; }
+pre code { padding: 0; background: none; overflow-wrap: normal; }
+.wide { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: 0.5rem 0.75rem 0.5rem 0; border-bottom: 1px solid var(--edge); text-align: left; \
 vertical-align: top; }

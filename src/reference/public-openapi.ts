@@ -10,7 +10,7 @@ import { upgradeToOpenApi31 } from '../config/openapi/openapi-upgrade.js';
 import type { DescribedOperation, LoadedConfig } from '../config/model/loaded-config.js';
 import { ErrorPages } from '../problems/error-pages.js';
 import { USAGE_PARAMETER_SCHEMAS } from '../usage/usage-query.js';
-import { apiGuide } from './api-guide.js';
+import { apiIntroduction } from './api-guide.js';
 import type { Components } from './service-components.js';
 import { adoptComponents } from './service-components.js';
 import {
@@ -84,7 +84,7 @@ function info(config: LoadedConfig, publicUrl: string): JsonObject {
     title: config.file.api.title,
     version: only === undefined ? (config.file.api.basePath.split('/').at(-1) ?? '1') : only['version'],
     ...(typeof only?.['summary'] === 'string' ? { summary: only['summary'] } : {}),
-    description: [...ownDescriptions(infos), apiGuide(config, publicUrl)].join('\n\n'),
+    description: [...ownDescriptions(infos), apiIntroduction(publicUrl)].join('\n\n'),
     ...one('termsOfService'),
     ...one('contact'),
     ...one('license'),

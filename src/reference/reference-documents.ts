@@ -2,7 +2,8 @@
 import type { Clock } from '../platform/clock.js';
 import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
-import { versioningPolicy } from './api-guide.js';
+import { apiGuide, versioningPolicy } from './api-guide.js';
+import { webhookGuide } from './webhooks/webhook-guide.js';
 import { withPublicUrl } from './describe-api.js';
 
 export class ReferenceDocuments {
@@ -44,6 +45,14 @@ export class ReferenceDocuments {
     const renamed = withPublicUrl(made, publicUrl);
     this.moved.set(made, renamed);
     return renamed;
+  }
+
+  guide(): string {
+    return apiGuide(this.config, this.publicUrl());
+  }
+
+  webhooks(): string {
+    return webhookGuide(this.publicUrl());
   }
 
   versioning(): string {

@@ -43,13 +43,13 @@ export class ReferenceController {
 
   @Get('errors')
   errors(@Res() reply: FastifyReply): void {
-    this.sendPage(reply, errorListPage(REFERENCE_ROOT));
+    this.sendPage(reply, errorListPage(REFERENCE_ROOT, this.documents.title));
   }
 
   @Get('errors/:code')
   error(@Param('code') code: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     if (isErrorCode(code)) {
-      this.sendPage(reply, errorPage(REFERENCE_ROOT, code));
+      this.sendPage(reply, errorPage(REFERENCE_ROOT, code, this.documents.title));
       return;
     }
     // A browser asks for HTML; a program finds the form that every other error has.
@@ -58,12 +58,22 @@ export class ReferenceController {
       throw new Problem('route_not_found', { detail, headers: ['Vary', 'Accept'] });
     }
     void reply.code(404).header('vary', 'accept');
-    this.sendPage(reply, unknownCodePage(REFERENCE_ROOT, code), 'no-store');
+    this.sendPage(reply, unknownCodePage(REFERENCE_ROOT, code, this.documents.title), 'no-store');
+  }
+
+  @Get('guide')
+  guide(@Res() reply: FastifyReply): void {
+    this.sendText(reply, 'Guide', this.documents.guide());
+  }
+
+  @Get('webhooks')
+  webhooks(@Res() reply: FastifyReply): void {
+    this.sendText(reply, 'Webhooks', withoutTitle(this.documents.webhooks()));
   }
 
   @Get('versioning')
   versioning(@Res() reply: FastifyReply): void {
-    this.sendPage(reply, page(REFERENCE_ROOT, 'Versioning', markdownToHtml(this.documents.versioning())));
+    this.sendText(reply, 'Versioning', withoutTitle(this.documents.versioning()));
   }
 
   @Get('assets/pages.css')
@@ -85,10 +95,20 @@ export class ReferenceController {
       .send(acceptsGzip ? script.gzipped : script.plain);
   }
 
+  /** @param markdown one of our own texts. */
+  private sendText(reply: FastifyReply, title: string, markdown: string): void {
+    this.sendPage(reply, page(REFERENCE_ROOT, title, markdownToHtml(markdown), this.documents.title));
+  }
+
   private sendPage(reply: FastifyReply, html: string, cacheControl = CACHE_SHORTLY): void {
     const headers = { ...pageHeaders(this.documents.publicUrl()), 'cache-control': cacheControl };
     void reply.type(HTML).headers(headers).send(html);
   }
+}
+
+/** Without the heading that the page has already. */
+function withoutTitle(markdown: string): string {
+  return markdown.replace(/^## .*\n/, '');
 }
 
 /** `Accept` that names HTML and no JSON. */

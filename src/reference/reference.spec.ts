@@ -147,6 +147,19 @@ describe('a name that is no error code', () => {
   );
 });
 
+describe('the guide and the page on webhooks', () => {
+  it.each([
+    ['guide', ['Authentication', 'Errors', 'Repeating requests', 'Limits', 'Pagination']],
+    ['webhooks', ['JavaScript', 'Python', 'PHP', 'Go']],
+  ])('%s has its parts, with links and code, and a title that names the API', async (name, parts) => {
+    const html = await (await fetch(`${origin}/docs/${name}`)).text();
+    for (const part of parts) expect(html).toMatch(new RegExp(`<h[23][^>]*>${part}</h`));
+    expect(html).toContain('<pre><code class="language-');
+    expect(html).toMatch(/<title>\w+ · [^<]+<\/title>/);
+    expect(html).not.toMatch(/^##|```|\]\(http/m);
+  });
+});
+
 describe('the versioning page', () => {
   it('states the policy and the dates of this version', async () => {
     const html = await (await fetch(`${origin}/docs/versioning`)).text();

@@ -78,7 +78,7 @@ export const KEYED_HEADERS: typeof HEADERS = {
   },
 };
 
-/** The parameter of operations that take one. */
+/** The parameter of operations that take one. Without an example: who copies a sample would repeat the same request. */
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -91,7 +91,6 @@ export const IDEMPOTENCY_KEY = {
     maxLength: 257,
     pattern: '^(?:"[ !#-\\[\\]-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$',
   },
-  example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
 };
 
 /** What says of a second try when, and whether at all. */

@@ -2,18 +2,35 @@
  * Clients that are generated from our documents compile as strictly as their language knows, and work on the running gateway and admin API:
  * test/generated-clients has a program for each generator, written as an integrator writes it. `npm run clients:generated` runs it alone.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeUnless } from '../support/describe-with.js';
-import { installNpmPackages, installPythonPackages, runForeign } from '../support/foreign-packages.js';
+import {
+  installNpmPackages,
+  installPythonPackages,
+  missingToolchain,
+  runForeign,
+} from '../support/foreign-packages.js';
 import { startReferenceDeployment, type ReferenceDeployment } from '../support/reference-deployment.js';
 
 const FOLDER = 'test/generated-clients';
 const BIN = 'node_modules/.bin';
 const APIS = ['public', 'admin'];
+const BUILD_TIMEOUT_MS = 900_000;
+const GENERATOR = 'openapi-generator-cli-7.25.0.jar';
 
-/** What each program does of the API: the same, in the words of its language. */
+/** What all generated clients do: create three, be refused twice, list to the end, and reach a limit. */
+const SCENARIO = {
+  created: 3,
+  walked: 3,
+  conflict: 'conflict',
+  reason: 'email_taken',
+  invalid: 'validation_failed',
+  pointer: '#/birth_date',
+  limited: 'rate_limited',
+};
+/** What the programs do whose packages are installed quickly: the same, in the words of their language. */
 const DONE = {
   customers: {
     created: 'lead',
@@ -27,6 +44,7 @@ const DONE = {
     plan: 'unlimited',
   },
   admin: { zone: 'UTC', environment: 'live', keys: 1, wrong: '#/name' },
+  scenario: SCENARIO,
 };
 
 let deployment: ReferenceDeployment;
@@ -47,7 +65,7 @@ async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const { code, stdout, stderr } = await runForeign(FOLDER, command, args, env);
+  const { code, stdout, stderr } = await runForeign(FOLDER, command, args, env, BUILD_TIMEOUT_MS);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`);
   return stdout;
 }
@@ -60,7 +78,10 @@ async function done(
 ): Promise<unknown> {
   const { gateway, apiUrl, secret } = deployment;
   const urls = { API_URL: apiUrl, API_KEY: secret, ADMIN_URL: gateway.adminUrl, ADMIN_TOKEN: gateway.adminToken };
-  return JSON.parse(await run(command, args, { ...urls, ...env }));
+  const newKey = async (plan: string) => (await gateway.admin.newKey(plan)).key.secret;
+  // Of an account without customers, and of one that may ask once a minute.
+  const keys = { SCENARIO_KEY: await newKey('unlimited'), LIMITED_KEY: await newKey('one_a_minute') };
+  return JSON.parse(await run(command, args, { ...urls, ...keys, ...env }));
 }
 
 describeUnless(installNpmPackages(FOLDER))('a client in TypeScript', () => {
@@ -103,4 +124,113 @@ describeUnless(installPythonPackages(FOLDER))('a client in Python', () => {
   it('made by openapi-python-client does what it says', async () => {
     expect(await done('.venv/bin/python', ['python/main.py'], env)).toEqual(DONE);
   });
+});
+
+/** Toolchains keep what they fetch in the caches of the user. */
+const cached = { HOME: process.env['HOME'] ?? '' };
+
+/** Makes a client with openapi-generator, which Maven fetches. */
+async function generate(language: string, ...properties: readonly string[]): Promise<void> {
+  const artifact = `-Dartifact=org.openapitools:${GENERATOR.replace('-7', ':7').replace('.jar', '')}`;
+  await run('mvn', ['-q', '-B', 'dependency:copy', artifact, '-DoutputDirectory=generated'], cached);
+  const more = properties.length === 0 ? [] : [`--additional-properties=${properties.join(',')}`];
+  const repository = ['--git-user-id', 'gen', '--git-repo-id', 'client'];
+  const output = ['-i', 'generated/public.json', '-g', language, '-o', `generated/${language}`];
+  await run('java', ['-jar', `generated/${GENERATOR}`, 'generate', ...output, ...repository, ...more], cached);
+}
+
+describeUnless(missingToolchain('java', 'mvn'))('a client in Java', () => {
+  it(
+    'made by openapi-generator does what it says',
+    async () => {
+      const names = [
+        'invokerPackage=gen',
+        'apiPackage=gen.api',
+        'modelPackage=gen.model',
+        'groupId=gen',
+        'artifactId=client',
+      ];
+      await generate('java', 'library=native', ...names);
+      await run(
+        'mvn',
+        ['-q', '-B', '-f', 'generated/java', '-DskipTests', '-Dmaven.javadoc.skip=true', 'package'],
+        cached,
+      );
+      const classes = 'generated/java/target/client-1.0.0.jar:generated/java/target/lib/*';
+      expect(await done('java', ['-cp', classes, 'java/Main.java'])).toEqual(SCENARIO);
+    },
+    BUILD_TIMEOUT_MS,
+  );
+});
+
+describeUnless(missingToolchain('go', 'java', 'mvn'))('a client in Go', () => {
+  it(
+    'made by openapi-generator does what it says',
+    async () => {
+      await generate('go', 'packageName=client', 'withGoMod=true');
+      mkdirSync(join(FOLDER, 'generated/go/main'));
+      copyFileSync(join(FOLDER, 'go/main.go'), join(FOLDER, 'generated/go/main/main.go'));
+      await run('go', ['-C', 'generated/go', 'build', '-o', 'scenario', './main'], cached);
+      expect(await done('generated/go/scenario', [])).toEqual(SCENARIO);
+    },
+    BUILD_TIMEOUT_MS,
+  );
+});
+
+describeUnless(missingToolchain('go'))('a client in Go', () => {
+  const made = (name: string, module: string) => {
+    const folder = join(FOLDER, 'generated', name);
+    mkdirSync(join(folder, 'api'), { recursive: true });
+    writeFileSync(join(folder, 'go.mod'), `module ${module}\n\ngo 1.25\n`);
+    copyFileSync(join(FOLDER, name, 'main.go'), join(folder, 'main.go'));
+  };
+  const build = async (name: string): Promise<void> => {
+    await run('go', ['-C', `generated/${name}`, 'mod', 'tidy'], cached);
+    await run('go', ['-C', `generated/${name}`, 'build', '-o', 'scenario', '.'], cached);
+  };
+
+  it(
+    'made by ogen does what it says',
+    async () => {
+      made('ogen', 'gen/ogen');
+      const args = ['--target', 'api', '--package', 'api', '--clean', '../public.json'];
+      await run('go', ['-C', 'generated/ogen', 'run', 'github.com/ogen-go/ogen/cmd/ogen@v1.24.0', ...args], cached);
+      await build('ogen');
+      expect(await done('generated/ogen/scenario', [])).toEqual(SCENARIO);
+    },
+    BUILD_TIMEOUT_MS,
+  );
+
+  it(
+    'made by oapi-codegen does what it says',
+    async () => {
+      made('oapi-codegen', 'gen/oapi');
+      const generator = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2';
+      const args = ['-config', '../../oapi-codegen/config.yaml', '../public.json'];
+      await run('go', ['-C', 'generated/oapi-codegen', 'run', generator, ...args], cached);
+      await build('oapi-codegen');
+      expect(await done('generated/oapi-codegen/scenario', [])).toEqual(SCENARIO);
+    },
+    BUILD_TIMEOUT_MS,
+  );
+});
+
+describeUnless(missingToolchain('cargo', 'java', 'mvn'))('a client in Rust', () => {
+  it(
+    'made by openapi-generator does what it says',
+    async () => {
+      await generate('rust', 'packageName=client');
+      mkdirSync(join(FOLDER, 'generated/rust/examples'));
+      copyFileSync(join(FOLDER, 'rust/main.rs'), join(FOLDER, 'generated/rust/examples/scenario.rs'));
+      const manifest = ['--manifest-path', 'generated/rust/Cargo.toml'];
+      await run(
+        'cargo',
+        ['add', '--dev', '--quiet', ...manifest, 'tokio@1', '--features', 'macros,rt-multi-thread'],
+        cached,
+      );
+      await run('cargo', ['build', '--quiet', ...manifest, '--example', 'scenario'], cached);
+      expect(await done('generated/rust/target/debug/examples/scenario', [])).toEqual(SCENARIO);
+    },
+    BUILD_TIMEOUT_MS,
+  );
 });

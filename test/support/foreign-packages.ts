@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { installIsWanted, type InstallLevel } from './servers.js';
+import { installIsWanted, type InstallLevel, onPath } from './servers.js';
 
 const INSTALL_TIMEOUT_MS = 240_000;
 const RUN_TIMEOUT_MS = 200_000;
@@ -56,6 +56,13 @@ function installedOnce(
   return null;
 }
 
+/** Returns null where programs of a toolchain are there and may fetch and build, or what is missing. */
+export function missingToolchain(...programs: readonly string[]): string | null {
+  const missing = programs.filter((program) => onPath(program) === null);
+  if (missing.length > 0) return `needs ${missing.join(' and ')}`;
+  return installIsWanted('toolchains') ? null : 'takes minutes: npm run clients:generated runs it';
+}
+
 function runs(folder: string, command: string, args: readonly string[]): boolean {
   const { status, stderr, error } = spawnSync(command, args, {
     cwd: folder,
@@ -82,12 +89,13 @@ export async function runForeign(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  timeoutMs = RUN_TIMEOUT_MS,
 ): Promise<ForeignRun> {
   const child = spawn(command.includes('/') ? resolve(folder, command) : command, args, {
     cwd: folder,
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: RUN_TIMEOUT_MS,
+    timeout: timeoutMs,
   });
   const said = Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await once(child, 'exit')) as [number | null];

@@ -33,7 +33,7 @@ export async function startReferenceDeployment(): Promise<ReferenceDeployment> {
     admin: { port: 0, portal: { returnOrigins: ['https://app.example.com'] } },
     api: { publicUrl: PUBLIC_URL },
     services: { customers: { targets: [customers.url], openapi: resolve('customers.openapi.yaml') } },
-    plans: { unlimited: {} },
+    plans: { unlimited: {}, one_a_minute: { key: { minute: 1 } } },
   };
   writeFileSync(config, stringify(mergePatch(parse(readFileSync('gateway.yaml', 'utf8')), changes)));
   const gateway = await startTrailgate({ args: ['--config', config] });

@@ -15,7 +15,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function onPath(name: string): string | null {
+export function onPath(name: string): string | null {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     if (folder !== '' && isExecutable(join(folder, name))) return join(folder, name);
   }

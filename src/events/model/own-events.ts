@@ -19,6 +19,8 @@ const text = { type: 'string', maxLength: 2_048 };
 const instant = { type: 'string', format: 'date-time', maxLength: 40 };
 const instantOrNull = { ...instant, type: ['string', 'null'] };
 const count = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+/** With a type: generators of Java and Go need one beside `enum`. */
+const oneOf = (...values: readonly string[]): object => ({ type: 'string', enum: values });
 const object = (properties: Readonly<Record<string, object>>): object => ({
   type: 'object',
   required: Object.keys(properties),
@@ -30,18 +32,18 @@ const keyProperties = {
     id: text,
     name: text,
     scopes: { type: 'array', items: text, maxItems: 100 },
-    environment: { enum: ['live', 'test'] },
+    environment: oneOf('live', 'test'),
     hint: text,
-    status: { enum: ['active', 'paused', 'revoked'] },
+    status: oneOf('active', 'paused', 'revoked'),
     expires_at: instantOrNull,
   }),
   actor: text,
 };
 const keySchema = object(keyProperties);
 /** `reason` is there where a key was revoked because its secret was sent in clear text. */
-const revokedKeySchema = { ...keySchema, properties: { ...keyProperties, reason: { enum: ['exposed'] } } };
+const revokedKeySchema = { ...keySchema, properties: { ...keyProperties, reason: oneOf('exposed') } };
 const accountSchema = object({
-  account: object({ id: text, name: text, plan: text, status: { enum: ['active', 'suspended'] } }),
+  account: object({ id: text, name: text, plan: text, status: oneOf('active', 'suspended') }),
   actor: text,
 });
 
@@ -84,8 +86,8 @@ const endpointSchema = object({
     id: text,
     url: text,
     description: text,
-    status: { enum: ['enabled', 'paused', 'disabled'] },
-    disabled_reason: { enum: ['failing', 'gone', 'operator', null] },
+    status: oneOf('enabled', 'paused', 'disabled'),
+    disabled_reason: { ...text, type: ['string', 'null'], description: '`failing`, `gone`, `operator`, or null.' },
     failing_since: instantOrNull,
   }),
 });
@@ -105,8 +107,8 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
     schema: object({
       account_id: text,
       api_key_id: { ...text, type: ['string', 'null'] },
-      policy: { enum: ['account-month', 'key-month'] },
-      threshold_percent: { enum: [80, 100] },
+      policy: oneOf('account-month', 'key-month'),
+      threshold_percent: { type: 'integer', enum: [80, 100] },
       limit: count,
       used: count,
       period_start: instant,

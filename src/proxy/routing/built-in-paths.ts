@@ -9,7 +9,7 @@ export const REFERENCE_ROOT = '/docs';
 /** Where the public keys of webhooks are; no base path begins with a dot. */
 export const PUBLIC_KEYS_PATH = '/.well-known/webhooks/public-keys';
 
-const PAGES: ReadonlySet<string> = new Set(['', '/errors', '/versioning', '/assets/pages.css']);
+const PAGES: ReadonlySet<string> = new Set(['', '/guide', '/webhooks', '/errors', '/versioning', '/assets/pages.css']);
 const ERROR_PAGE = `${REFERENCE_ROOT}/errors/`;
 const SCRIPT = `${REFERENCE_ROOT}/assets/`;
 

@@ -19,6 +19,10 @@ and 24 hours, each a tenth more or less, unless the endpoint has another schedul
 is kept. A 410 disables the endpoint at once, and so do five days in which nothing arrives; what waits then is kept \
 for 30 days.
 
+After you mend the receiver you need not wait for the next attempt. Pending deliveries go out at once when you enable \
+the endpoint, change its URL, rotate its secret or replay. Where a name has two addresses, the log of attempts shows \
+the failure that got furthest, such as a wrong certificate.
+
 | field | meaning |
 |---|---|
 | \`webhook-id\` | the event |

@@ -1,5 +1,6 @@
 """What an integrator writes with the package that openapi-python-client generates: a module for each operation, a class for each schema."""
 
+import datetime
 import json
 import os
 
@@ -29,12 +30,11 @@ from generated_python.public.models import (
     CustomerList,
     CustomerStatus,
     CustomerUpdate,
-    ErrorCode,
     Problem,
     Usage,
 )
 
-ADVICE = {ErrorCode.CONFLICT: "use another"}
+ADVICE = {"conflict": "use another"}
 
 
 def customers() -> dict[str, object]:
@@ -54,10 +54,9 @@ def customers() -> dict[str, object]:
     assert isinstance(missing, Problem)
     usage = get_usage.sync(client=client, group_by="outcome", limit=5)
     assert isinstance(usage, Usage)
-    assert isinstance(again.code, ErrorCode)
     return {
         "created": created.status.value,
-        "conflict": again.code.value,
+        "conflict": again.code,
         "reason": again.reason,
         "listed": len(listed.data),
         "updated": updated.status.value,
@@ -86,4 +85,38 @@ def admin() -> dict[str, object]:
     }
 
 
-print(json.dumps({"customers": customers(), "admin": admin()}))
+def scenario() -> dict[str, object]:
+    """What each of the generated clients does."""
+    client = AuthenticatedClient(os.environ["API_URL"], os.environ["SCENARIO_KEY"])
+
+    def create(email: str, year: int) -> object:
+        body = CustomerCreate("Anna", "Huber", email, birth_date=datetime.date(year, 4, 23))
+        return create_customer.sync(client=client, body=body)
+
+    created = [create(f"python-{at}@example.com", 1990) for at in range(3)]
+    conflict = create("python-0@example.com", 1990)
+    invalid = create("python-9@example.com", 2999)
+    assert isinstance(conflict, Problem) and isinstance(invalid, Problem) and isinstance(invalid.errors, list)
+    walked = 0
+    page = list_customers.sync(client=client, limit=2)
+    while isinstance(page, CustomerList):
+        walked += len(page.data)
+        if not page.has_more or page.next_cursor is None:
+            break
+        page = list_customers.sync(client=client, limit=2, cursor=page.next_cursor)
+    few = AuthenticatedClient(os.environ["API_URL"], os.environ["LIMITED_KEY"])
+    list_customers.sync(client=few)
+    limited = list_customers.sync(client=few)
+    assert isinstance(limited, Problem)
+    return {
+        "created": sum(isinstance(customer, Customer) for customer in created),
+        "walked": walked,
+        "conflict": conflict.code,
+        "reason": conflict.reason,
+        "invalid": invalid.code,
+        "pointer": invalid.errors[0].pointer,
+        "limited": limited.code,
+    }
+
+
+print(json.dumps({"customers": customers(), "admin": admin(), "scenario": scenario()}))
