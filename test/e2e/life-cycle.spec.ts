@@ -95,7 +95,9 @@ describe('the life cycle of a version', () => {
       `trailgate_deprecated_requests_total{operation="listCustomers",account_id="${account.id}",phase="deprecated"} 1`,
     );
     const page = await (await fetch(`${trailgate.gatewayUrl}/docs/versioning`)).text();
-    expect(page).toContain('<td><code>GET /customers</code></td><td>2026-01-01</td><td>2099-01-01</td>');
+    expect(page.replaceAll('\n', '')).toContain(
+      '<td><code>GET /customers</code></td><td>2026-01-01</td><td>2099-01-01</td>',
+    );
     await backend.stop();
   });
 

@@ -67,7 +67,7 @@ function versionProblem(value: JsonObject, source: SourceDocument): ConfigProble
     return source.problem(['openapi'], `the OpenAPI document has version ${shown}`, hint);
   }
   if (value['swagger'] !== undefined) {
-    const hint = `${VERSIONS_HINT}: convert it`;
+    const hint = `${VERSIONS_HINT}: convert it, for example by npx swagger2openapi`;
     return source.problem(['swagger'], `the OpenAPI document has version ${String(value['swagger'])}`, hint);
   }
   const isConfig = 'services' in value && 'plans' in value;
