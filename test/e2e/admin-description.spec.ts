@@ -68,10 +68,9 @@ describe('the description of the admin API', () => {
     expect(Object.keys(asked[0][1].headers)).toEqual(expect.arrayContaining(['x-ratelimit-limit', 'link']));
   });
 
-  it('names the codes of errors in an enum, in the one schema of a problem', () => {
-    const { Problem, ErrorCode } = document.components.schemas;
-    expect(ErrorCode?.['enum']).toEqual(Object.keys(ERRORS));
-    expect(JSON.stringify(Problem)).toContain('#/components/schemas/ErrorCode');
+  it('names the codes of errors in the one schema of a problem', () => {
+    const properties = document.components.schemas['Problem']?.['properties'] as Record<string, Json> | undefined;
+    expect(properties?.['code']).toMatchObject({ type: 'string', 'x-extensible-enum': Object.keys(ERRORS) });
     expect(Object.keys(document.components.schemas).filter((name) => /Problem|FieldError/.test(name))).toEqual([
       'Problem',
       'FieldError',

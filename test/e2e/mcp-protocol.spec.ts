@@ -1,6 +1,5 @@
 /** What the MCP server says to messages, well formed and not: versions, eras, headers, codes and statuses. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { LEGACY_VERSIONS } from '../../src/mcp/protocol/versions.js';
 import { send, type Answer } from '../support/http.js';
 import { MODERN, modernMessage, startMcpWorld, type McpWorld } from '../support/mcp-world.js';
 
@@ -138,9 +137,7 @@ describe('a modern client', () => {
     const before = world.backend.requests.length;
     const answer = await changed('tools/call', call, ({ headers, body }) => change(headers, body));
     const { data } = expectError(answer, status, code);
-    expect(data).toEqual(
-      code === -32022 ? { supported: [MODERN, ...LEGACY_VERSIONS], requested: '2099-01-01' } : undefined,
-    );
+    expect(data).toEqual(code === -32022 ? { supported: [MODERN], requested: '2099-01-01' } : undefined);
     expect(world.backend.requests.length).toBe(before);
   });
 

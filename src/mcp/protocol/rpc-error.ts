@@ -2,7 +2,7 @@
  * What is wrong with a message of the protocol: a code of JSON-RPC or of MCP (2026-07-28, Basic, Error codes), and the
  * status that goes with it. What an operation refuses is none of these: a tool's result says it in words.
  */
-import { LEGACY_VERSIONS, MODERN_VERSION } from './versions.js';
+import { MODERN_VERSION } from './versions.js';
 
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
@@ -52,8 +52,9 @@ export function headerMismatch(message: string): RpcError {
   return new RpcError(HEADER_MISMATCH, `Header mismatch: ${message}`, 400);
 }
 
+/** Names the versions that a request may have in `_meta`. Legacy ones are agreed on with `initialize`. */
 export function unsupportedVersion(requested: string): RpcError {
-  const data = { supported: [MODERN_VERSION, ...LEGACY_VERSIONS], requested: requested.slice(0, LONGEST_QUOTED) };
+  const data = { supported: [MODERN_VERSION], requested: requested.slice(0, LONGEST_QUOTED) };
   return new RpcError(UNSUPPORTED_VERSION, 'Unsupported protocol version', 400, data);
 }
 
