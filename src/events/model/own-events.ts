@@ -108,7 +108,7 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
       account_id: text,
       api_key_id: { ...text, type: ['string', 'null'] },
       policy: oneOf('account-month', 'key-month'),
-      threshold_percent: { type: 'integer', enum: [80, 100] },
+      threshold_percent: { type: 'integer', format: 'int32', enum: [80, 100], minimum: 80, maximum: 100 },
       limit: count,
       used: count,
       period_start: instant,

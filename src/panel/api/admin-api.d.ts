@@ -3808,8 +3808,8 @@ export interface components {
             status: number;
             /** @description What happened this time, and what to do. */
             detail?: string;
-            /** @description The kind of problem, for your program. */
-            code: components["schemas"]["ErrorCode"] | string;
+            /** @description The kind of problem, for your program. New ones may come. */
+            code: string;
             /** @description Quote it when you ask for help. */
             request_id: string;
             /** @description Each field or parameter that is wrong. */
@@ -3853,11 +3853,6 @@ export interface components {
              */
             changed_at?: string;
         };
-        /**
-         * @description The kinds of problem that there are. Codes never change their meaning; new ones may be added.
-         * @enum {string}
-         */
-        ErrorCode: "bad_request" | "invalid_path" | "request_timeout" | "content_too_large" | "uri_too_long" | "unsupported_media_type" | "headers_too_large" | "misdirected_request" | "tls_required" | "not_implemented" | "route_not_found" | "method_not_allowed" | "operation_brownout" | "operation_sunset" | "origin_not_allowed" | "too_many_failed_attempts" | "malformed_authorization" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "revoked_api_key" | "key_paused" | "ip_not_allowed" | "account_suspended" | "authentication_unavailable" | "insufficient_scope" | "invalid_idempotency_key" | "idempotency_in_progress" | "idempotency_outcome_unknown" | "idempotency_not_stored" | "idempotency_mismatch" | "too_many_idempotent_retries" | "idempotency_unavailable" | "rate_limited" | "quota_exceeded" | "quota_unavailable" | "too_many_usage_queries" | "too_many_concurrent_requests" | "backend_unreachable" | "backend_bad_response" | "backend_unavailable" | "backend_timeout" | "backend_error" | "request_refused" | "validation_failed" | "payment_required" | "forbidden" | "resource_not_found" | "not_acceptable" | "conflict" | "resource_gone" | "precondition_failed" | "backend_rate_limited" | "invalid_parameter" | "invalid_cursor" | "missing_credentials" | "invalid_credentials" | "session_ended" | "sign_in_ended" | "cross_site_request" | "confirmation_required" | "link_ended" | "identity_unknown" | "last_owner" | "last_way_to_sign_in" | "already_a_member" | "identity_provider_unavailable" | "sign_in_busy" | "idempotency_secret_shown" | "too_many_endpoints" | "previous_secret_active" | "webhook_secret_in_use" | "webhook_endpoint_disabled" | "secrets_unavailable" | "event_conflict" | "too_many_requests" | "database_unavailable" | "shutting_down" | "gateway_overloaded" | "internal_error";
     };
     responses: {
         /** @description Any other error, such as 408, 413, 414 or 431; in the same form. */
@@ -14882,6 +14877,14 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string;
+                /** @description Only events of this type. */
+                type?: string;
+                /** @description Only events about this resource. */
+                resource?: string;
+                /** @description Only events that were made then or later. */
+                since?: string;
+                /** @description Only events that were made until then. */
+                until?: string;
             };
             header?: never;
             path: {
