@@ -91,8 +91,10 @@ describeWithOwnPostgres('two gateways behind a load balancer, and a PostgreSQL t
 
   it('every probe is answered at once, and /readyz says since when the database is away', async () => {
     const [gateway] = gateways as [RunningTrailgate];
-    await eventually('it is known', async () => (await checksOf(gateway))['database']?.status === 'warn');
-    expect((await checksOf(gateway))['database']?.detail).toMatch(/^unreachable since \d{4}-.*: known keys go on/);
+    // Writes may be missed before reads are.
+    await eventually('it is known', async () =>
+      /^unreachable since \d{4}-.*: known keys go on/.test((await checksOf(gateway))['database']?.detail ?? ''),
+    );
     const series = seriesOf((await send(`${gateway.adminUrl}/metrics`)).text);
     expect(series.get('trailgate_database_up{access="read"}')).toBe(0);
     expect(series.get('trailgate_database_up{access="write"}')).toBe(0);
