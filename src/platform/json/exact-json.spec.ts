@@ -95,6 +95,7 @@ describe('exact JSON', () => {
     ['-0', false, '0'],
     ['1.10', false, '1.10'],
     ['15e-1', false, '15e-1'],
+    ['1e999999999', true, '1e999999999'],
   ])('says whether %s may have been rounded: %s, and writes it as %s', (digits, isDoubtful, plain) => {
     const value = parseExact(digits) as number;
     expect([mayBeRounded(value), plainDigits(value)]).toEqual([isDoubtful, plain]);

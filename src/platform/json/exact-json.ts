@@ -24,6 +24,8 @@ const UNUSUAL_NUMBER = /(?:^|["\s]:|[[,\s])-?(?:\d{16}|\d{1,15}[.eE]|0(?<=-0))/;
 /** An escape of half a surrogate pair, or a whole pair, or an escaped backslash. */
 const SURROGATES = /\\\\|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[dD][c-fC-F][\da-fA-F]{2})?|\\u[dD][c-fC-F][\da-fA-F]{2}/g;
 const LENGTH_OF_ESCAPE = 6;
+/** As many as the largest JavaScript number has. */
+const MOST_ZEROS = 308;
 
 /**
  * Parses JSON and keeps the digits of each number.
@@ -81,11 +83,13 @@ export function mayBeRounded(value: number | ExactNumber): boolean {
   return typeof value === 'number' || /[.eE]/.test(value.rawJSON);
 }
 
-/** Writes a number for a URL: a whole one in digits only, any other as it came. */
+/** Writes a number for a URL: a whole one that JavaScript can hold in digits only, any other as it came. */
 export function plainDigits(value: number | ExactNumber): string {
   if (typeof value === 'number') return String(value);
   const [, significant, power] = /^(-?\d+)e(\d+)$/.exec(canonicalDigits(value.rawJSON)) ?? [];
   if (significant === undefined) return value.rawJSON === '-0' ? '0' : value.rawJSON;
+  // 1e999999999 would take a gigabyte.
+  if (Number(power) > MOST_ZEROS) return value.rawJSON;
   return significant + '0'.repeat(Number(power));
 }
 
