@@ -2,7 +2,7 @@
 import { Problem } from '../problems/errors.js';
 
 /**
- * What no client sends raw. Allowed are the characters of RFC 3986 section 3.4, and those that browsers leave raw in a
+ * Characters that no client sends raw. Allowed are the characters of RFC 3986 section 3.4, and those that browsers leave raw in a
  * query (WHATWG URL, query percent-encode set). The backend judges a percent sign that begins no escape.
  */
 const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]\\^`{|}-]/;

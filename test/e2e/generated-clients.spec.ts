@@ -20,7 +20,7 @@ const APIS = ['public', 'admin'];
 const BUILD_TIMEOUT_MS = 900_000;
 const GENERATOR = 'openapi-generator-cli-7.25.0.jar';
 
-/** What all generated clients do: create three, be refused twice, list to the end, and reach a limit. */
+/** All generated clients do this: create three, be refused twice, list to the end, and reach a limit. */
 const SCENARIO = {
   created: 3,
   walked: 3,
@@ -30,7 +30,7 @@ const SCENARIO = {
   pointer: '#/birth_date',
   limited: 'rate_limited',
 };
-/** What the programs do whose packages are installed quickly: the same, in the words of their language. */
+/** Programs whose packages are installed quickly do more. */
 const DONE = {
   customers: {
     created: 'lead',

@@ -1,4 +1,4 @@
-/** What documents in the wild have and the standard does not: it is read as it was meant. */
+/** Accepts what real documents have although the standard does not allow it. */
 import { describe, expect, it } from '@jest/globals';
 import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
 

@@ -9,7 +9,7 @@ export interface PartialPath {
   readonly template: string;
   readonly service: string;
   readonly methods: readonly string[];
-  /** What is wrong with it, at its place. */
+  /** Returns what is wrong with it, at its place. */
   readonly problem: ConfigProblem;
 }
 

@@ -19,7 +19,7 @@ export interface HandedInEvent {
   readonly id: string;
   readonly type: string;
   readonly account_id: string;
-  /** Its numbers keep their digits (`ExactNumber`). */
+  /** Numbers keep their digits (`ExactNumber`). */
   readonly data: Readonly<Record<string, unknown>>;
   readonly resource?: string | undefined;
   /** RFC 3339. */

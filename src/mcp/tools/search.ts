@@ -5,12 +5,12 @@
 import type { Tool } from '../../config/tools/tool.js';
 
 const WORD = /[\p{L}\p{N}]+/gu;
-/** What a word is worth by where it stands; half of that where only one of the two begins the other. */
+/** Scores of a word by the place where it is found; half of that where only one of the two begins the other. */
 const NAME_WORTH = 8;
 const TITLE_WORTH = 4;
 const PATH_WORTH = 4;
 const DESCRIPTION_WORTH = 2;
-/** What a word of the name costs that nobody asked for: `create issue` means `create_issue`, not `create_issue_label`. */
+/** Takes points off for each word of the name that was not asked for: `create issue` means `create_issue`, not `create_issue_label`. */
 const EXTRA_WORD_COST = 1;
 /** A tool fits where more than this share of the words is found in it. */
 const LEAST_SHARE = 2 / 3;
@@ -22,7 +22,7 @@ const LONGEST_DESCRIPTION = 200;
 
 /** Words that say nothing about an operation. */
 const FILLERS = new Set('a all an and by for from in is me my of on or please the to with'.split(' '));
-/** What people say, by what APIs say. */
+/** Maps words that people use to those that APIs use. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['add', 'create'],
   ['change', 'update'],

@@ -24,7 +24,7 @@ const UNUSUAL_NUMBER = /(?:^|["\s]:|[[,\s])-?(?:\d{16}|\d{1,15}[.eE]|0(?<=-0))/;
 /** An escape of half a surrogate pair, or a whole pair, or an escaped backslash. */
 const SURROGATES = /\\\\|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[dD][c-fC-F][\da-fA-F]{2})?|\\u[dD][c-fC-F][\da-fA-F]{2}/g;
 const LENGTH_OF_ESCAPE = 6;
-/** As many as the largest JavaScript number has. */
+/** The largest JavaScript number has this many digits behind its first. */
 const MOST_ZEROS = 308;
 
 /**

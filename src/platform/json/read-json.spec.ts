@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { JsonError, readJson } from './read-json.js';
 
 const read = (text: string): unknown => readJson(Buffer.from(text));
-/** What is wrong with bytes; undefined where they are taken. */
+/** Returns what is wrong with bytes; undefined where they are taken. */
 function fault(bytes: Buffer | string): string | undefined {
   try {
     readJson(Buffer.from(bytes as string));

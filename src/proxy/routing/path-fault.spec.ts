@@ -1,4 +1,4 @@
-/** What a caller reads about a path that is refused: the character that is wrong, and how it is written. */
+/** Tells a caller which character of a refused path is wrong, and how to write it. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { pathFault } from './path-fault.js';
