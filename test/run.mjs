@@ -22,6 +22,7 @@ import { registerHooks } from 'node:module';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Tests make much that is soon garbage: where the young have more room, fewer of them are copied. Workers have the same options. */
@@ -44,6 +45,8 @@ const DURATIONS = join(ROOT, 'node_modules/.cache/tests/durations.json');
 const SCRATCH_BYTES = 6 * 2 ** 30;
 /** How long Jest may take to end once its results are written; what lasts longer is something that a test left open. */
 const EXIT_GRACE_MS = 15_000;
+/** How much of a failure the end of the log repeats. */
+const FAILURE_CHARACTERS = 600;
 
 /** The support files are TypeScript, which Node runs as it is, but their imports end in `.js`, as the compiler wants. */
 registerHooks({
@@ -171,6 +174,20 @@ function saySkipped({ results }) {
   for (const [reason, count] of countReasons(tests)) console.error(`Skipped ${count}: ${reason}.`);
 }
 
+/** What failed, a line for each test or file, so that the end of a long log says it all. */
+function sayFailed({ results }) {
+  for (const { name, status: outcome, message, assertionResults } of results?.testResults ?? []) {
+    const failed = assertionResults.filter(({ status }) => status === 'failed');
+    const lines = failed.map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages.join(' ')}`);
+    if (outcome === 'failed' && assertionResults.length === 0) lines.push(message);
+    for (const line of lines) console.log(`Failed: ${relative(ROOT, name)}: ${shortened(line)}`);
+  }
+}
+
+function shortened(text) {
+  return stripVTControlCharacters(text).replace(/\s+/g, ' ').slice(0, FAILURE_CHARACTERS);
+}
+
 /** Memory, where it has the room: databases and browsers write and forget thousands of small files. */
 function scratchFolder() {
   const memory = '/dev/shm';
@@ -197,6 +214,7 @@ try {
     const run = await runJest(saysWorkers ? args : [`--maxWorkers=${workers}`, ...args], environment, folder);
     keepDurations(run);
     saySkipped(run);
+    sayFailed(run);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
     const quarantine = JSON.parse(readFileSync(join(ROOT, 'test/quarantine.json'), 'utf8'));
     outcome = summarise(run, { files, quarantine });
