@@ -1,17 +1,7 @@
 /**
- * Who may import whom. Four floors, and every import goes down: the top starts the program, the planes serve somebody,
- * the domain decides, the ground knows nothing of what stands on it. `npm run lint` holds the source
+ * Who may import whom, beside the order of the rooms: `test/architecture.spec.ts` holds the source to scripts/rooms.json. `npm run lint` holds it
  * to these rules.
  */
-const floors = require('./scripts/floors.json');
-
-/** Paths of a floor's folders, and of its files that lie in `src/` itself. */
-const floor = (names) =>
-  `^src/(${names.map((name) => (name.endsWith('.ts') ? `${name.replace('.', '\\.')}$` : `${name}/`)).join('|')})`;
-const TOP = floor(floors.top);
-const PLANE = `^src/(${floors.planes.join('|')})/`;
-const DOMAIN = floor(floors.domain);
-const GROUND = floor(floors.ground);
 const PANEL = '^src/panel/';
 const CUSTOMERS = '^src/customers/';
 const SPEC = '\\.spec\\.ts$';
@@ -22,36 +12,6 @@ const forbidden = (name, comment, from, to) => ({ name, comment, severity: 'erro
 module.exports = {
   forbidden: [
     forbidden('no-cycles', 'Two files that need each other are one thing, or hide a third.', {}, { circular: true }),
-    forbidden(
-      'planes-stay-apart',
-      'What two planes share belongs to the domain.',
-      { path: PLANE, pathNot: SPEC },
-      { path: PLANE, pathNot: '^src/$1/' },
-    ),
-    forbidden(
-      'nothing-imports-the-top',
-      'main, program, start, demo, shutdown and the commands put the program together; nothing leans on them.',
-      { path: '^src/', pathNot: [TOP, SPEC] },
-      { path: TOP },
-    ),
-    forbidden(
-      'domain-knows-no-plane',
-      'A plane is thin and asks the domain, never the other way round.',
-      { path: DOMAIN, pathNot: SPEC },
-      { path: PLANE },
-    ),
-    forbidden(
-      'ground-knows-nothing-above',
-      'The ground can be understood, and replaced, alone.',
-      { path: GROUND, pathNot: SPEC },
-      { path: [PLANE, DOMAIN] },
-    ),
-    forbidden(
-      'config-is-the-lowest-of-the-domain',
-      'Every part of the domain may read the configuration; it reads none of them.',
-      { path: '^src/config/', pathNot: SPEC },
-      { path: DOMAIN, pathNot: '^src/config/' },
-    ),
     forbidden(
       'customers-knows-no-gateway',
       'The reference backend stands for any backend: it knows only the headers that it receives.',
@@ -75,12 +35,6 @@ module.exports = {
       'It is built apart, and served as files.',
       { path: '^src/', pathNot: PANEL },
       { path: PANEL },
-    ),
-    forbidden(
-      'every-file-has-a-floor',
-      'A new folder or file at the top needs its place in this file first.',
-      { path: '^src/', pathNot: [TOP, PLANE, DOMAIN, GROUND, CUSTOMERS, PANEL, SPEC] },
-      {},
     ),
     forbidden(
       'program-needs-no-tests',

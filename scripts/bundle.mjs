@@ -17,9 +17,9 @@ import { rolldown } from 'rolldown';
 const PROGRAMS = [
   'main.js',
   'customers/main.js',
-  'reload/check-process.js',
-  'limits/counting/counting-process.js',
-  'database/sqlite-worker.js',
+  'program/reload/check-process.js',
+  'quota/counting/counting-process.js',
+  'stores/database/sqlite-worker.js',
 ];
 /** Packages that read files beside their own, and large ones that are loaded only where they are needed: they stay where they are. */
 const NOT_BUNDLED = [
@@ -35,7 +35,7 @@ const FOLDER = 'bundled';
 /** Files of one build are written within so long. */
 const BUILD_MS = 60_000;
 
-/** `reload/check-process.js` is bundled as `reload-check-process.js`: all files in one folder. */
+/** `program/reload/check-process.js` is bundled as `program-reload-check-process.js`: all files in one folder. */
 const nameOf = (program) => program.replace(/\.js$/, '').replaceAll('/', '-');
 
 /** Reads a module of ours with its source map; `import.meta.url` stays the place of the module, and not that of the bundle. */

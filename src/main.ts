@@ -24,5 +24,5 @@ if (LASTING.has(process.argv[2] ?? '')) holdSignals();
 
 // Decorators read this before the first class is defined.
 await import('reflect-metadata');
-const { runProgram } = await import('./boot/program.js');
+const { runProgram } = await import('./program/program.js');
 await runProgram(process.argv);

@@ -1,6 +1,6 @@
-/** Rules of the source that the linters cannot check: no cycles between folders, one place for each fact. */
+/** Rules of the source that the linters cannot check: rooms import down only, one place for each fact. */
 import { describe, expect, it } from '@jest/globals';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Without the types that a command writes. */
@@ -10,21 +10,21 @@ const textOf = (file: string) => readFileSync(file, 'utf8');
 /** They parse rows, messages and documents that the program itself has written. */
 const PARSE_OWN_JSON = [
   'src/accounts/api-key-list.ts',
-  'src/accounts/audit-log.ts',
-  'src/accounts/idempotent-requests.ts',
+  'src/records/audit-log.ts',
+  'src/idempotency/idempotent-requests.ts',
   'src/accounts/let-in-keys.ts',
-  'src/accounts/versions.ts',
+  'src/records/versions.ts',
   'src/admin/openapi/openapi-schemas.ts',
   'src/admin/request/idempotency.interceptor.ts',
-  'src/cli/admin-client.ts',
+  'src/program/commands/admin-client.ts',
   'src/config/tools/calling/tool-set.ts',
   'src/customers/database/customer-row.ts',
   'src/customers/events/event-poster.ts',
-  'src/database/cursor.ts',
-  'src/events/deliveries/fan-out.ts',
-  'src/events/deliveries/lane-endpoints.ts',
-  'src/events/endpoints/endpoint-rows.ts',
-  'src/events/endpoints/webhook-endpoints.ts',
+  'src/stores/database/cursor.ts',
+  'src/outbox/fan-out.ts',
+  'src/webhooks/deliveries/lane-endpoints.ts',
+  'src/webhooks/endpoints/endpoint-rows.ts',
+  'src/webhooks/endpoints/webhook-endpoints.ts',
   'src/keys/api-key-columns.ts',
   'src/keys/redis-bus.ts',
   'src/mail/mail-outbox.ts',
@@ -37,9 +37,9 @@ const PARSE_OWN_JSON = [
   'src/members/sign-in/passkeys.ts',
   'src/members/sign-in/steps.ts',
   'src/nodes/node-statement.ts',
-  'src/oauth/oauth-objects.ts',
+  'src/authorization/clients/oauth-objects.ts',
   'src/platform/version.ts',
-  'src/usage/usage-rows.ts',
+  'src/quota/usage/usage-rows.ts',
 ];
 /** The code without its comments, which may speak of what the code must not do. */
 const codeOf = (file: string) => textOf(file).replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/.*$/gm, '');
@@ -55,77 +55,40 @@ function linesWith(pattern: RegExp, allowed: RegExp): string[] {
     );
 }
 
-/** `src/limits/redis/redis-clock.ts` → `limits/redis`; null for a file at the top of src, and for what is not in src. */
-const folderOf = (file: string) => /^src\/(.+)\/[^/]+$/.exec(file)?.[1] ?? null;
-/** The folders that a file imports from. */
-const importedFolders = (file: string) =>
-  Array.from(codeOf(file).matchAll(/\b(?:from|import\()\s*'(\.[^']+)'/g), ([, path = '']) =>
-    folderOf(join(file, '..', path)),
-  );
+/** The rooms of the program by floor, from the top. */
+const { floors } = JSON.parse(readFileSync('scripts/rooms.json', 'utf8')) as { readonly floors: readonly string[][] };
+/** The panel and the example backend are programs of their own: `.dependency-cruiser.cjs` says what they may import. */
+const OTHER_PROGRAMS = ['panel', 'customers'];
+/** Returns the room of a file: `quota` for `src/quota/redis/redis-clock.ts`; null for what is not in src. */
+const roomOf = (file: string) => /^src\/([^/]+)/.exec(file)?.[1] ?? null;
+const floorOf = (room: string | null) => floors.findIndex((rooms) => rooms.includes(room ?? ''));
+const importedFiles = (file: string) =>
+  Array.from(codeOf(file).matchAll(/\b(?:from|import\()\s*'(\.[^']+)'/g), ([, path = '']) => join(file, '..', path));
 
-/** A way through the folders that comes back to where it began, or null. */
-function findFolderCycle(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
-  const settled = new Set<string>();
-  const walk = (folder: string, path: readonly string[]): string[] | null => {
-    if (path.includes(folder)) return [...path.slice(path.indexOf(folder)), folder];
-    if (settled.has(folder)) return null;
-    for (const next of edges.get(folder) ?? []) {
-      const cycle = walk(next, [...path, folder]);
-      if (cycle !== null) return cycle;
-    }
-    settled.add(folder);
-    return null;
-  };
-  for (const folder of edges.keys()) {
-    const cycle = walk(folder, []);
-    if (cycle !== null) return cycle;
-  }
-  return null;
-}
-
-/** The folders of each floor, from the top: rows of a table, or the first numbered list. What is to come is named behind a semicolon. */
+/** The floors that a page names, from the top: the first column of a table's rows is their rooms. */
 function floorsSaidIn(text: string): string[][] {
-  const rows = /^\| floor \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n');
-  const first = /^1\. (?:.|\n(?!\n))*/m.exec(text)?.[0] ?? '';
-  const list = Array.from(
-    first.matchAll(/^\d\. ((?:.|\n(?! ?\d\.|\n))*)/gm),
-    ([, item = '']) => item.split('; `mcp')[0] ?? '',
-  );
-  return (rows ?? list).map((floor) =>
-    Array.from(floor.matchAll(/`(?:src\/)?([a-z0-9-]+(?:\.ts|\/))`/g), ([, name = '']) => name.replace('/', '')),
+  const rows = /^\| rooms \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n') ?? [];
+  return rows.map((row) =>
+    Array.from((row.split('|')[1] ?? '').matchAll(/`(?:src\/)?([\w.-]+)\/?`/g), ([, name = '']) => name),
   );
 }
 
 describe('the source', () => {
-  it.each(['docs/architecture.md', 'CONTRIBUTING.md'])('has the floors that %s says, folder by folder', (page) => {
-    const floors = JSON.parse(readFileSync('scripts/floors.json', 'utf8')) as Record<string, string[]>;
-    const here = (names: readonly string[]) => names.filter((name) => existsSync(`src/${name}`));
-    const said = floorsSaidIn(readFileSync(page, 'utf8'));
-    expect(said).toEqual(Object.values(floors).map((names) => here(names)));
+  it('has the rooms that docs/architecture.md names, floor by floor, and no others', () => {
+    expect(floorsSaidIn(readFileSync('docs/architecture.md', 'utf8'))).toEqual(floors);
+    const rooms = new Set(programFiles.map(roomOf));
+    expect([...rooms].toSorted()).toEqual([...floors.flat(), ...OTHER_PROGRAMS].toSorted());
   });
 
-  it('has no two folders that import each other, over however many steps', () => {
-    const edges = new Map<string, Set<string>>();
-    for (const file of programFiles) {
-      const from = folderOf(file);
-      if (from === null) continue;
-      const targets = importedFolders(file);
-      edges.set(
-        from,
-        new Set([...(edges.get(from) ?? []), ...targets.filter((to) => to !== null && to !== from)] as string[]),
-      );
-    }
-    expect(edges.size).toBeGreaterThan(50);
-    expect(findFolderCycle(edges)).toBeNull();
-    expect(
-      findFolderCycle(
-        new Map([
-          ['a', new Set(['b'])],
-          ['b', new Set(['c'])],
-          ['c', new Set(['a'])],
-        ]),
-      ),
-    ).not.toBeNull();
+  it('has no room that imports one of its own floor or above', () => {
+    const ours = programFiles.filter((file) => !OTHER_PROGRAMS.includes(roomOf(file) ?? ''));
+    const pairs = ours.flatMap((file) => importedFiles(file).map((imported) => [file, imported] as const));
+    const betweenRooms = pairs.filter(
+      ([file, imported]) => roomOf(imported) !== null && roomOf(imported) !== roomOf(file),
+    );
+    expect(betweenRooms.length).toBeGreaterThan(1_000);
+    const up = betweenRooms.filter(([file, imported]) => floorOf(roomOf(imported)) <= floorOf(roomOf(file)));
+    expect(up.map(([file, imported]) => `${file} imports ${imported}`)).toEqual([]);
   });
 
   it('touches what Node keeps to itself in one file only, which a test holds to the pinned Node', () => {
@@ -161,7 +124,7 @@ describe('the source', () => {
 
   it('parses lists of fields in one place', () => {
     const otherLists =
-      /^src\/(http1\/grammar\/fields|redis\/address|boot\/program|usage\/usage-query|admin\/[\w-]+\/[\w-]+-query|cli\/)/;
+      /^src\/(http\/grammar\/fields|stores\/redis\/address|program\/(program|commands)|quota\/usage\/usage-query|admin\/[\w-]+\/[\w-]+-query)/;
     // X-Forwarded-* is read from its end, and a coding has its parameters and its place.
     const special = /^src\/(keys\/clients\/client-address|gateway\/request\/(arrivals|framing)|customers\/)/;
     expect(linesWith(/split\(','\)/, new RegExp(`${otherLists.source}|${special.source}`))).toEqual([]);

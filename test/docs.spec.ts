@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Command } from 'commander';
 import { parse, stringify } from 'yaml';
-import { addClientCommands } from '../src/cli/client-commands.js';
-import { addOpenApiCommand } from '../src/cli/openapi-command.js';
-import { addServerJsonCommand } from '../src/cli/server-json-command.js';
+import { addClientCommands } from '../src/program/commands/client-commands.js';
+import { addOpenApiCommand } from '../src/program/commands/openapi-command.js';
+import { addServerJsonCommand } from '../src/program/commands/server-json-command.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
-import { THROTTLES, type ThrottleRow } from '../src/limits/model/throttle-rows.js';
+import { THROTTLES, type ThrottleRow } from '../src/quota/model/throttle-rows.js';
 import { METRICS } from '../src/platform/metrics.js';
 import { makeCertificate } from './support/certificates.js';
 import { configOf, problemsOf } from './support/config-files.js';
@@ -131,7 +131,7 @@ describe('commands', () => {
   addClientCommands(client);
   addOpenApiCommand(client);
   addServerJsonCommand(client);
-  const own = matches(readFileSync('src/boot/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
+  const own = matches(readFileSync('src/program/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
   const commands = new Map([
     ...own.map((name): [string, string[]] => [name, []]),
     ...client.commands.map((command): [string, string[]] => [

@@ -29,7 +29,7 @@ async function runBare(
 }
 
 it('names what is missing and how to get it, and counts what was skipped for it', async () => {
-  const { code, stdout, stderr } = await runBare(['test/contract/usage-sweep.spec.ts', 'src/limits/breaker.spec.ts']);
+  const { code, stdout, stderr } = await runBare(['test/contract/usage-sweep.spec.ts', 'src/platform/breaker.spec.ts']);
   expect(stderr).toContain('apt-get install redis-server');
   expect(stderr).toMatch(/^Skipped \d+: needs Redis\.$/m);
   expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
@@ -127,15 +127,15 @@ describe('what the working tree can affect', () => {
     affectedSpecs(ROOT, changed, { durations, roomMs });
 
   it('is first the changed test, then who imports the file, then what runs the program and is about the same', () => {
-    const { run } = affected(['src/limits/breaker.ts']);
-    expect(run[0]).toBe('src/limits/breaker.spec.ts');
+    const { run } = affected(['src/platform/breaker.ts']);
+    expect(run[0]).toBe('src/platform/breaker.spec.ts');
     expect(affected(['test/e2e/errors.spec.ts']).run).toEqual(['test/e2e/errors.spec.ts']);
-    expect(affected(['src/webhooks/lane.ts'], Infinity).run).toContain('test/e2e/webhook-crashes.spec.ts');
+    expect(affected(['src/webhooks/worker/lane.ts'], Infinity).run).toContain('test/e2e/webhook-crashes.spec.ts');
   });
 
   it('ends where the room does, and names the rest', () => {
-    const { run, left } = affected(['src/limits/breaker.ts'], 1, { 'src/limits/breaker.spec.ts': 1 });
-    expect(run).toEqual(['src/limits/breaker.spec.ts']);
+    const { run, left } = affected(['src/platform/breaker.ts'], 1, { 'src/platform/breaker.spec.ts': 1 });
+    expect(run).toEqual(['src/platform/breaker.spec.ts']);
     expect(left.length).toBeGreaterThan(0);
   });
 });

@@ -1,9 +1,15 @@
 /** Lists of accounts: searched, filtered and sorted by the database. */
 import { createHash } from 'node:crypto';
 import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
-import { decodeJsonCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../database/cursor.js';
-import { likeAnywhere, searchText } from '../database/search/search-text.js';
-import type { AccountTable, Tables } from '../database/schema.js';
+import {
+  decodeJsonCursor,
+  encodeCursor,
+  invalidCursor,
+  type Page,
+  type PageRequest,
+} from '../stores/database/cursor.js';
+import { likeAnywhere, searchText } from '../stores/database/search/search-text.js';
+import type { AccountTable, Tables } from '../stores/database/schema.js';
 
 export const ACCOUNT_SORTS = ['created', 'name'] as const;
 

@@ -3,22 +3,22 @@
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Clock } from '../platform/clock.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Page } from '../database/cursor.js';
-import { newId } from '../database/ids.js';
-import { searchText } from '../database/search/search-text.js';
-import type { AccountTable, Tables } from '../database/schema.js';
-import type { WorkSignal } from '../events/deliveries/work-signal.js';
-import { Problem } from '../problems/errors.js';
-import type { MonthGrant } from '../limits/model/effective-limits.js';
-import type { CreateAccount, UpdateAccount } from './account-fields.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Page } from '../stores/database/cursor.js';
+import { newId } from '../stores/database/ids.js';
+import { searchText } from '../stores/database/search/search-text.js';
+import type { AccountTable, Tables } from '../stores/database/schema.js';
+import type { WorkSignal } from '../outbox/work-signal.js';
+import { Problem } from '../platform/problems/errors.js';
+import type { MonthGrant } from '../quota/model/effective-limits.js';
+import type { CreateAccount, UpdateAccount } from '../records/account-fields.js';
 import { pageOfAccounts, type AccountQuery, type VisibleAccounts } from './account-list.js';
-import { limitsInForce, type AccessChanges } from './access-changes.js';
+import { limitsInForce, type AccessChanges } from '../records/access-changes.js';
 import type { InvalidationBus } from '../keys/api-key.js';
-import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
+import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../records/audit-log.js';
 import type { Catalogue } from './catalogue.js';
 import { ChangeEvents } from './change-events.js';
-import { checkVersion, type ExpectedVersions } from './versions.js';
+import { checkVersion, type ExpectedVersions } from '../records/versions.js';
 
 export interface Account {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** Adjustments as they were made, and the list of those of all accounts. */
 import type { Kysely } from 'kysely';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
-import type { QuotaAdjustmentTable, Tables } from '../database/schema.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
+import type { QuotaAdjustmentTable, Tables } from '../stores/database/schema.js';
 
 const LIST = 'all-quota-adjustments';
 

@@ -4,7 +4,7 @@ import { NETWORK_MESSAGES } from '../config/model/address-values.js';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { SCOPE_PATTERN } from '../config/model/operation-schema.js';
 import { networkFault, plainNetwork } from '../platform/network-list.js';
-import { nameField } from './account-fields.js';
+import { nameField } from '../records/account-fields.js';
 
 const scopes = z
   .array(z.string().max(200).regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read'))

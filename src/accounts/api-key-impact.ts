@@ -1,8 +1,8 @@
 /** What changing or ending a key would touch: who uses it, for what, and which of its scopes nobody needs. */
-import { calendarOf } from '../limits/model/month-period.js';
+import { calendarOf } from '../quota/model/month-period.js';
 import { missingScopes } from '../keys/scopes.js';
-import { dateOf } from '../usage/usage-query.js';
-import { MOST_OPERATIONS, usesOfKey, type OperationUse } from '../usage/key-usage.js';
+import { dateOf } from '../quota/usage/usage-query.js';
+import { MOST_OPERATIONS, usesOfKey, type OperationUse } from '../quota/usage/key-usage.js';
 import type { Account, StoreDependencies } from './accounts.js';
 import type { ApiKey } from './api-key-rows.js';
 import { readGrant, type LetInGrant } from './let-in-keys.js';

@@ -1,12 +1,12 @@
 /** Lists of an account's keys: searched, filtered and sorted by the database, with what each has used of its month. */
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
-import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../database/cursor.js';
-import { likeAnywhere, searchText } from '../database/search/search-text.js';
-import type { ApiKeyTable } from '../database/schema.js';
-import { effectiveLimits } from '../limits/model/effective-limits.js';
-import { scopesWithin } from '../keys/scopes-within.js';
-import { calendarOf } from '../limits/model/month-period.js';
+import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../stores/database/cursor.js';
+import { likeAnywhere, searchText } from '../stores/database/search/search-text.js';
+import type { ApiKeyTable } from '../stores/database/schema.js';
+import { effectiveLimits } from '../quota/model/effective-limits.js';
+import { scopesWithin } from '../stores/database/scopes-within.js';
+import { calendarOf } from '../quota/model/month-period.js';
 import type { Account, StoreDependencies } from './accounts.js';
 import { apiKeyOf, type ApiKey } from './api-key-rows.js';
 

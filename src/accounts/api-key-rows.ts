@@ -1,15 +1,15 @@
 /** API keys as rows, as the control plane shows them, and as the audit log keeps them. */
 import type { Kysely, Transaction } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
-import { newId } from '../database/ids.js';
-import type { ApiKeyTable, Tables } from '../database/schema.js';
-import { searchText } from '../database/search/search-text.js';
-import { Problem } from '../problems/errors.js';
-import type { KeyLimits, MonthGrant } from '../limits/model/effective-limits.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { newId } from '../stores/database/ids.js';
+import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
+import { searchText } from '../stores/database/search/search-text.js';
+import { Problem } from '../platform/problems/errors.js';
+import type { KeyLimits, MonthGrant } from '../quota/model/effective-limits.js';
 import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
 import { hashSecret } from '../keys/api-key-format.js';
 import type { CreateApiKey } from './api-key-fields.js';
-import type { AuditedFields } from './audit-log.js';
+import type { AuditedFields } from '../records/audit-log.js';
 
 /** A key as it is managed: everything but its secret. */
 export interface ApiKey {

@@ -3,12 +3,12 @@
  * committed every node is told.
  */
 import type { Transaction } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Page } from '../database/cursor.js';
-import type { ApiKeyTable, Tables } from '../database/schema.js';
-import { searchText } from '../database/search/search-text.js';
-import { Problem } from '../problems/errors.js';
-import { limitsInForce, type KeyAccess } from './access-changes.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Page } from '../stores/database/cursor.js';
+import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
+import { searchText } from '../stores/database/search/search-text.js';
+import { Problem } from '../platform/problems/errors.js';
+import { limitsInForce, type KeyAccess } from '../records/access-changes.js';
 import { lockAccount, type Account, type StoreDependencies } from './accounts.js';
 import { readImpact, type ApiKeyImpact } from './api-key-impact.js';
 import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
@@ -29,11 +29,11 @@ import {
   type ApiKey,
   type LetInClient,
 } from './api-key-rows.js';
-import { changesSince, checkVersion, type ExpectedVersions } from './versions.js';
+import { changesSince, checkVersion, type ExpectedVersions } from '../records/versions.js';
 import { ChangeEvents } from './change-events.js';
 import { checkLetInKey } from './let-in-keys.js';
-import type { AuditAction } from './audit-actions.js';
-import { changedFields, recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
+import type { AuditAction } from '../records/audit-actions.js';
+import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../records/audit-log.js';
 
 /** A key with the secret that was just made: the only moment at which it exists in the clear. */
 export interface ApiKeyWithSecret {

@@ -3,10 +3,10 @@
  * entry. Whoever delivers is told when the change has committed.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { AccountTable, ApiKeyTable, Tables } from '../database/schema.js';
-import type { WorkSignal } from '../events/deliveries/work-signal.js';
-import type { EventType, NewEvent } from '../events/model/event-types.js';
-import { addEvents, countOwnEvents, type AddedEvents } from '../events/outbox.js';
+import type { AccountTable, ApiKeyTable, Tables } from '../stores/database/schema.js';
+import type { WorkSignal } from '../outbox/work-signal.js';
+import type { EventType, NewEvent } from '../outbox/event-types.js';
+import { addEvents, countOwnEvents, type AddedEvents } from '../outbox/outbox.js';
 import { parseStrings } from '../keys/api-key-columns.js';
 import { timestamp } from './api-key-rows.js';
 

@@ -3,9 +3,9 @@
  * that such a key may ever do: whoever may change keys makes less of it, and no more.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { ApiKeyTable, Tables } from '../database/schema.js';
+import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
 import { parseStrings } from '../keys/api-key-columns.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import type { ApiKey } from './api-key-rows.js';
 
 const DAY_MS = 86_400_000;

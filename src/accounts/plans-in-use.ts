@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { Config } from '../config/model/schema.js';
-import type { Tables } from '../database/schema.js';
+import type { Tables } from '../stores/database/schema.js';
 
 /** Plans that one refusal names; whoever drops more of them has one cause for most. */
 const MOST_NAMED = 20;

@@ -1,7 +1,7 @@
 /** What an adjustment may be made of: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
-import { plainText } from './account-fields.js';
+import { plainText } from '../records/account-fields.js';
 
 const TOO_MANY = `must be at most ${LARGEST_LIMIT}`;
 

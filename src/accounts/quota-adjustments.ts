@@ -4,20 +4,20 @@
  */
 import type { Transaction } from 'kysely';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
-import { newId } from '../database/ids.js';
-import type { AccountTable, ApiKeyTable, QuotaAdjustmentTable, Tables } from '../database/schema.js';
-import { scopesWithin } from '../keys/scopes-within.js';
-import { Problem } from '../problems/errors.js';
-import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../limits/model/effective-limits.js';
-import { calendarOf, type MonthCalendar, type MonthPeriod } from '../limits/model/month-period.js';
-import { writeMonthSet } from '../limits/redis/month-set.js';
-import type { Limiter } from '../limits/limiter.js';
-import { addAdjustment } from '../usage/usage-adjustment.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
+import { newId } from '../stores/database/ids.js';
+import type { AccountTable, ApiKeyTable, QuotaAdjustmentTable, Tables } from '../stores/database/schema.js';
+import { scopesWithin } from '../stores/database/scopes-within.js';
+import { Problem } from '../platform/problems/errors.js';
+import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../quota/model/effective-limits.js';
+import { calendarOf, type MonthCalendar, type MonthPeriod } from '../quota/model/month-period.js';
+import { writeMonthSet } from '../quota/redis/month-set.js';
+import type { Limiter } from '../quota/limiter.js';
+import { addAdjustment } from '../quota/usage/usage-adjustment.js';
 import { lockAccount, type StoreDependencies } from './accounts.js';
 import { adjustmentOf, allAdjustments, type NamedAdjustment, type QuotaAdjustment } from './adjustment-list.js';
 import { parseLimits } from '../keys/api-key-columns.js';
-import { recordChange, type AuditedFields, type ChangeContext } from './audit-log.js';
+import { recordChange, type AuditedFields, type ChangeContext } from '../records/audit-log.js';
 import type { CreateQuotaAdjustment } from './quota-adjustment-fields.js';
 
 export interface AdjustmentDependencies extends StoreDependencies {

@@ -2,17 +2,17 @@
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
-import { EventIntake } from '../events/intake/intake.js';
-import { EventOutbox } from '../events/outbox.js';
+import { EventIntake } from '../webhooks/intake/intake.js';
+import { EventOutbox } from '../outbox/outbox.js';
 import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
-import { AuditLog } from '../accounts/audit-log.js';
+import { AuditLog } from '../records/audit-log.js';
 import { Catalogue } from '../accounts/catalogue.js';
-import { IdempotentRequests } from '../accounts/idempotent-requests.js';
+import { IdempotentRequests } from '../idempotency/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
-import { UsageReader } from '../limits/usage.js';
-import { ErrorPages } from '../problems/error-pages.js';
-import { DeprecatedCalls } from '../usage/deprecated-calls.js';
+import { UsageReader } from '../quota/usage/usage.js';
+import { ErrorPages } from '../platform/problems/error-pages.js';
+import { DeprecatedCalls } from '../admission/deprecated-calls.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
 import { AccountsController } from './accounts/accounts.controller.js';
 import { IdempotencyInterceptor } from './request/idempotency.interceptor.js';
@@ -38,7 +38,7 @@ import { NetworkGuard } from './access/network.guard.js';
 import { PermissionGuard } from './access/permission.guard.js';
 import { Site } from './access/site.js';
 import { McpToolsController } from './mcp-tools/mcp-tools.controller.js';
-import { AuthorizationRequests } from '../oauth/authorization-requests.js';
+import { AuthorizationRequests } from '../authorization/clients/authorization-requests.js';
 import {
   AuthorizationApprovalsController,
   AuthorizationRequestsController,

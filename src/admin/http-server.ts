@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Clock } from '../platform/clock.js';
-import { parserProblemCode, parserProblemText } from '../http1/client/parser-problem.js';
-import type { ParserError } from '../http1/client/unknown-method.js';
-import { newId } from '../database/ids.js';
+import { parserProblemCode, parserProblemText } from '../http/client/parser-problem.js';
+import type { ParserError } from '../http/client/unknown-method.js';
+import { newId } from '../stores/database/ids.js';
 import type { Logger } from '../platform/log.js';
 import { methodProblem, UNKNOWN_METHOD_DETAIL } from '../platform/methods.js';
 import { responseUnderWay } from '../platform/node-internals.js';
@@ -15,7 +15,7 @@ import { sendPanel } from './panel/send-panel.js';
 import type { Arrivals } from './listener/arrivals.js';
 import type { SecurityHeaders } from './listener/security-headers.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
-import type { ErrorPages } from '../problems/error-pages.js';
+import type { ErrorPages } from '../platform/problems/error-pages.js';
 
 /** The largest body that the API takes is a list of a hundred addresses. */
 const BODY_LIMIT_BYTES = 64 * 1024;

@@ -5,8 +5,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { toPlain } from '../platform/json/exact-json.js';
 import { JsonError, readJson } from '../platform/json/read-json.js';
-import { Problem } from '../problems/errors.js';
-import { RefusedBody } from '../problems/refused-body.js';
+import { Problem } from '../platform/problems/errors.js';
+import { RefusedBody } from '../platform/problems/refused-body.js';
 import { problemOf } from './problem.filter.js';
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;

@@ -1,10 +1,10 @@
 /** The one place of the admin application that answers with an error, whoever found it: RFC 9457. */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseUnavailable } from '../database/database-errors.js';
-import type { ErrorPages } from '../problems/error-pages.js';
-import { Problem, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../problems/errors.js';
-import { problemBody } from '../problems/problem-body.js';
+import { DatabaseUnavailable } from '../stores/database/database-errors.js';
+import type { ErrorPages } from '../platform/problems/error-pages.js';
+import { Problem, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../platform/problems/errors.js';
+import { problemBody } from '../platform/problems/problem-body.js';
 import type { Logger } from '../platform/log.js';
 
 /** Methods that a path answers to, empty where there is no such path. */

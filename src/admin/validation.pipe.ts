@@ -2,10 +2,10 @@
  * Checks body and query against their zod schemas: a wrong field is 422 with its JSON pointer, a wrong parameter 400.
  */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
-import { Problem, type FieldError } from '../problems/errors.js';
-import { RefusedBody } from '../problems/refused-body.js';
-import { invalidParameters } from '../problems/parameter-problem.js';
-import '../problems/plain-words.js';
+import { Problem, type FieldError } from '../platform/problems/errors.js';
+import { RefusedBody } from '../platform/problems/refused-body.js';
+import { invalidParameters } from '../platform/problems/parameter-problem.js';
+import '../platform/problems/plain-words.js';
 
 interface Issue {
   readonly message: string;

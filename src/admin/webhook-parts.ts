@@ -1,12 +1,12 @@
 /** The part of the admin application that manages events and where they are sent to. */
 import type { Provider, Type } from '@nestjs/common';
-import { WebhookEndpoints } from '../events/endpoints/webhook-endpoints.js';
-import type { Webhooks } from '../events/management/open-webhooks.js';
-import { DeliveryReader } from '../events/management/delivery-reader.js';
-import { Replays } from '../events/management/replays.js';
-import { TestSend } from '../events/management/test-send.js';
-import { EventCatalogue } from '../events/model/event-catalogue.js';
-import { WebhookSecrets } from '../events/signing/secret-store.js';
+import { WebhookEndpoints } from '../webhooks/endpoints/webhook-endpoints.js';
+import type { Webhooks } from '../webhooks/management/open-webhooks.js';
+import { DeliveryReader } from '../webhooks/management/delivery-reader.js';
+import { Replays } from '../webhooks/management/replays.js';
+import { TestSend } from '../webhooks/management/test-send.js';
+import { EventCatalogue } from '../outbox/event-catalogue.js';
+import { WebhookSecrets } from '../webhooks/signing/secret-store.js';
 import { AccountEventsController, EventsController } from './events/events.controller.js';
 import { AccountWebhookEndpointsController } from './webhooks/account-webhook-endpoints.controller.js';
 import { EndpointActionsController } from './webhooks/endpoint-actions.controller.js';

@@ -1,13 +1,13 @@
 /** What the steps of the request path look at of a request, and where they put what they found. */
 import type { Operation } from '../config/model/schema.js';
-import type { ClientResponse } from '../http1/client/client-response.js';
+import type { ClientResponse } from '../http/client/client-response.js';
 import type { Keyed } from '../idempotency/key-claim.js';
 import type { CachedKey } from '../keys/cached-key.js';
-import type { QuotaDecision } from '../limits/model/policies.js';
-import type { QuotaSubject } from '../limits/model/subject.js';
-import type { CountedRequest } from '../limits/model/usage-cell.js';
+import type { QuotaDecision } from '../quota/model/policies.js';
+import type { QuotaSubject } from '../quota/model/subject.js';
+import type { CountedRequest } from '../quota/model/usage-cell.js';
 import type { ENDING_PHASES } from '../platform/metrics.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import type { TokenDoor } from '../keys/clients/token-door.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
 

@@ -10,7 +10,7 @@ import { keyOf } from '../idempotency/key-field.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { METRICS } from '../platform/metrics.js';
 import { nowOrTold, type Waiting } from '../platform/waiting.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
 import type { Step } from './step.js';

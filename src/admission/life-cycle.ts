@@ -1,7 +1,7 @@
 /** What a version and its operations tell their callers about their end, and the end itself; see `ending.ts`. */
 import type { Clock } from '../platform/clock.js';
 import type { Config, Operation } from '../config/model/schema.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import { endingOf, endProblem, type Ending } from '../proxy/routing/ending.js';
 import type { AdmissionRequest } from './admission-request.js';
 

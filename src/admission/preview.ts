@@ -1,5 +1,5 @@
 /** What would become of a request, by the steps that it would be asked; counts nothing. */
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import { requestLineProblem } from './request-line.js';
 import { STEPS, type Steps } from './steps.js';

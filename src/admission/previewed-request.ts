@@ -1,7 +1,7 @@
 /** A request that is not made, as the steps are asked of it. */
 import type { Operation } from '../config/model/schema.js';
 import type { CachedKey } from '../keys/cached-key.js';
-import type { Preview } from '../limits/preview.js';
+import type { Preview } from '../quota/preview.js';
 
 /** BuiltIn is what the gateway answers itself, which costs nothing: to whoever has a key, or to everyone. */
 export type BuiltIn = 'keyed' | 'public';

@@ -1,5 +1,5 @@
 /** The query of a request target: what may stand there as it is. */
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 
 /**
  * Characters that no client sends raw. Allowed are the characters of RFC 3986 section 3.4, and those that browsers leave raw in a

@@ -1,9 +1,9 @@
 /** The usage fields for responses that count nothing: a known key always learns what is left. */
 import type { Clock } from '../platform/clock.js';
-import { linesWithOwn, quotaLines, type OwnPolicy } from '../limits/model/headers.js';
-import type { QuotaDecision } from '../limits/model/policies.js';
-import type { QuotaSubject } from '../limits/model/subject.js';
-import type { Limiter } from '../limits/limiter.js';
+import { linesWithOwn, quotaLines, type OwnPolicy } from '../quota/model/headers.js';
+import type { QuotaDecision } from '../quota/model/policies.js';
+import type { QuotaSubject } from '../quota/model/subject.js';
+import type { Limiter } from '../quota/limiter.js';
 import type { AdmissionRequest } from './admission-request.js';
 import { RecentReports } from './recent-reports.js';
 

@@ -4,15 +4,15 @@
  */
 import type { Operation } from '../config/model/schema.js';
 import type { ApiKeyRecord } from '../keys/api-key.js';
-import { quotaLines } from '../limits/model/headers.js';
-import { policyNames, type QuotaDecision } from '../limits/model/policies.js';
-import { quotaProblem } from '../limits/model/refusal.js';
-import type { QuotaSubject } from '../limits/model/subject.js';
-import type { Limiter } from '../limits/limiter.js';
+import { quotaLines } from '../quota/model/headers.js';
+import { policyNames, type QuotaDecision } from '../quota/model/policies.js';
+import { quotaProblem } from '../quota/model/refusal.js';
+import type { QuotaSubject } from '../quota/model/subject.js';
+import type { Limiter } from '../quota/limiter.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { Waiting } from '../platform/waiting.js';
-import { Problem } from '../problems/errors.js';
-import type { UsageRecorder } from '../usage/usage-recorder.js';
+import { Problem } from '../platform/problems/errors.js';
+import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import type { Step } from './step.js';

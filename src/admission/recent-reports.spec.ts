@@ -4,8 +4,8 @@
  */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { subjectWith } from '../../test/support/quotas.js';
-import type { QuotaCounts, QuotaDecision } from '../limits/model/policies.js';
-import type { QuotaSubject } from '../limits/model/subject.js';
+import type { QuotaCounts, QuotaDecision } from '../quota/model/policies.js';
+import type { QuotaSubject } from '../quota/model/subject.js';
 import { RecentReports } from './recent-reports.js';
 
 const NONE: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };

@@ -3,8 +3,8 @@
  * Nothing limits them, and each of their requests would be as much work for the counters as one that is admitted.
  */
 import type { Clock } from '../platform/clock.js';
-import type { QuotaCounts, QuotaDecision } from '../limits/model/policies.js';
-import type { QuotaSubject } from '../limits/model/subject.js';
+import type { QuotaCounts, QuotaDecision } from '../quota/model/policies.js';
+import type { QuotaSubject } from '../quota/model/subject.js';
 
 /**
  * How late a report may be about what other keys of the account, or other nodes, have used; of the key's own requests

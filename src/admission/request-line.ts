@@ -2,7 +2,7 @@
  * What may stand in the first line of a request, before anybody looks for what it asks for. Refuses with 400, 414, 501.
  */
 import { methodProblem } from '../platform/methods.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { queryProblem } from './query.js';
 
 /** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */

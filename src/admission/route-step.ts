@@ -4,7 +4,7 @@
  */
 import { isReferencePage } from '../proxy/routing/built-in-paths.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import { routeProblem } from '../proxy/routing/route-problem.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { LifeCycle } from './life-cycle.js';

@@ -1,8 +1,8 @@
 /** Step 3 of 5: what the key may do. Refuses with 403 and names the scopes that are missing. */
 import { scopeProblem } from '../keys/scope-problem.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import { nowOrTold, type Waiting } from '../platform/waiting.js';
-import type { UsageRecorder } from '../usage/usage-recorder.js';
+import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
 import type { PreviewedRequest } from './previewed-request.js';

@@ -1,7 +1,7 @@
 /** The steps are asked in their order, each once; what says later is waited for without a promise. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Waiting } from '../platform/waiting.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
 import { StepWalk } from './step-walk.js';

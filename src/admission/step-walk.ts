@@ -3,7 +3,7 @@
  * one object here, and no promise where a step says at once or by callback.
  */
 import type { Waiting } from '../platform/waiting.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
 

@@ -3,7 +3,7 @@
  * previewed for whoever explains.
  */
 import type { Waiting } from '../platform/waiting.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { PreviewedRequest } from './previewed-request.js';
 

@@ -13,8 +13,8 @@
  */
 import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';
-import type { Limiter } from '../limits/limiter.js';
-import type { UsageRecorder } from '../usage/usage-recorder.js';
+import type { Limiter } from '../quota/limiter.js';
+import type { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { IdempotencyStep } from './idempotency-step.js';
 import { KeyStep } from './key-step.js';

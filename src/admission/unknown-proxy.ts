@@ -1,5 +1,5 @@
 /** Whether a request comes through a load balancer that nobody has told us of. */
-import type { ClientMessage } from '../http1/client/client-response.js';
+import type { ClientMessage } from '../http/client/client-response.js';
 import { plainAddress } from '../platform/network-list.js';
 import { isPrivateAddress } from '../keys/client-network.js';
 

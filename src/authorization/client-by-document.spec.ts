@@ -7,7 +7,7 @@ import { localCertificate } from '../../test/support/certificates.js';
 import { describeWithOpenssl } from '../../test/support/describe-with.js';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { Browser, newVerifier, REDIRECT } from '../../test/support/oauth-steps.js';
-import { outboundRules } from '../outbound/destination.js';
+import { outboundRules } from '../http/outbound/destination.js';
 import { ClientDocuments } from './client-documents.js';
 
 describeWithOpenssl('a client whose id is the URL of its document', () => {

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { hasOpenssl, localCertificate } from '../../test/support/certificates.js';
 import { OAuthDoor } from '../../test/support/oauth-door.js';
 import { Browser, DAY_MS, newVerifier } from '../../test/support/oauth-steps.js';
-import { REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.js';
-import { outboundRules } from '../outbound/destination.js';
+import { REQUEST_LIFETIME_MS } from './clients/authorization-requests.js';
+import { outboundRules } from '../http/outbound/destination.js';
 import { ClientDocuments } from './client-documents.js';
 
 const REDIRECTS = ['https://app.example.com/callback'];

@@ -3,12 +3,12 @@
  * it goes the way of every request to an address that a stranger has chosen: public addresses only, no redirect, within
  * bounds.
  */
-import { outboundRules, parseDestination } from '../outbound/destination.js';
-import { sendGuarded, type GuardedResponse, type GuardedSendOptions } from '../outbound/guarded-request.js';
-import { nameResolver } from '../outbound/name-resolver.js';
+import { outboundRules, parseDestination } from '../http/outbound/destination.js';
+import { sendGuarded, type GuardedResponse, type GuardedSendOptions } from '../http/outbound/guarded-request.js';
+import { nameResolver } from '../http/outbound/name-resolver.js';
 import type { Client } from 'oidc-provider';
-import { DOCUMENT, REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.js';
-import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
+import { DOCUMENT, REQUEST_LIFETIME_MS } from './clients/authorization-requests.js';
+import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
 import { toPlain } from '../platform/json/exact-json.js';

@@ -3,8 +3,8 @@
  * checked is held to what it is needed for: a name to be shown, and where a code may be sent.
  */
 import { z } from 'zod';
-import '../problems/plain-words.js';
-import type { StoredPayload } from '../oauth/oauth-objects.js';
+import '../platform/problems/plain-words.js';
+import type { StoredPayload } from './clients/oauth-objects.js';
 
 const MOST_REDIRECTS = 10;
 /** What the library takes for this machine, and with any port (RFC 8252 section 7.3). */

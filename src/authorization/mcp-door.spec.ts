@@ -10,8 +10,8 @@ import { createAccessToken, createSecret } from '../keys/api-key-format.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
 import type { TokenDoor } from '../keys/clients/token-door.js';
 import { Promised } from '../platform/waiting.js';
-import type { Problem } from '../problems/errors.js';
-import { UsageRecorder } from '../usage/usage-recorder.js';
+import type { Problem } from '../platform/problems/errors.js';
+import { UsageRecorder } from '../quota/usage/usage-recorder.js';
 import { McpTokenDoor } from './mcp-door.js';
 
 const ADDRESS = '203.0.113.9';

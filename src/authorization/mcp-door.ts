@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { enterBy, type TokenDoor } from '../keys/clients/token-door.js';
 import { isAccessToken } from '../keys/api-key-format.js';
-import { FixedProblem, type Problem } from '../problems/errors.js';
+import { FixedProblem, type Problem } from '../platform/problems/errors.js';
 import { resourceMetadataUrl } from './metadata.js';
 
 const BEARER = /^bearer +(\S+) *$/i;

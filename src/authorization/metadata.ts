@@ -1,5 +1,5 @@
 /** The documents by which clients find their way: RFC 9728 of the MCP server, RFC 8414 of the authorization server. */
-import { AUTHORIZATION_PATH } from '../oauth/authorization-requests.js';
+import { AUTHORIZATION_PATH } from './clients/authorization-requests.js';
 
 /** Where the MCP server is, below the origin. */
 export const RESOURCE_PATH = '/mcp';

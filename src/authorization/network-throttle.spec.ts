@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from '@jest/globals';
 import { TestClock } from '../../test/support/stores.js';
 import { trustsOf } from '../keys/clients/client-address.js';
-import { ProcessThrottleWindows } from '../limits/throttle-windows.js';
+import { ProcessThrottleWindows } from '../quota/throttle-windows.js';
 import { NetworkThrottle } from './network-throttle.js';
 
 let throttle: NetworkThrottle;

@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../keys/client-network.js';
 import type { Trusts } from '../keys/clients/client-address.js';
-import { THROTTLES } from '../limits/model/throttle-rows.js';
-import type { ThrottleWindows } from '../limits/throttle-windows.js';
+import { THROTTLES } from '../quota/model/throttle-rows.js';
+import type { ThrottleWindows } from '../quota/throttle-windows.js';
 
 /** For a network of many people. */
 const TRUSTED_FACTOR = 100;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MOST_OPEN, OAuthDoor, TRUSTED_NETWORK } from '../../test/support/oauth-door.js';
 import { Browser, newVerifier } from '../../test/support/oauth-steps.js';
 import { eventually } from '../../test/support/processes.js';
-import { REQUEST_LIFETIME_MS } from '../oauth/authorization-requests.js';
+import { REQUEST_LIFETIME_MS } from './clients/authorization-requests.js';
 
 let door: OAuthDoor;
 beforeAll(async () => {

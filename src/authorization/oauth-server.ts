@@ -9,10 +9,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { DatabaseUnavailable } from '../database/database-errors.js';
+import { DatabaseUnavailable } from '../stores/database/database-errors.js';
 import { clientAddress, type Trusts } from '../keys/clients/client-address.js';
-import type { AuthorizationRequests } from '../oauth/authorization-requests.js';
-import type { ObjectOrigin } from '../oauth/object-room.js';
+import type { AuthorizationRequests } from './clients/authorization-requests.js';
+import type { ObjectOrigin } from './clients/object-room.js';
 import type { Logger } from '../platform/log.js';
 import type { McpTokenDoor } from './mcp-door.js';
 import { metadataAt, REGISTRATION_PATH, RESOURCE_PATH, ROUTES, type MetadataParts } from './metadata.js';

@@ -5,12 +5,12 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthorizationError, Client, Context, Interaction, Token } from 'oidc-provider';
-import { DatabaseUnavailable } from '../database/database-errors.js';
+import { DatabaseUnavailable } from '../stores/database/database-errors.js';
 import { createAccessToken, hashSecret } from '../keys/api-key-format.js';
-import { REQUEST_LIFETIME_MS, SUBJECT, TICKET, type AuthorizationRequests } from '../oauth/authorization-requests.js';
-import type { ClientKeys } from '../oauth/client-keys.js';
-import type { ObjectOrigin } from '../oauth/object-room.js';
-import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
+import { REQUEST_LIFETIME_MS, SUBJECT, TICKET, type AuthorizationRequests } from './clients/authorization-requests.js';
+import type { ClientKeys } from './clients/client-keys.js';
+import type { ObjectOrigin } from './clients/object-room.js';
+import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { isOfOwnMachine, placeOf } from './client-metadata.js';

@@ -1,9 +1,9 @@
 /** Registration of clients that have no document of themselves (RFC 7591), where the configuration allows it. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { CLIENT } from '../oauth/authorization-requests.js';
-import type { ObjectOrigin, ObjectRoom } from '../oauth/object-room.js';
-import type { OAuthObjects } from '../oauth/oauth-objects.js';
+import { CLIENT } from './clients/authorization-requests.js';
+import type { ObjectOrigin, ObjectRoom } from './clients/object-room.js';
+import type { OAuthObjects } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 import { clientMetadata, clientProperties } from './client-metadata.js';
 import { toPlain } from '../platform/json/exact-json.js';

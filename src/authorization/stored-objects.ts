@@ -3,10 +3,10 @@
  * a key is made, a grant is a key, and everything else stands under the hash of what it is presented by.
  */
 import { isAccessToken } from '../keys/api-key-format.js';
-import { CLIENT, INTERACTION, SUBJECT } from '../oauth/authorization-requests.js';
-import type { ClientKeys } from '../oauth/client-keys.js';
+import { CLIENT, INTERACTION, SUBJECT } from './clients/authorization-requests.js';
+import type { ClientKeys } from './clients/client-keys.js';
 import type { Clock } from '../platform/clock.js';
-import type { OAuthObjects, StoredPayload } from '../oauth/oauth-objects.js';
+import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import { isUsedUp, REFRESH_TOKEN, type TokenWrites } from './token-writes.js';
 
 /** Who takes back what a client was let in by, in the audit log. */

@@ -4,9 +4,9 @@
  * goes away on the way, or the process ends, a client still has what it came with.
  */
 import type { Kysely } from 'kysely';
-import { REPEATED_REFRESH_MS, TooManyTokens, type ClientKeys } from '../oauth/client-keys.js';
-import type { Tables } from '../database/schema.js';
-import type { OAuthObjects, StoredObject, StoredPayload } from '../oauth/oauth-objects.js';
+import { REPEATED_REFRESH_MS, TooManyTokens, type ClientKeys } from './clients/client-keys.js';
+import type { Tables } from '../stores/database/schema.js';
+import type { OAuthObjects, StoredObject, StoredPayload } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 
 /** Kind of the objects that are refresh tokens. */

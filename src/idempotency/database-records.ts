@@ -1,7 +1,7 @@
 /** Records in the database, where there is no Redis: a row for each. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
 

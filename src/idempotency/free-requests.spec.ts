@@ -1,7 +1,7 @@
 /** The throttle of what costs nothing: so many of one key in any minute, and no other key notices. */
 import { expect, it } from '@jest/globals';
 import { TestClock } from '../../test/support/stores.js';
-import { THROTTLES } from '../limits/model/throttle-rows.js';
+import { THROTTLES } from '../quota/model/throttle-rows.js';
 import { FreeRequests } from './free-requests.js';
 
 it('lets a key have its number in any minute, and says when there is room again', () => {

@@ -3,9 +3,8 @@
  * claim. No plan limits them, and each asks the store. Counted in this process, by key.
  */
 import { LRUCache } from 'lru-cache';
-import { MINUTE_SECONDS } from '../limits/model/policies.js';
-import { SlidingWindow } from '../limits/process/sliding-window.js';
-import { THROTTLES } from '../limits/model/throttle-rows.js';
+import { MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';
+import { THROTTLES } from '../quota/model/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
 
 const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MOST_KEYS } = THROTTLES.freeRequests;

@@ -1,6 +1,6 @@
 /** Which texts are an `Idempotency-Key`, and which key they are. */
 import { expect, it } from '@jest/globals';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { keyOf } from './key-field.js';
 
 it.each([

@@ -2,7 +2,7 @@
  * The field `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): which key a client has chosen for a
  * request that it may send again.
  */
-import { FixedProblem } from '../problems/errors.js';
+import { FixedProblem } from '../platform/problems/errors.js';
 
 /** Of a key, quotes and escapes not counted. */
 const LONGEST_KEY = 255;

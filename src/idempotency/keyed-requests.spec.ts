@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import { TestClock } from '../../test/support/stores.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { MOST_STORED_BYTES } from './storage-budget.js';
 import { KeyClaim, Replay } from './key-claim.js';
 import { KeyedRequests } from './keyed-requests.js';

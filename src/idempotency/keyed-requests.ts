@@ -6,7 +6,7 @@
  * without a key never come here.
  */
 import { randomBytes } from 'node:crypto';
-import { Breaker } from '../limits/breaker.js';
+import { Breaker } from '../platform/breaker.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
@@ -16,7 +16,7 @@ import { KeyClaim, Replay, type ClaimOwner, type Keyed } from './key-claim.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
 import { inProgress, MISMATCH, notStored, OUTCOME_UNKNOWN, tooManyRetries, unavailable } from './refusals.js';
 import { StorageBudget } from './storage-budget.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import { UnsaidOutcomes } from './unsaid.js';
 
 /**

@@ -1,9 +1,9 @@
 /** Puts requests with an `Idempotency-Key` together: their records are where quotas are counted. */
 import type { Kysely } from 'kysely';
-import type { Tables } from '../database/schema.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
-import { connectRedis, REDIS_START_TIMEOUT_MS, redisReady } from '../redis/connect.js';
+import { connectRedis, REDIS_START_TIMEOUT_MS, redisReady } from '../stores/redis/connect.js';
 import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { KeyedRequests } from './keyed-requests.js';
 import { RedisRecords } from './redis-records.js';

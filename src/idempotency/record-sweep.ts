@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { Tables } from '../database/schema.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Logger } from '../platform/log.js';
 import { RepeatedRun } from '../platform/repeated-run.js';
 import type { RecordTime } from './database-records.js';

@@ -1,8 +1,8 @@
 /** Records in Redis: a hash for each, which goes by itself when its time is over. The time is Redis's own. */
 import type { Logger } from '../platform/log.js';
-import type { RedisClient } from '../redis/connect.js';
-import { idempotencyKey } from '../redis/keys.js';
-import { Script } from '../redis/script.js';
+import type { RedisClient } from '../stores/redis/connect.js';
+import { idempotencyKey } from '../stores/redis/keys.js';
+import { Script } from '../stores/redis/script.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore, Room } from './record.js';
 import { RedisRoom } from './redis-room.js';
 import { CLAIM_LUA, END_LUA, EXTEND_LUA, RELEASE_LUA } from './redis-scripts.js';

@@ -4,7 +4,7 @@
  */
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../platform/log.js';
-import type { RedisClient } from '../redis/connect.js';
+import type { RedisClient } from '../stores/redis/connect.js';
 import type { Room } from './record.js';
 
 const INTERVAL_MS = 5_000;

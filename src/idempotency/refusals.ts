@@ -1,6 +1,6 @@
 /** Why a request with an `Idempotency-Key` is neither carried out nor told again. */
-import { FixedProblem, Problem } from '../problems/errors.js';
-import { DO_NOT_RETRY, retryFields } from '../problems/retry-after.js';
+import { FixedProblem, Problem } from '../platform/problems/errors.js';
+import { DO_NOT_RETRY, retryFields } from '../platform/problems/retry-after.js';
 
 /** The 409 of a request whose first attempt has not ended. */
 export function inProgress(): Problem {

@@ -3,8 +3,7 @@
  * account that may send many requests would fill a store that belongs to all. Counted in this process.
  */
 import { LRUCache } from 'lru-cache';
-import { MINUTE_SECONDS } from '../limits/model/policies.js';
-import { SlidingWindow } from '../limits/process/sliding-window.js';
+import { MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';
 import type { Clock } from '../platform/clock.js';
 
 /** Of an account within an hour: beyond, responses go out as they are, and are not stored. */

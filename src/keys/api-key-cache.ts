@@ -5,9 +5,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { METRICS } from '../platform/metrics.js';
-import { retryFields } from '../problems/retry-after.js';
+import { retryFields } from '../platform/problems/retry-after.js';
 import type { ApiKeyLookup, ApiKeyRecord, Invalidation, InvalidationBus } from './api-key.js';
 import { FRESH_WITHOUT_BUS_MS, KeyStaleness, LONGEST_STALE_MS } from './key-staleness.js';
 import { RecordKeeper } from './kept-record.js';

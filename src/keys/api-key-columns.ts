@@ -1,5 +1,5 @@
 /** Columns of a key's row that hold JSON: read on the request path, and by what manages keys. */
-import type { KeyLimits } from '../limits/model/effective-limits.js';
+import type { KeyLimits } from '../quota/model/effective-limits.js';
 
 /** A JSON array of strings, as our own columns hold them. */
 export function parseStrings(json: string): readonly string[] {

@@ -1,9 +1,9 @@
 /** The request path's questions to the database: which key has this secret, and which keys were used. */
 import { sql, type Kysely } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
-import { jsonRows, type JsonColumn } from '../database/json-rows.js';
-import type { Tables } from '../database/schema.js';
-import { NO_LIMIT_CHANGES, type LimitChanges } from '../limits/model/effective-limits.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
+import type { Tables } from '../stores/database/schema.js';
+import { NO_LIMIT_CHANGES, type LimitChanges } from '../quota/model/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
 import type { SecretUse } from './last-used.js';
 import { digestOfHex, hexOfDigest } from './api-key-format.js';

@@ -1,5 +1,5 @@
 /** What the request path knows of a key, where it finds it, and how it hears that it has changed. */
-import type { LimitChanges } from '../limits/model/effective-limits.js';
+import type { LimitChanges } from '../quota/model/effective-limits.js';
 
 /**
  * The row of a key joined with its secret and its account, as plain immutable data. The store reads it, the

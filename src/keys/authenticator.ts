@@ -1,7 +1,7 @@
 /** Who is calling: from the secret that was sent to a key that may be used now, from here. */
 import type { Clock } from '../platform/clock.js';
-import { Problem } from '../problems/errors.js';
-import { DO_NOT_RETRY } from '../problems/retry-after.js';
+import { Problem } from '../platform/problems/errors.js';
+import { DO_NOT_RETRY } from '../platform/problems/retry-after.js';
 import { digestOf } from './api-key-format.js';
 import type { ApiKeyCache } from './api-key-cache.js';
 import { refusedKey } from './bearer.js';

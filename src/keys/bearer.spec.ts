@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { cpuMsOf } from '../../test/support/cpu-time.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import { createSecret, withoutSecrets } from './api-key-format.js';
 import { bearerSecret, insufficientScopeChallenge, refusedKey } from './bearer.js';
 

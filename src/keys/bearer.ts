@@ -2,7 +2,7 @@
  * How a key comes in: `Authorization: Bearer <key>` (RFC 6750 section 2.1), once, and nowhere else. The challenges that
  * a refusal carries are written here too (RFC 6750 section 3).
  */
-import { FixedProblem, type ErrorCode, type Problem } from '../problems/errors.js';
+import { FixedProblem, type ErrorCode, type Problem } from '../platform/problems/errors.js';
 import { holdsSecret, isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
 
 const REALM = 'Bearer realm="api"';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
 import type { GatewayFile } from '../config/model/schema.js';
-import { NO_LIMIT_CHANGES, type LimitChanges } from '../limits/model/effective-limits.js';
+import { NO_LIMIT_CHANGES, type LimitChanges } from '../quota/model/effective-limits.js';
 import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { CachedKeyFactory, type CachedKey } from './cached-key.js';

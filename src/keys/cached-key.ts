@@ -1,11 +1,11 @@
 /** A key as the request path holds it in memory: its record, and everything that can be worked out from it once. */
 import type { GatewayFile } from '../config/model/schema.js';
-import { calendarOf } from '../limits/model/month-period.js';
-import { effectiveLimits, hasGrantIn } from '../limits/model/effective-limits.js';
+import { calendarOf } from '../quota/model/month-period.js';
+import { effectiveLimits, hasGrantIn } from '../quota/model/effective-limits.js';
 import type { Logger } from '../platform/log.js';
 import type { NetworkList } from '../platform/network-list.js';
-import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../limits/model/subject.js';
-import { areSameTerms, TermsTable } from '../limits/model/terms-table.js';
+import { QuotaSubject, ShadowSubject, type QuotaTerms } from '../quota/model/subject.js';
+import { areSameTerms, TermsTable } from '../quota/model/terms-table.js';
 import { AllowedNetworks } from './allowed-networks.js';
 import type { ApiKeyRecord } from './api-key.js';
 import { KeptRecord } from './kept-record.js';

@@ -1,7 +1,7 @@
 /** Wrong keys are counted by address for a minute, in bounded memory; whoever sends none is never asked about. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { ErrorCode } from '../problems/errors.js';
+import type { ErrorCode } from '../platform/problems/errors.js';
 import { FailedAttempts, isFailedAttempt } from './failed-attempts.js';
 
 const clock = { now: (): number => nowMs };

@@ -3,9 +3,9 @@
  * in this process alone. While nobody fails there is nothing to look up; a known key from an address without failures
  * pays one look-up while somebody else fails.
  */
-import { THROTTLES } from '../limits/model/throttle-rows.js';
+import { THROTTLES } from '../quota/model/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
-import { FixedProblem, type ErrorCode, type Problem } from '../problems/errors.js';
+import { FixedProblem, type ErrorCode, type Problem } from '../platform/problems/errors.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { clientNetwork } from './client-network.js';

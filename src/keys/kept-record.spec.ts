@@ -1,7 +1,7 @@
 /** Records in memory say what the database said, and what many of them have in common is there once. */
 import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
-import { NO_LIMIT_CHANGES } from '../limits/model/effective-limits.js';
+import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';
 import type { ApiKeyRecord } from './api-key.js';
 import { RecordKeeper, type KeptRecord } from './kept-record.js';
 

@@ -2,7 +2,7 @@
  * Records as they stay in memory. There may be a hundred thousand, and nearly all of them say the same but for hash and
  * id: what keys of one account, and what keys of one kind have in common, is one object for all of them.
  */
-import { NO_LIMIT_CHANGES } from '../limits/model/effective-limits.js';
+import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';
 import { InternTable } from '../platform/intern-table.js';
 import type { ApiKeyRecord } from './api-key.js';
 

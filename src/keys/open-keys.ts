@@ -2,11 +2,11 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { GatewayFile } from '../config/model/schema.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Logger } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
-import { connectRedis, connectSubscriber } from '../redis/connect.js';
+import { connectRedis, connectSubscriber } from '../stores/redis/connect.js';
 import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { DatabaseKeyLookup } from './api-key-lookup.js';

@@ -4,10 +4,10 @@
  */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../platform/clock.js';
-import type { RedisClient } from '../redis/connect.js';
+import type { RedisClient } from '../stores/redis/connect.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
-import { INVALIDATION_CHANNEL } from '../redis/keys.js';
+import { INVALIDATION_CHANNEL } from '../stores/redis/keys.js';
 import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 const PING_INTERVAL_MS = 1_000;

@@ -1,6 +1,6 @@
 /** The refusal of a key that may not do what it asks for. */
 import type { Operation } from '../config/model/schema.js';
-import { FixedProblem, Problem } from '../problems/errors.js';
+import { FixedProblem, Problem } from '../platform/problems/errors.js';
 import { insufficientScopeChallenge } from './bearer.js';
 import { missingScopes } from './scopes.js';
 

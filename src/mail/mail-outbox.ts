@@ -4,9 +4,9 @@
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
-import { newId } from '../database/ids.js';
-import type { MailTable } from '../database/tables/mail-table.js';
-import type { Tables } from '../database/schema.js';
+import { newId } from '../stores/database/ids.js';
+import type { MailTable } from '../stores/database/tables/mail-table.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { MailAddress } from '../config/model/mail-values.js';
 import type { MailLocale } from './message-texts.js';
 import type { MailContent } from './messages.js';

@@ -5,11 +5,11 @@ import type { Step } from '../admission/step.js';
 import type { SerialisedDocument } from '../config/api-description.js';
 import type { ToolSet } from '../config/tools/tool.js';
 import type { CachedKey } from '../keys/cached-key.js';
-import type { Limiter } from '../limits/limiter.js';
-import type { UsageReader } from '../limits/usage.js';
+import type { Limiter } from '../quota/limiter.js';
+import type { UsageReader } from '../quota/usage/usage.js';
 import type { Logger } from '../platform/log.js';
 import type { RareWarning } from '../platform/rare-warning.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import type { McpSettings } from './settings.js';
 import type { Subscriptions } from './subscriptions/subscriptions.js';
 

@@ -1,7 +1,7 @@
 /** What a method of the protocol is, and the request that it serves. */
 import type { DoorRequest } from '../admission/doors/door-request.js';
 import type { CachedKey } from '../keys/cached-key.js';
-import type { Problem } from '../problems/errors.js';
+import type { Problem } from '../platform/problems/errors.js';
 import type { OpenedParts } from './mcp-parts.js';
 import type { JsonObject, RpcRequest } from './protocol/message.js';
 import type { ResultType } from './protocol/response-text.js';

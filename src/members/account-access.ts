@@ -1,6 +1,6 @@
 /** What an account-bound request is about: which account, how it stands, and what a member is there. */
 import type { Kysely } from 'kysely';
-import type { Tables } from '../database/schema.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Role } from './permissions.js';
 
 /** What a request names: an account, or something of one. */

@@ -1,15 +1,15 @@
 /** Who is what in an account. The last owner stays. */
 import type { Transaction } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
-import type { AuditAction } from '../accounts/audit-actions.js';
-import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { checkVersion, type ExpectedVersions, type VersionedRow } from '../accounts/versions.js';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
-import type { AccountMemberTable } from '../database/tables/member-tables.js';
-import type { Tables } from '../database/schema.js';
+import type { AuditAction } from '../records/audit-actions.js';
+import { recordChange, type ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { checkVersion, type ExpectedVersions, type VersionedRow } from '../records/versions.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
+import type { AccountMemberTable } from '../stores/database/tables/member-tables.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import type { Giver, Role } from './permissions.js';
 import { checkMayGive, checkOwnerStays } from './role-rules.js';
 import type { AccessChange, AccessChanges, AccessLoss } from './credential-ends.js';

@@ -1,6 +1,6 @@
 /** What an account's token may be given from outside, and what its secret looks like. */
 import { z } from 'zod';
-import { nameField } from '../accounts/account-fields.js';
+import { nameField } from '../records/account-fields.js';
 import { allowedIps } from '../accounts/api-key-fields.js';
 import { checksum, randomBase62 } from '../keys/api-key-format.js';
 

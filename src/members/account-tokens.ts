@@ -1,15 +1,15 @@
 /** Tokens for programs: each acts in one account, in the role that it was given, until it expires or is revoked. */
 import type { Selectable } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
-import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
-import { newId } from '../database/ids.js';
-import type { AccountTokenTable } from '../database/tables/member-tables.js';
+import { recordChange, type ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
+import { newId } from '../stores/database/ids.js';
+import type { AccountTokenTable } from '../stores/database/tables/member-tables.js';
 import { AllowedNetworks } from '../keys/allowed-networks.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { createTokenSecret, isTokenSecret, tokenHintOf, type CreateAccountToken } from './account-token-fields.js';
 import { checkCreator } from './credentials.js';
 import type { PassingNotes } from './passing-notes.js';

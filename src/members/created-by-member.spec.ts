@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { CompiledQuery, Kysely } from 'kysely';
-import { openDatabase, SQLITE_FILE } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
-import { sqliteDialect } from '../database/sqlite-dialect.js';
+import { openDatabase, SQLITE_FILE } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
+import { sqliteDialect } from '../stores/database/sqlite-dialect.js';
 import { emptyDatabase, type TestDatabase } from '../../test/support/database.js';
 import { readKept } from './created-by-member.js';
 

@@ -3,8 +3,8 @@
  * keys and webhook endpoints, which belong to the account and stay.
  */
 import { sql, type Kysely } from 'kysely';
-import type { AuditAction } from '../accounts/audit-actions.js';
-import type { Tables } from '../database/schema.js';
+import type { AuditAction } from '../records/audit-actions.js';
+import type { Tables } from '../stores/database/schema.js';
 import { mayMake, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks, type CredentialQuery } from './open-credentials.js';
 

@@ -3,10 +3,10 @@
  * `AccessChange`: the credentials end in its transaction, and every node hears of revoked keys after the commit.
  */
 import type { Transaction } from 'kysely';
-import type { AuditAction } from '../accounts/audit-actions.js';
-import { recordChange, type AuditedChange, type AuditedFields, type ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { ApiKeyTable, Tables } from '../database/schema.js';
+import type { AuditAction } from '../records/audit-actions.js';
+import { recordChange, type AuditedChange, type AuditedFields, type ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { mayMake, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks } from './open-credentials.js';

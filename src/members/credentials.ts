@@ -3,10 +3,10 @@
  * credential works only as long as its creator may make it. `credential-ends.ts` ends those that break the rule.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
-import { Problem } from '../problems/errors.js';
+import type { ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
+import { Problem } from '../platform/problems/errors.js';
 import { mayGive, PERMISSIONS, type Giver, type OperationId, type Role } from './permissions.js';
 
 export const CREDENTIAL_TYPES = [

@@ -1,5 +1,5 @@
 /** The way in to an installation that has nobody yet, and to the demo. */
-import type { DatabaseHandle } from '../database/connect.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Clock } from '../platform/clock.js';
 import { createLink } from './links.js';
 import { insertMember } from './member-rows.js';

@@ -3,9 +3,9 @@
  * goes on with. Nothing signs them in any more, and their address is free.
  */
 import type { Kysely, Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { AuditEntryTable, Tables } from '../database/schema.js';
+import { recordChange, type ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { AuditEntryTable, Tables } from '../stores/database/schema.js';
 import { forgetNoticesTo } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
 import { checkOthersOwn } from './account-members.js';

@@ -1,6 +1,6 @@
 /** Forgets what is over: sessions, steps of sign-ins, links. */
-import type { DatabaseHandle } from '../database/connect.js';
-import { forgetPastRows } from '../database/past-rows.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { forgetPastRows } from '../stores/database/past-rows.js';
 import type { Clock } from '../platform/clock.js';
 
 const LINKS_KEPT_MS = 30 * 86_400_000;

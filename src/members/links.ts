@@ -4,10 +4,10 @@
  * told in one text.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import { newId } from '../database/ids.js';
-import type { LinkTable } from '../database/tables/member-tables.js';
-import type { Tables } from '../database/schema.js';
-import { Problem } from '../problems/errors.js';
+import { newId } from '../stores/database/ids.js';
+import type { LinkTable } from '../stores/database/tables/member-tables.js';
+import type { Tables } from '../stores/database/schema.js';
+import { Problem } from '../platform/problems/errors.js';
 import { createToken, hashToken, isToken } from './session-token.js';
 
 export type LinkRow = Selectable<LinkTable>;

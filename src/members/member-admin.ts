@@ -1,13 +1,13 @@
 /** The members of the installation, as operators manage them. Nobody is deleted: the audit log names them. */
 import type { Transaction } from 'kysely';
-import { changedFields, recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import { checkVersion, type ExpectedVersions } from '../accounts/versions.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../database/cursor.js';
-import type { Tables } from '../database/schema.js';
+import { changedFields, recordChange, type ChangeContext } from '../records/audit-log.js';
+import { checkVersion, type ExpectedVersions } from '../records/versions.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
+import type { Tables } from '../stores/database/schema.js';
 import { addLinkMail } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { createLink } from './links.js';
 import type { CreateMember, UpdateMember } from './member-fields.js';
 import { auditedMember, lockMember, memberOf, type Member, type MemberRow } from './member-rows.js';

@@ -1,6 +1,6 @@
 /** What a member may be given from outside: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
-import { nameField } from '../accounts/account-fields.js';
+import { nameField } from '../records/account-fields.js';
 import { emailAddress } from '../config/model/mail-values.js';
 
 /** The languages of the panel. */

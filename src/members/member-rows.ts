@@ -1,11 +1,11 @@
 /** Members as rows and as the rest of the program sees them. */
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import type { AuditedFields } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { newId } from '../database/ids.js';
-import type { MemberTable } from '../database/tables/member-tables.js';
-import type { Tables } from '../database/schema.js';
-import { Problem } from '../problems/errors.js';
+import type { AuditedFields } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { newId } from '../stores/database/ids.js';
+import type { MemberTable } from '../stores/database/tables/member-tables.js';
+import type { Tables } from '../stores/database/schema.js';
+import { Problem } from '../platform/problems/errors.js';
 import { emailKeyOf, type Locale } from './member-fields.js';
 
 export type MemberRow = Selectable<MemberTable>;

@@ -1,8 +1,8 @@
 /** The people who use the panel: who they are, and in which accounts they are what. */
 import type { Transaction } from 'kysely';
-import { changedFields, recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
+import { changedFields, recordChange, type ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { UpdateMe } from './member-fields.js';
 import { auditedMember, lockMember, memberNotFound, memberOf, type Member, type MemberRow } from './member-rows.js';

@@ -1,9 +1,9 @@
 /** A new member, whoever lets them in: the row, and the entry in the audit log. */
 import type { Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import { isUniqueViolation } from '../database/database-errors.js';
-import type { Tables } from '../database/schema.js';
-import type { Problem } from '../problems/errors.js';
+import { recordChange, type ChangeContext } from '../records/audit-log.js';
+import { isUniqueViolation } from '../stores/database/database-errors.js';
+import type { Tables } from '../stores/database/schema.js';
+import type { Problem } from '../platform/problems/errors.js';
 import { auditedMember, insertMember, type MemberRow, type NewMember } from './member-rows.js';
 
 /**

@@ -1,7 +1,7 @@
 /** Finds the credentials that a member made and that still work. */
 import type { Kysely } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Credential } from './credentials.js';
 
 /** Credentials of one creator. */

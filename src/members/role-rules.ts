@@ -1,5 +1,5 @@
 /** Who may make whom what, beyond the table of permissions: nobody gives or takes more than they have. */
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { mayGive, type Giver, type Role } from './permissions.js';
 
 /** Throws `forbidden` where the giver may not give or take one of these roles. */

@@ -3,13 +3,13 @@
  * force with the next request on every node.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../accounts/audit-log.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import { newId } from '../database/ids.js';
-import type { MemberSessionTable, MemberTable } from '../database/tables/member-tables.js';
-import type { Tables } from '../database/schema.js';
+import { recordChange, type ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { newId } from '../stores/database/ids.js';
+import type { MemberSessionTable, MemberTable } from '../stores/database/tables/member-tables.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { lockMember } from './member-rows.js';
 import type { PassingNotes } from './passing-notes.js';
 import type { Role } from './permissions.js';

@@ -4,7 +4,7 @@
  * typed is unverified: it is a name to sign in with, and nothing is given to a member because of it.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { Tables } from '../database/schema.js';
+import type { Tables } from '../stores/database/schema.js';
 import { dataOf, type LinkRow } from './links.js';
 import { emailKeyOf } from './member-fields.js';
 import type { MemberRow } from './member-rows.js';

@@ -1,9 +1,9 @@
 /** How members can sign in and confirm that it is them: what they have, as far as the configuration takes it. */
 import type { Kysely, Transaction } from 'kysely';
 import type { AdminConfig } from '../config/model/admin-schema.js';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
-import { Problem } from '../problems/errors.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
+import { Problem } from '../platform/problems/errors.js';
 import type { SignInMethod } from './sessions.js';
 import { lockMember, memberNotFound } from './member-rows.js';
 

@@ -3,7 +3,7 @@
  * (SQLite without Redis has one process.)
  */
 import { sql, type Kysely } from 'kysely';
-import type { Tables } from '../database/schema.js';
+import type { Tables } from '../stores/database/schema.js';
 import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
 
 const NOW_MS = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;

@@ -1,7 +1,7 @@
 /** The board in Redis: one hash of texts, one sorted set of when each was put, by Redis's clock. */
-import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../redis/keys.js';
-import { connectRedis, type ConnectionLog, type RedisClient } from '../redis/connect.js';
-import { Script } from '../redis/script.js';
+import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../stores/redis/keys.js';
+import { connectRedis, type ConnectionLog, type RedisClient } from '../stores/redis/connect.js';
+import { Script } from '../stores/redis/script.js';
 import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
 
 /** KEYS: times, texts. ARGV: node, text, how long a text lives (ms), most of them, how long both keys live (ms). */

@@ -1,5 +1,5 @@
 /** Which methods there are, so that one that is not can be told from one that a path does not have. */
-import { FixedProblem, type Problem } from '../problems/errors.js';
+import { FixedProblem, type Problem } from './problems/errors.js';
 
 /**
  * The methods that are registered (RFC 9110 section 16.1.1) and that Node's parser reads. What it

@@ -6,7 +6,7 @@
  * addition, not a look-up by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's
  * rules: base units, `_total` for counters.
  */
-import type { ErrorCode } from '../problems/errors.js';
+import type { ErrorCode } from './problems/errors.js';
 import { LIMIT_METRICS } from './metrics/limit-metrics.js';
 import { MCP_METRICS } from './metrics/mcp-metrics.js';
 import { counter, gauge } from './metrics/metric.js';

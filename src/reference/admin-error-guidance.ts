@@ -1,5 +1,5 @@
 /** What the errors of the admin API mean, and what to do. Part of the guidance in `error-guidance.ts`. */
-import type { ADMIN_ERRORS } from '../problems/admin-errors.js';
+import type { ADMIN_ERRORS } from '../platform/problems/admin-errors.js';
 import { RETRY_LATER, type ErrorGuidance } from './guidance-words.js';
 
 export const ADMIN_ERROR_GUIDANCE: Readonly<Record<keyof typeof ADMIN_ERRORS, ErrorGuidance>> = {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { EventType } from '../config/model/schema.js';
-import { EventCatalogue, type PublishedEventType } from '../events/model/event-catalogue.js';
+import { EventCatalogue, type PublishedEventType } from '../outbox/event-catalogue.js';
 import { adoptComponents, type Components } from './service-components.js';
 
 const BUNDLED = '#/$defs/';

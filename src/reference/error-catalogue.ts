@@ -1,5 +1,5 @@
 /** The error codes as programs read them: each with its status, whose fault it is, what it means and what to do. */
-import { ERRORS } from '../problems/errors.js';
+import { ERRORS } from '../platform/problems/errors.js';
 import { isErrorCode } from './error-pages.js';
 import { ERROR_GUIDANCE } from './error-guidance.js';
 

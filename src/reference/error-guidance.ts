@@ -1,8 +1,8 @@
 /**
- * What each error means for an integrator, and what to do. With `src/problems/errors.ts` it makes
+ * What each error means for an integrator, and what to do. With `src/platform/problems/errors.ts` it makes
  * the error pages and `docs/errors.md`.
  */
-import type { ErrorCode } from '../problems/errors.js';
+import type { ErrorCode } from '../platform/problems/errors.js';
 import { ADMIN_ERROR_GUIDANCE } from './admin-error-guidance.js';
 import { RETRY_LATER, type ErrorGuidance } from './guidance-words.js';
 

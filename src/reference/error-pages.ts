@@ -1,6 +1,6 @@
 /** The pages of the error codes: what `type` in a problem leads to. */
-import type { ErrorEntry, Fault } from '../problems/error-entry.js';
-import { ERRORS, type ErrorCode } from '../problems/errors.js';
+import type { ErrorEntry, Fault } from '../platform/problems/error-entry.js';
+import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
 import { ERROR_GUIDANCE } from './error-guidance.js';
 import { escapeHtml, inline, page } from './html.js';
 

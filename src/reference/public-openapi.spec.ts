@@ -14,8 +14,8 @@ import {
 } from '../../test/support/public-documents.js';
 import { readEnvironment } from '../config/model/environment.js';
 import { loadConfig } from '../config/load.js';
-import { OWN_EVENTS } from '../events/model/own-events.js';
-import { ERRORS } from '../problems/errors.js';
+import { OWN_EVENTS } from '../outbox/own-events.js';
+import { ERRORS } from '../platform/problems/errors.js';
 import { buildPublicOpenApi } from './public-openapi.js';
 
 describe('the public OpenAPI document', () => {

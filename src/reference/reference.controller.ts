@@ -2,13 +2,13 @@
 import { Controller, Get, Header, Inject, Param, Req, Res } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '../problems/errors.js';
+import { Problem } from '../platform/problems/errors.js';
 import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { errorListPage, errorPage, isErrorCode, unknownCodePage } from './error-pages.js';
 import { PAGES_CSS, markdownToHtml, page } from './html.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { pageHeaders, scalarPage, scalarScript } from './scalar-page.js';
-import { listMembers } from '../http1/grammar/fields.js';
+import { listMembers } from '../http/grammar/fields.js';
 
 const CACHE_SHORTLY = 'public, max-age=300';
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';

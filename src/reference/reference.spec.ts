@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, configOf } from '../../test/support/config-files.js';
 import { startReference } from '../../test/support/reference-server.js';
-import { ERRORS, type ErrorCode } from '../problems/errors.js';
+import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
 import { ERROR_GUIDANCE } from './error-guidance.js';
 
 let origin: string;

@@ -2,9 +2,9 @@
  * Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`.
  */
 import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
-import type { ErrorPages } from '../problems/error-pages.js';
-import { ERRORS, type ErrorCode } from '../problems/errors.js';
-import { PROBLEM_SCHEMAS } from '../problems/problem-schema.js';
+import type { ErrorPages } from '../platform/problems/error-pages.js';
+import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
+import { PROBLEM_SCHEMAS } from '../platform/problems/problem-schema.js';
 import type { Components } from './service-components.js';
 import { HEADERS, IDEMPOTENCY_KEY, KEYED_HEADERS, KEYED_REFUSALS, LIMIT_HEADERS, REFUSALS } from './shared-refusals.js';
 import { USAGE_SCHEMAS } from './usage-schema.js';

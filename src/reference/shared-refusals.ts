@@ -1,7 +1,7 @@
 /** The usual refusals of a public operation, and the headers that integrators may rely on. */
-import type { ErrorCode } from '../problems/errors.js';
-import { DELTA_SECONDS } from '../problems/problem-schema.js';
-import { LONGEST_WAIT_MS } from '../problems/retry-after.js';
+import type { ErrorCode } from '../platform/problems/errors.js';
+import { DELTA_SECONDS } from '../platform/problems/problem-schema.js';
+import { LONGEST_WAIT_MS } from '../platform/problems/retry-after.js';
 import { COUNT } from './usage-schema.js';
 
 /** Headers by component name, each with what integrators may rely on. */

@@ -1,6 +1,6 @@
 /** The log on PostgreSQL has a partition for each day: what is old goes with its table, in no time. */
 import { sql, type Kysely } from 'kysely';
-import type { Tables } from '../database/schema.js';
+import type { Tables } from '../stores/database/schema.js';
 
 const TABLE = 'request_log';
 const NAME = /^request_log_(\d{8})$/;

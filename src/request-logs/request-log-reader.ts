@@ -3,10 +3,10 @@
  * rows at most, and where few of those fit it is short and says that there is more.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import { decodeJsonCursor, encodeCursor, invalidCursor } from '../database/cursor.js';
-import { kindOf } from '../database/database-kind.js';
-import type { RequestLogTable, Tables } from '../database/schema.js';
-import { scopesWithin } from '../keys/scopes-within.js';
+import { decodeJsonCursor, encodeCursor, invalidCursor } from '../stores/database/cursor.js';
+import { kindOf } from '../stores/database/database-kind.js';
+import type { RequestLogTable, Tables } from '../stores/database/schema.js';
+import { scopesWithin } from '../stores/database/scopes-within.js';
 import { dayOf } from './days.js';
 import type { RequestLogQuery } from './request-log-query.js';
 import { isPlace, LAST_DAY, TailPosition, type PassedRows, type RowPlace } from './tail-position.js';

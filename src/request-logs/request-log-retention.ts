@@ -3,8 +3,8 @@
  * Belongs to the worker role; any number of workers may do it at once.
  */
 import { sql, type Kysely } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
-import type { Tables } from '../database/schema.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { RepeatedRun } from '../platform/repeated-run.js';

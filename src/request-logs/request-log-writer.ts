@@ -1,9 +1,9 @@
 /** Writes rows of the log, each of them once: one that stands there already, because a response was lost, stays. */
 import { sql, type Kysely } from 'kysely';
-import type { DatabaseHandle } from '../database/connect.js';
-import { jsonRows, type JsonColumn } from '../database/json-rows.js';
-import { packedRows } from '../database/packed-rows.js';
-import type { RequestLogTable, Tables } from '../database/schema.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
+import { packedRows } from '../stores/database/packed-rows.js';
+import type { RequestLogTable, Tables } from '../stores/database/schema.js';
 import { dayOf } from './days.js';
 import { lacksPartition, makePartitions } from './partitions.js';
 import type { RequestLogRow } from './request-log-row.js';

@@ -4,7 +4,7 @@
  * come is known of each process by itself.
  */
 import { sql, type RawBuilder } from 'kysely';
-import { invalidCursor } from '../database/cursor.js';
+import { invalidCursor } from '../stores/database/cursor.js';
 
 /** A row that comes later than this behind those of other processes is left to whoever lists them backwards. */
 const LATE_MS = 60_000;

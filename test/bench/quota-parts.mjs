@@ -4,16 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
-const { openDatabase } = await dist('database/connect.js');
+const { openDatabase } = await dist('stores/database/connect.js');
 const { systemClock } = await dist('platform/clock.js');
-const { calendarOf } = await dist('limits/model/month-period.js');
-const { MonthLedger } = await dist('usage/month-ledger.js');
-const { QuotaSubject, QuotaTerms } = await dist('limits/model/subject.js');
-const { UsageFlush } = await dist('usage/usage-flush.js');
-const { UsageRecorder } = await dist('usage/usage-recorder.js');
-const { UsageTable } = await dist('usage/usage-table.js');
-export const { openProcessQuotas, openRedisQuotas } = await dist('limits/open-quotas.js');
-export const { accountCounterKey, apiKeyCounterKey } = await dist('redis/keys.js');
+const { calendarOf } = await dist('quota/model/month-period.js');
+const { MonthLedger } = await dist('quota/usage/month-ledger.js');
+const { QuotaSubject, QuotaTerms } = await dist('quota/model/subject.js');
+const { UsageFlush } = await dist('quota/usage/usage-flush.js');
+const { UsageRecorder } = await dist('quota/usage/usage-recorder.js');
+const { UsageTable } = await dist('quota/usage/usage-table.js');
+export const { openProcessQuotas, openRedisQuotas } = await dist('quota/open-quotas.js');
+export const { accountCounterKey, apiKeyCounterKey } = await dist('stores/redis/keys.js');
 
 /** Never reached: what is measured is the decision, not the refusal. */
 const LIMITS = { keyMinute: 1e9, accountMinute: 1e9, accountMonth: 1e12, keyMonth: 1e12 };

@@ -5,7 +5,7 @@ const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', fi
 
 const AT_ONCE = 64;
 
-const { parseResponseHead } = await dist('http1/backend/response-head.js');
+const { parseResponseHead } = await dist('http/backend/response-head.js');
 
 /**
  * @param gateway from `openGateway`; its pool of connections is not used by any other step.

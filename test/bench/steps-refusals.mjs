@@ -6,11 +6,11 @@ import { remember } from './steps-parts.mjs';
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
 const { scopeProblem } = await dist('keys/scope-problem.js');
-const { ErrorPages } = await dist('problems/error-pages.js');
-const { problemBytes } = await dist('problems/problem-text.js');
-const { KEY_MINUTE } = await dist('limits/model/policies.js');
+const { ErrorPages } = await dist('platform/problems/error-pages.js');
+const { problemBytes } = await dist('platform/problems/problem-text.js');
+const { KEY_MINUTE } = await dist('quota/model/policies.js');
 const { Promised } = await dist('platform/waiting.js');
-const { quotaProblem } = await dist('limits/model/refusal.js');
+const { quotaProblem } = await dist('quota/model/refusal.js');
 
 const REQUEST_ID = 'req_0123456789abcdef01234567';
 const WAIT_MS = 12_345;

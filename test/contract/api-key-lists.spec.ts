@@ -1,11 +1,11 @@
 /** Lists of keys: what is found, in which order, and that every page goes on where the last one ended. Both databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createAccountSchema } from '../../src/accounts/account-fields.js';
+import { createAccountSchema } from '../../src/records/account-fields.js';
 import type { Account } from '../../src/accounts/accounts.js';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
 import type { ApiKeyQuery, ListedApiKey } from '../../src/accounts/api-key-list.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { calendarOf } from '../../src/limits/model/month-period.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { calendarOf } from '../../src/quota/model/month-period.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { OPERATOR, storesOn, usesOf } from '../support/stores.js';

@@ -1,11 +1,11 @@
 /** What the stores of accounts and keys promise, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Account } from '../../src/accounts/accounts.js';
-import { createAccountSchema } from '../../src/accounts/account-fields.js';
+import { createAccountSchema } from '../../src/records/account-fields.js';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
 import { digestOf, hashSecret, hintOf, isWellFormedSecret } from '../../src/keys/api-key-format.js';
-import { NO_LIMIT_CHANGES } from '../../src/limits/model/effective-limits.js';
+import { NO_LIMIT_CHANGES } from '../../src/quota/model/effective-limits.js';
 import { testDatabase } from '../support/database.js';
 import { OPERATOR, storesOn, usesOf } from '../support/stores.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -1,11 +1,11 @@
 /** Whether a change of a key may be made is decided on the row that it changes, on both databases. */
 import { expect, it } from '@jest/globals';
-import type { AuthorizeChange } from '../../src/accounts/access-changes.js';
-import { createAccountSchema } from '../../src/accounts/account-fields.js';
+import type { AuthorizeChange } from '../../src/records/access-changes.js';
+import { createAccountSchema } from '../../src/records/account-fields.js';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
 import type { ApiKeyStore } from '../../src/accounts/api-key-store.js';
-import type { ChangeContext } from '../../src/accounts/audit-log.js';
-import { Problem } from '../../src/problems/errors.js';
+import type { ChangeContext } from '../../src/records/audit-log.js';
+import { Problem } from '../../src/platform/problems/errors.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { OPERATOR, storesOn } from '../support/stores.js';

@@ -1,10 +1,10 @@
 /** What is changed about keys and accounts is told to their account, in the transaction of the change. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { addExpiringKeys } from '../../src/accounts/change-events.js';
-import { WorkSignal, type ToldEndpoints } from '../../src/events/deliveries/work-signal.js';
+import { WorkSignal, type ToldEndpoints } from '../../src/outbox/work-signal.js';
 import { compileDataSchema } from '../../src/config/data-schema.js';
-import { OWN_EVENTS } from '../../src/events/model/own-events.js';
+import { OWN_EVENTS } from '../../src/outbox/own-events.js';
 import { METRICS } from '../../src/platform/metrics.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

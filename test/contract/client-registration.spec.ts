@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { CLIENT } from '../../src/oauth/authorization-requests.js';
-import { originOf } from '../../src/oauth/object-room.js';
-import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { CLIENT } from '../../src/authorization/clients/authorization-requests.js';
+import { originOf } from '../../src/authorization/clients/object-room.js';
+import { OAuthObjects } from '../../src/authorization/clients/oauth-objects.js';
 import { Registration } from '../../src/authorization/registration.js';
 
 const DAY_MS = 86_400_000;

@@ -5,10 +5,10 @@
  */
 import { expect, describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CounterStore } from '../../src/limits/model/counter-store.js';
-import type { QuotaCounts, QuotaDecision } from '../../src/limits/model/policies.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
-import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import type { CounterStore } from '../../src/quota/model/counter-store.js';
+import type { QuotaCounts, QuotaDecision } from '../../src/quota/model/policies.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
+import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';

@@ -2,10 +2,10 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CounterStore } from '../../src/limits/model/counter-store.js';
-import type { QuotaDecision, QuotaLimits } from '../../src/limits/model/policies.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
-import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import type { CounterStore } from '../../src/quota/model/counter-store.js';
+import type { QuotaDecision, QuotaLimits } from '../../src/quota/model/policies.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
+import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
 import { timedCounting } from '../support/counting.js';
 import { describeWithRedis } from '../support/describe-with.js';

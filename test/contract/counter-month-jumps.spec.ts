@@ -4,14 +4,14 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CounterStore } from '../../src/limits/model/counter-store.js';
-import { monthPeriodAt, type MonthPeriod } from '../../src/limits/model/month-period.js';
-import { OutageLog } from '../../src/limits/model/outage-log.js';
-import type { QuotaDecision } from '../../src/limits/model/policies.js';
-import { NOTHING_USED } from '../../src/limits/redis/read-response.js';
-import { ProcessCounters } from '../../src/limits/process/process-counters.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import type { CounterStore } from '../../src/quota/model/counter-store.js';
+import { monthPeriodAt, type MonthPeriod } from '../../src/quota/model/month-period.js';
+import { OutageLog } from '../../src/quota/model/outage-log.js';
+import type { QuotaDecision } from '../../src/quota/model/policies.js';
+import { NOTHING_USED } from '../../src/quota/redis/read-response.js';
+import { ProcessCounters } from '../../src/quota/process/process-counters.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { describeCounterStores, START_MS } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';

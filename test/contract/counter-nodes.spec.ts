@@ -6,9 +6,9 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';
-import type { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import { roomFor, type QuotaCounts, type QuotaDecision, type QuotaLimits } from '../../src/limits/model/policies.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import type { RedisCounters } from '../../src/quota/redis/redis-counters.js';
+import { roomFor, type QuotaCounts, type QuotaDecision, type QuotaLimits } from '../../src/quota/model/policies.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';

@@ -1,10 +1,10 @@
 /** What a node admitted while Redis was away is counted there when it is back: in every window, once. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { monthPeriodAt } from '../../src/limits/model/month-period.js';
-import { OutageLog, type OutageEntry } from '../../src/limits/model/outage-log.js';
-import { ProcessCounters } from '../../src/limits/process/process-counters.js';
-import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import { monthPeriodAt } from '../../src/quota/model/month-period.js';
+import { OutageLog, type OutageEntry } from '../../src/quota/model/outage-log.js';
+import { ProcessCounters } from '../../src/quota/process/process-counters.js';
+import { PASSING_SINK } from '../../src/quota/model/decision-sink.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { PATIENT_DEADLINE_MS, timedClient, timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';

@@ -1,8 +1,8 @@
 /** What every place for live counters promises when an operator says what is used. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
+import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { admittedOf, describeCounterStores, START_MS } from '../support/counter-stores.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';

@@ -1,9 +1,9 @@
 /** What counters in Redis promise beside the contract: many nodes, one clock, nothing that stays for ever. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { systemClock } from '../../src/platform/clock.js';
-import { monthPeriodAt } from '../../src/limits/model/month-period.js';
-import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import { monthPeriodAt } from '../../src/quota/model/month-period.js';
+import { PASSING_SINK } from '../../src/quota/model/decision-sink.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import { admittedOf, times } from '../support/counter-stores.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';

@@ -1,7 +1,7 @@
 /** What every place for live counters promises: one decision for every window, exact whatever comes at once. */
 import { describe, expect, it } from '@jest/globals';
-import { monthPeriodAt } from '../../src/limits/model/month-period.js';
-import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../src/limits/model/policies.js';
+import { monthPeriodAt } from '../../src/quota/model/month-period.js';
+import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../src/quota/model/policies.js';
 import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 

@@ -6,10 +6,10 @@ import { chmodSync, existsSync, mkdirSync, rmdirSync, rmSync, statSync, writeFil
 import { dirname, join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { pino, type Logger } from 'pino';
-import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import { PASSING_SINK } from '../../src/quota/model/decision-sink.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import { systemClock } from '../../src/platform/clock.js';
-import { CountingChild } from '../../src/workers/counting-child.js';
+import { CountingChild } from '../../src/program/workers/counting-child.js';
 import { childrenOf } from '../support/child-processes.js';
 import { COUNTING, COUNTING_PROGRAM, countingClient } from '../support/counting.js';
 import { admittedOf, times } from '../support/counter-stores.js';

@@ -6,10 +6,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
-import { openRedisQuotas } from '../../src/limits/open-quotas.js';
-import { NodeCount } from '../../src/limits/redis/node-count.js';
-import { SEED_LUA } from '../../src/limits/redis/scripts/seed.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
+import { openRedisQuotas } from '../../src/quota/open-quotas.js';
+import { NodeCount } from '../../src/quota/redis/node-count.js';
+import { SEED_LUA } from '../../src/quota/redis/scripts/seed.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
 import { CountingNode, type TestDatabase } from '../support/counting-node.js';

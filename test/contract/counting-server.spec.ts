@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { connectSubscriber } from '../../src/redis/connect.js';
+import { connectSubscriber } from '../../src/stores/redis/connect.js';
 import { countingClient, startCounting, type Counting } from '../support/counting.js';
-import { CommandServer } from '../../src/redis/server/command-server.js';
-import { PONG } from '../../src/redis/server/replies.js';
+import { CommandServer } from '../../src/stores/redis/server/command-server.js';
+import { PONG } from '../../src/stores/redis/server/replies.js';
 import { eventually, temporaryFolder } from '../support/processes.js';
 
 const SILENT = { warn: () => {} };

@@ -1,6 +1,6 @@
 /** What the counting process keeps goes by itself when it is over, also where nobody asks for it again. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { CountingTables } from '../../src/limits/counting/counting-tables.js';
+import { CountingTables } from '../../src/quota/counting/counting-tables.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

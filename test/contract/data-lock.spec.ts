@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lockCounters, lockDataDir } from '../../src/database/data-lock.js';
+import { lockCounters, lockDataDir } from '../../src/stores/database/data-lock.js';
 
 describe('the lock of the data folder', () => {
   let folder: string;

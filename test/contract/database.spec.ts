@@ -1,13 +1,13 @@
 /** What both databases promise to the stores above them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
-import { MIGRATIONS } from '../../src/database/migrations.js';
-import { isUniqueViolation } from '../../src/database/database-errors.js';
-import type { Tables } from '../../src/database/schema.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
+import { MIGRATIONS } from '../../src/stores/database/migrations.js';
+import { isUniqueViolation } from '../../src/stores/database/database-errors.js';
+import type { Tables } from '../../src/stores/database/schema.js';
 import { StartError } from '../../src/platform/start-error.js';
 import { VERSION } from '../../src/platform/version.js';
-import { executeTogether, transactTogether } from '../../src/database/together.js';
+import { executeTogether, transactTogether } from '../../src/stores/database/together.js';
 import {
   answersNow,
   emptyDatabase,

@@ -1,7 +1,7 @@
 /** Events that several requests hand in at the same moment, which one transaction takes. */
 import { expect, it } from '@jest/globals';
-import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import { EventIntake } from '../../src/events/intake/intake.js';
+import { WorkSignal } from '../../src/outbox/work-signal.js';
+import { EventIntake } from '../../src/webhooks/intake/intake.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

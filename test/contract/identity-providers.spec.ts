@@ -1,7 +1,7 @@
 /** Signing in at a real identity provider: what comes back is believed only where all of it belongs to this sign-in. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { Providers } from '../../src/members/providers/providers.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { testDatabase } from '../support/database.js';

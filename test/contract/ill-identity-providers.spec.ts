@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ProviderClients } from '../../src/members/providers/provider-clients.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { testDatabase } from '../support/database.js';

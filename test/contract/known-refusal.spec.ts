@@ -1,7 +1,7 @@
 /** A window that is known to be used up refuses in the process: who keeps calling costs Redis nothing. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { openRedisQuotas, type Quotas } from '../../src/limits/open-quotas.js';
+import { openRedisQuotas, type Quotas } from '../../src/quota/open-quotas.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { subjectWith } from '../support/quotas.js';

@@ -1,7 +1,7 @@
 /** Migrations of databases with many rows: a start has a minute for each statement. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
 import { emptyDatabase, emptyUntil, type TestDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 

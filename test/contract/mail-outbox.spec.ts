@@ -1,8 +1,8 @@
 /** Mails that wait: with their link or not at all, for one process at a time, and never for ever. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { pino } from 'pino';
-import { newId } from '../../src/database/ids.js';
+import { newId } from '../../src/stores/database/ids.js';
 import { addLinkMail, addNotice, MailOutbox, mailStatesOf, type LinkMail } from '../../src/mail/mail-outbox.js';
 import { MailSender } from '../../src/mail/mail-sender.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';

@@ -1,7 +1,7 @@
 /** Months in time zones and from billing days, held to a table that a foreign library makes. */
 import { describe, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
-import { calendarOf, monthPeriodAt } from '../../src/limits/model/month-period.js';
+import { calendarOf, monthPeriodAt } from '../../src/quota/model/month-period.js';
 
 const ZONES = [
   'America/New_York',

@@ -1,6 +1,6 @@
 /** Months are where a foreign library says: four zones of the issue and those with the strangest clocks, every kind of billing day. */
 import { describe, expect, it } from '@jest/globals';
-import { calendarOf, monthPeriodAt } from '../../src/limits/model/month-period.js';
+import { calendarOf, monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { formatWithOffset } from '../../src/platform/rfc3339.js';
 import { MONTH_TABLE } from '../support/month-table.js';
 

@@ -1,7 +1,7 @@
 /** How many nodes share the limits, and what they notice when Redis forgets them. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { NodeCount } from '../../src/limits/redis/node-count.js';
-import { NODES_KEY } from '../../src/redis/keys.js';
+import { NodeCount } from '../../src/quota/redis/node-count.js';
+import { NODES_KEY } from '../../src/stores/redis/keys.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { emptyRedis } from '../support/timed-redis.js';
 

@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { originOf, type ObjectOrigin, type ObjectRoom } from '../../src/oauth/object-room.js';
-import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { originOf, type ObjectOrigin, type ObjectRoom } from '../../src/authorization/clients/object-room.js';
+import { OAuthObjects } from '../../src/authorization/clients/oauth-objects.js';
 
 const MOST = 10_000;
 const LIFETIME_MS = 600_000;

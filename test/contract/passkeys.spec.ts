@@ -1,6 +1,6 @@
 /** Passkeys on both databases: whatever is not wholly true is refused, and a challenge is good once. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { Passkeys } from '../../src/members/sign-in/passkeys.js';
 import { PassingNotes } from '../../src/members/passing-notes.js';
 import { Sessions } from '../../src/members/sessions.js';

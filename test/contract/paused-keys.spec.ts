@@ -1,8 +1,8 @@
 /** What pausing a key promises, on both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { createAccountSchema } from '../../src/accounts/account-fields.js';
+import { createAccountSchema } from '../../src/records/account-fields.js';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { digestOf } from '../../src/keys/api-key-format.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

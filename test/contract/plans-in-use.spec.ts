@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import type { GatewayFile } from '../../src/config/model/schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { keepPlansInUse, plansMissing } from '../../src/accounts/plans-in-use.js';
 
 const row = (id: string, plan: string, status: 'active' | 'suspended' = 'active') => ({

@@ -1,8 +1,8 @@
 /** A PostgreSQL that is slow, frozen or restarted costs a caller a bounded time, and nobody a broken connection. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
-import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
+import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
 import { answersNow } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';
 import { quietMsSince } from '../support/machine-time.js';

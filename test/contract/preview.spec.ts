@@ -2,8 +2,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Limiter } from '../../src/limits/limiter.js';
-import { preview } from '../../src/limits/preview.js';
+import type { Limiter } from '../../src/quota/limiter.js';
+import { preview } from '../../src/quota/preview.js';
 import { describeCounterStores, type StoreUnderTest } from '../support/counter-stores.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith } from '../support/quotas.js';

@@ -1,7 +1,7 @@
 /** Records whose time is over are deleted, a few at a time; no other is, and whoever claims one meanwhile keeps it. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { clockAheadMs, DatabaseRecords, instant, recordTime } from '../../src/idempotency/database-records.js';
 import { RecordSweep } from '../../src/idempotency/record-sweep.js';
 import { testDatabase } from '../support/database.js';

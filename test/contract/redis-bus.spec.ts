@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';
-import { connectRedis, connectSubscriber, type RedisClient } from '../../src/redis/connect.js';
-import { INVALIDATION_CHANNEL } from '../../src/redis/keys.js';
+import { connectRedis, connectSubscriber, type RedisClient } from '../../src/stores/redis/connect.js';
+import { INVALIDATION_CHANNEL } from '../../src/stores/redis/keys.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { startRedis, type RedisServer } from '../support/redis.js';

@@ -2,8 +2,8 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
-import { warnOfRisks } from '../../src/redis/risks.js';
+import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
+import { warnOfRisks } from '../../src/stores/redis/risks.js';
 
 describeWithOwnRedis('a Redis', () => {
   let server: RedisServer;

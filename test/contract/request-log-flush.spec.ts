@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { RequestLogTable } from '../../src/database/schema.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import type { RequestLogTable } from '../../src/stores/database/schema.js';
 import { dayOf, keptSinceMs } from '../../src/request-logs/days.js';
 import { partitionDays } from '../../src/request-logs/partitions.js';
 import { RequestLogRecorder } from '../../src/request-logs/recorder.js';

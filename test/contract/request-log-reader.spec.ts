@@ -1,7 +1,7 @@
 /** The log is read by its indexes, page by page, and can be followed while several processes write. On both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { RequestLogReader } from '../../src/request-logs/request-log-reader.js';
 import type { RequestLogQuery } from '../../src/request-logs/request-log-query.js';
 import type { RequestLogRow } from '../../src/request-logs/request-log-row.js';

@@ -1,10 +1,10 @@
 /** A second factor on both databases: sealed, right once, for one member, and gone when it is removed. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { SecondFactors } from '../../src/members/sign-in/second-factors.js';
 import { SignInNotices } from '../../src/members/sign-in/sign-in-notices.js';
-import { SecretBox } from '../../src/platform/secrets/secret-box.js';
+import { SecretBox } from '../../src/stores/secrets/secret-box.js';
 import { codeAt, fromBase32 } from '../support/authenticator-app.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -1,6 +1,6 @@
 /** Sign-ins that are not done: each works once, ends in time, and has five attempts however they come. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { SignInSteps } from '../../src/members/sign-in/steps.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

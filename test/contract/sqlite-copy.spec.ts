@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { openDatabase } from '../../src/database/connect.js';
+import { openDatabase } from '../../src/stores/database/connect.js';
 import { olderSqlite } from '../support/database.js';
 import { describeUnless } from '../support/describe-with.js';
 import { temporaryFolder } from '../support/processes.js';

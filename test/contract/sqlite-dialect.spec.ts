@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
-import { DatabaseUnavailable } from '../../src/database/database-errors.js';
-import type { Tables } from '../../src/database/schema.js';
-import { SqliteClient } from '../../src/database/sqlite-client.js';
-import { sqliteDialect } from '../../src/database/sqlite-dialect.js';
-import { transactTogether } from '../../src/database/together.js';
+import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
+import type { Tables } from '../../src/stores/database/schema.js';
+import { SqliteClient } from '../../src/stores/database/sqlite-client.js';
+import { sqliteDialect } from '../../src/stores/database/sqlite-dialect.js';
+import { transactTogether } from '../../src/stores/database/together.js';
 import { quietMsSince } from '../support/machine-time.js';
 
 interface Counters {

@@ -5,13 +5,13 @@ import { describeWithOwnRedis, describeWithRedis } from '../support/describe-wit
 import { sharedRedisUrl, startRedis } from '../support/redis.js';
 import { TestClock } from '../support/stores.js';
 import { systemClock } from '../../src/platform/clock.js';
-import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
-import type { ThrottleRow } from '../../src/limits/model/throttle-rows.js';
+import { connectRedis, redisReady, type RedisClient } from '../../src/stores/redis/connect.js';
+import type { ThrottleRow } from '../../src/quota/model/throttle-rows.js';
 import {
   ProcessThrottleWindows,
   RedisThrottleWindows,
   type ThrottleWindows,
-} from '../../src/limits/throttle-windows.js';
+} from '../../src/quota/throttle-windows.js';
 
 const SILENT = { warn: () => {} };
 /** A throttle of three windows in a process. */

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { systemClock } from '../../src/platform/clock.js';
-import { PASSING_SINK, type DecisionSink } from '../../src/limits/model/decision-sink.js';
-import type { QuotaDecision } from '../../src/limits/model/policies.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
+import { PASSING_SINK, type DecisionSink } from '../../src/quota/model/decision-sink.js';
+import type { QuotaDecision } from '../../src/quota/model/policies.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import type { Waiting } from '../../src/platform/waiting.js';
 import { times } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';

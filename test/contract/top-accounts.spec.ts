@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { GatewayFile } from '../../src/config/model/schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { METRICS } from '../../src/platform/metrics.js';
-import { TopAccounts } from '../../src/usage/top-accounts.js';
+import { TopAccounts } from '../../src/quota/usage/top-accounts.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { labelsOf } from '../support/metrics-text.js';

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { systemClock } from '../../src/platform/clock.js';
-import { openRedisQuotas, type Quotas } from '../../src/limits/open-quotas.js';
-import type { QuotaDecision } from '../../src/limits/model/policies.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
-import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
+import { openRedisQuotas, type Quotas } from '../../src/quota/open-quotas.js';
+import type { QuotaDecision } from '../../src/quota/model/policies.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
+import { connectRedis, redisReady, type RedisClient } from '../../src/stores/redis/connect.js';
 import { testDatabase } from '../support/database.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { quietMsSince } from '../support/machine-time.js';

@@ -1,8 +1,8 @@
 /** Usage and counts of months go when they are older than `usage.retention`, and not a day before. On both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { UsageRetention } from '../../src/usage/usage-retention.js';
-import { UsageTable } from '../../src/usage/usage-table.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { UsageRetention } from '../../src/quota/usage/usage-retention.js';
+import { UsageTable } from '../../src/quota/usage/usage-table.js';
 import { testDatabase } from '../support/database.js';
 import { TestClock } from '../support/stores.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -1,11 +1,11 @@
 /** Sums of the usage table, whole over any paging. On both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { encodeCursor } from '../../src/database/cursor.js';
-import { Problem } from '../../src/problems/errors.js';
-import type { UsageGroup, UsageQuery } from '../../src/usage/usage-query.js';
-import { UsageRows, type UsageRow } from '../../src/usage/usage-rows.js';
-import { UsageTable } from '../../src/usage/usage-table.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { encodeCursor } from '../../src/stores/database/cursor.js';
+import { Problem } from '../../src/platform/problems/errors.js';
+import type { UsageGroup, UsageQuery } from '../../src/quota/usage/usage-query.js';
+import { UsageRows, type UsageRow } from '../../src/quota/usage/usage-rows.js';
+import { UsageTable } from '../../src/quota/usage/usage-table.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 

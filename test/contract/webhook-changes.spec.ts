@@ -1,13 +1,13 @@
 /** Endpoints that are changed while there is something to deliver: what waits, and what happens then, goes as they are now. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { KyselyPlugin, QueryId } from 'kysely';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import { addEvents } from '../../src/events/outbox.js';
-import { writeResults } from '../../src/events/deliveries/delivery-results.js';
-import { healthOf } from '../../src/webhooks/outcomes.js';
-import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
-import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { WorkSignal } from '../../src/outbox/work-signal.js';
+import { addEvents } from '../../src/outbox/outbox.js';
+import { writeResults } from '../../src/webhooks/deliveries/delivery-results.js';
+import { healthOf } from '../../src/webhooks/worker/outcomes.js';
+import type { SigningKeys } from '../../src/webhooks/signing/webhook-signature.js';
+import type { RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';

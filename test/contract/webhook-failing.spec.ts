@@ -1,9 +1,9 @@
 /** What becomes of an endpoint that fails: one notice, however much fails, and what it has not been told waits. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import { addEvents } from '../../src/events/outbox.js';
-import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { WorkSignal } from '../../src/outbox/work-signal.js';
+import { addEvents } from '../../src/outbox/outbox.js';
+import type { RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { writeMember } from '../support/members.js';

@@ -1,10 +1,10 @@
 /** A webhook endpoint has one owner at a time, whatever happens to owners and clocks; and nothing due is forgotten. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { ASLEEP, quietLane, wakeLanes } from '../../src/events/deliveries/lane-rows.js';
-import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
-import { Lanes, LEASE_MS } from '../../src/events/deliveries/lanes.js';
-import { addEvents } from '../../src/events/outbox.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { ASLEEP, quietLane, wakeLanes } from '../../src/outbox/lane-rows.js';
+import { LaneScan } from '../../src/webhooks/deliveries/lane-scan.js';
+import { Lanes, LEASE_MS } from '../../src/webhooks/deliveries/lanes.js';
+import { addEvents } from '../../src/outbox/outbox.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
-import { Listener } from '../../src/webhooks/listener.js';
+import { Listener } from '../../src/webhooks/worker/listener.js';
 import { describeWithPostgres } from '../support/describe-with.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';

@@ -4,18 +4,18 @@
  */
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import {
   writeResults,
   type AttemptRecord,
   type DeliveryOutcome,
-} from '../../src/events/deliveries/delivery-results.js';
-import type { DueDelivery } from '../../src/events/deliveries/due-deliveries.js';
-import { quietLane, wakeLanes } from '../../src/events/deliveries/lane-rows.js';
-import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
-import { Lanes } from '../../src/events/deliveries/lanes.js';
-import { holdBlocked } from '../../src/events/deliveries/order.js';
-import { addEvents } from '../../src/events/outbox.js';
+} from '../../src/webhooks/deliveries/delivery-results.js';
+import type { DueDelivery } from '../../src/webhooks/deliveries/due-deliveries.js';
+import { quietLane, wakeLanes } from '../../src/outbox/lane-rows.js';
+import { LaneScan } from '../../src/webhooks/deliveries/lane-scan.js';
+import { Lanes } from '../../src/webhooks/deliveries/lanes.js';
+import { holdBlocked } from '../../src/webhooks/deliveries/order.js';
+import { addEvents } from '../../src/outbox/outbox.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

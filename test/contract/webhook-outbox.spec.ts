@@ -2,12 +2,12 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { Kysely } from 'kysely';
 import pg from 'pg';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { SqliteClient } from '../../src/database/sqlite-client.js';
-import type { Tables } from '../../src/database/schema.js';
-import { ASLEEP } from '../../src/events/deliveries/lane-rows.js';
-import { addEvents, type AddedEvents } from '../../src/events/outbox.js';
-import type { ForeignEvent, NewEvent } from '../../src/events/model/event-types.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { SqliteClient } from '../../src/stores/database/sqlite-client.js';
+import type { Tables } from '../../src/stores/database/schema.js';
+import { ASLEEP } from '../../src/outbox/lane-rows.js';
+import { addEvents, type AddedEvents } from '../../src/outbox/outbox.js';
+import type { ForeignEvent, NewEvent } from '../../src/outbox/event-types.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -1,17 +1,17 @@
 /** With many deliveries pending, every statement of a worker goes through an index. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { CompiledQuery, sql, type Kysely, type QueryId, type RootOperationNode } from 'kysely';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { Tables } from '../../src/database/schema.js';
-import { writeResults } from '../../src/events/deliveries/delivery-results.js';
-import { readBacklog } from '../../src/events/deliveries/backlog.js';
-import { DeliveryRetention } from '../../src/events/deliveries/retention.js';
-import { LaneScan } from '../../src/events/deliveries/lane-scan.js';
-import { Lanes } from '../../src/events/deliveries/lanes.js';
-import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import { DeliveryReader } from '../../src/events/management/delivery-reader.js';
-import { EventOutbox } from '../../src/events/outbox.js';
-import { Replays } from '../../src/events/management/replays.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import type { Tables } from '../../src/stores/database/schema.js';
+import { writeResults } from '../../src/webhooks/deliveries/delivery-results.js';
+import { readBacklog } from '../../src/webhooks/deliveries/backlog.js';
+import { DeliveryRetention } from '../../src/webhooks/deliveries/retention.js';
+import { LaneScan } from '../../src/webhooks/deliveries/lane-scan.js';
+import { Lanes } from '../../src/webhooks/deliveries/lanes.js';
+import { WorkSignal } from '../../src/outbox/work-signal.js';
+import { DeliveryReader } from '../../src/webhooks/management/delivery-reader.js';
+import { EventOutbox } from '../../src/outbox/outbox.js';
+import { Replays } from '../../src/webhooks/management/replays.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';

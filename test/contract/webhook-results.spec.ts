@@ -1,14 +1,14 @@
 /** What attempts came to is written once, in order where that is wanted, and forgotten in time. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { writeResults, type AttemptRecord } from '../../src/events/deliveries/delivery-results.js';
-import { readPayloads } from '../../src/events/deliveries/due-deliveries.js';
-import type { EndpointHealth } from '../../src/events/deliveries/endpoint-health.js';
-import { ASLEEP, quietLane } from '../../src/events/deliveries/lane-rows.js';
-import { holdBlocked, lockLanes, releaseSome } from '../../src/events/deliveries/order.js';
-import { DeliveryRetention } from '../../src/events/deliveries/retention.js';
-import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import { addEvents } from '../../src/events/outbox.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { writeResults, type AttemptRecord } from '../../src/webhooks/deliveries/delivery-results.js';
+import { readPayloads } from '../../src/webhooks/deliveries/due-deliveries.js';
+import type { EndpointHealth } from '../../src/webhooks/deliveries/endpoint-health.js';
+import { ASLEEP, quietLane } from '../../src/outbox/lane-rows.js';
+import { holdBlocked, lockLanes, releaseSome } from '../../src/webhooks/deliveries/order.js';
+import { DeliveryRetention } from '../../src/webhooks/deliveries/retention.js';
+import { WorkSignal } from '../../src/outbox/work-signal.js';
+import { addEvents } from '../../src/outbox/outbox.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { TestClock } from '../support/stores.js';

@@ -1,14 +1,14 @@
 /** The worker of webhooks delivers what stands in the outbox, as each endpoint wants it, and goes on where another one ended. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { QueryResult, RootOperationNode, UnknownRow } from 'kysely';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { ASLEEP } from '../../src/events/deliveries/lane-rows.js';
-import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import type { ForeignEvent } from '../../src/events/model/event-types.js';
-import { addEvents } from '../../src/events/outbox.js';
-import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
-import type { RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
-import { WORKER_TIMES } from '../../src/webhooks/worker-times.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { ASLEEP } from '../../src/outbox/lane-rows.js';
+import { WorkSignal } from '../../src/outbox/work-signal.js';
+import type { ForeignEvent } from '../../src/outbox/event-types.js';
+import { addEvents } from '../../src/outbox/outbox.js';
+import type { SigningKeys } from '../../src/webhooks/signing/webhook-signature.js';
+import type { RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
+import { WORKER_TIMES } from '../../src/webhooks/worker/worker-times.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';

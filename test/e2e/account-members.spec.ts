@@ -1,6 +1,6 @@
 /** Who is what in an account: invited, given another role, removed; nobody gives more than they have. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Role } from '../../src/members/permissions.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

@@ -1,6 +1,6 @@
 /** Tokens for programs of an account: what they open, until when, from where, and what they never do. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

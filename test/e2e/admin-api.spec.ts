@@ -1,8 +1,8 @@
 /** What the admin API promises to operators and scripts, on both databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { NewEvent } from '../../src/events/model/event-types.js';
-import { addEvents } from '../../src/events/outbox.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import type { NewEvent } from '../../src/outbox/event-types.js';
+import { addEvents } from '../../src/outbox/outbox.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

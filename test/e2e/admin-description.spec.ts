@@ -1,7 +1,7 @@
 /** The admin API's description says what the API does: names, headers, and what is sent where a path does not take a method. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { ERRORS } from '../../src/problems/errors.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { ERRORS } from '../../src/platform/problems/errors.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { send, sendRaw } from '../support/http.js';

@@ -1,6 +1,6 @@
 /** Who may call, and what everybody else is told: never more, never less, never let in. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ErrorCode } from '../../src/problems/errors.js';
+import type { ErrorCode } from '../../src/platform/problems/errors.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import type { Account, ApiKeyWithSecret, NewApiKey } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';

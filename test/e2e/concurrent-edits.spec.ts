@@ -3,7 +3,7 @@
  * first is lost. On both databases.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { testDatabase } from '../support/database.js';

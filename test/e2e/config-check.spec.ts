@@ -13,11 +13,11 @@ import { loadConfig } from '../../src/config/load.js';
 import { withoutDocuments } from '../../src/config/running-config.js';
 import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
 import { describeApi } from '../../src/reference/describe-api.js';
-import type { CheckRequest } from '../../src/reload/check-messages.js';
-import { ConfigCheck, type CheckBounds } from '../../src/reload/config-check.js';
+import type { CheckRequest } from '../../src/program/reload/check-messages.js';
+import { ConfigCheck, type CheckBounds } from '../../src/program/reload/config-check.js';
 
 const BOUNDS: CheckBounds = {
-  file: resolve('dist/reload/check-process.js'),
+  file: resolve('dist/program/reload/check-process.js'),
   timeoutMs: 60_000,
   memoryMb: 512,
   keptMs: 0,

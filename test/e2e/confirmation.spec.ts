@@ -1,6 +1,6 @@
 /** What gives something away for good asks again who it is, ten minutes after it was last shown. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';
 import { testDatabase } from '../support/database.js';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Role } from '../../src/members/permissions.js';
 import { applyOperatorClaim } from '../../src/members/providers/operator-claims.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';

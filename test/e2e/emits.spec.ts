@@ -14,8 +14,8 @@ import { eventually, sleep } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { startReceiver, type Receiver } from '../support/webhook-receiver.js';
-import { openDatabase } from '../../src/database/connect.js';
-import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+import { openDatabase } from '../../src/stores/database/connect.js';
+import { newSecretsKey } from '../../src/stores/secrets/secret-box.js';
 
 /** The deadline of a response, and time for all else. */
 const MOST_MS_WITHOUT_DATABASE = 1_500;

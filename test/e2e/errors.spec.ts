@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ErrorCode } from '../../src/problems/errors.js';
+import type { ErrorCode } from '../../src/platform/problems/errors.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { startBackend, startRawBackend, type Backend, type RawBackend } from '../support/backend.js';

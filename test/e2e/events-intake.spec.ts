@@ -1,8 +1,8 @@
 /** What services hand in is taken whole or not at all, once, and only from those who may. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { DatabaseUnavailable } from '../../src/database/database-errors.js';
-import { WorkSignal, type ToldEndpoints } from '../../src/events/deliveries/work-signal.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
+import { WorkSignal, type ToldEndpoints } from '../../src/outbox/work-signal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';

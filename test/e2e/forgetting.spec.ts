@@ -1,6 +1,6 @@
 /** A person who asks to be forgotten is named nowhere any more, signs in by nothing, and leaves no account without an owner. */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { forgetEndedSignIns } from '../../src/members/housekeeping.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

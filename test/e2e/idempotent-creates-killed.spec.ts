@@ -1,6 +1,6 @@
 /** A process that is killed in the middle of making a key: its retry makes it once, whenever the kill came. */
 import { afterEach, expect, it } from '@jest/globals';
-import { openDatabase, type DatabaseHandle, type OpenDatabaseOptions } from '../../src/database/connect.js';
+import { openDatabase, type DatabaseHandle, type OpenDatabaseOptions } from '../../src/stores/database/connect.js';
 import type { Account } from '../support/admin.js';
 import { describeWithPostgres } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';

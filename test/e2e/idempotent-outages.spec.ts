@@ -12,7 +12,7 @@ import { seriesOf } from '../support/metrics-text.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/problem.js';
 import { eventually } from '../support/processes.js';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 

@@ -15,7 +15,7 @@ import { testOpenapi, type Json } from '../support/program-config.js';
 import { limitFieldsOf } from '../support/rate-limit.js';
 import { sharedRedisUrl } from '../support/redis.js';
 import { TurnedClock } from '../support/turned-clock.js';
-import { openDatabase } from '../../src/database/connect.js';
+import { openDatabase } from '../../src/stores/database/connect.js';
 
 let world: KeyedWorld;
 afterEach(() => world.stop());

@@ -1,7 +1,7 @@
 /** What operators ask of the installation as a whole: which accounts, which adjustments, how it is, who calls what will end. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Config, Operation } from '../../src/config/model/schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { VERSION } from '../../src/platform/version.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import type { Account } from '../support/admin.js';

@@ -1,7 +1,7 @@
 /** A key by which an OAuth client was let in says which client it is, where that is at home, and who did it. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ERRORS, type ErrorCode } from '../../src/problems/errors.js';
+import { ERRORS, type ErrorCode } from '../../src/platform/problems/errors.js';
 import { json, startBackend, type Backend, type BackendHandler } from '../support/backend.js';
 import { send, type Answer, type SendOptions } from '../support/http.js';
 import { eventually } from '../support/processes.js';

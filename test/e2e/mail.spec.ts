@@ -1,7 +1,7 @@
 /** Mails with links, from the database to a real mail server, and what becomes of them where that does not take them. */
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
-import { newId } from '../../src/database/ids.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
+import { newId } from '../../src/stores/database/ids.js';
 import { SmtpMailer, type Message } from '../../src/mail/mailer.js';
 import { addLinkMail, type LinkMail } from '../../src/mail/mail-outbox.js';
 import { hashToken } from '../../src/members/session-token.js';

@@ -1,7 +1,7 @@
 /** The database is away: nobody is signed out by it, nobody is said to be, and nothing is said to be wrong with anybody. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { openDatabase } from '../../src/database/connect.js';
+import { openDatabase } from '../../src/stores/database/connect.js';
 import { startAdmin } from '../support/admin-application.js';
 import { answersNow } from '../support/database.js';
 import { describeWithOwnPostgres } from '../support/describe-with.js';

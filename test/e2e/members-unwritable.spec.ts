@@ -1,7 +1,7 @@
 /** A database that can be read and not written: who is signed in goes on reading, and what would change it is 503. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { describeUnless, describeWithPostgres } from '../support/describe-with.js';
 import { send } from '../support/http.js';

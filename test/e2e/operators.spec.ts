@@ -1,6 +1,6 @@
 /** What operators do about members: add, disable, sign out, help in; and portal sessions, that a company gives and takes. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { forgetEndedSignIns } from '../../src/members/housekeeping.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

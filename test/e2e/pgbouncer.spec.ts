@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
-import { DatabaseUnavailable } from '../../src/database/database-errors.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
+import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
 import { describeWithPgBouncer } from '../support/describe-with.js';
 import { quietMsSince } from '../support/machine-time.js';
 import { startPgBouncer, type PgBouncer } from '../support/pgbouncer.js';

@@ -1,6 +1,6 @@
 /** A gateway is killed, Redis is emptied, both under load on two gateways: what was admitted stays counted, but for what is said here. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import { send } from '../support/http.js';

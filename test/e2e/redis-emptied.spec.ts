@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
 import { freshDatabase } from '../support/postgres.js';

@@ -1,6 +1,6 @@
 /** Redis freezes, dies, comes back empty: every plan does what it says, quickly, and the gateway mends itself. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
+import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedis } from '../support/describe-with.js';
 import type { Usage } from '../support/admin.js';

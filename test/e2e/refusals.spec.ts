@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSecret } from '../../src/keys/api-key-format.js';
-import { ERRORS, type ErrorCode } from '../../src/problems/errors.js';
+import { ERRORS, type ErrorCode } from '../../src/platform/problems/errors.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { makeCertificate } from '../support/certificates.js';
 import { send } from '../support/http.js';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Agent } from 'node:http';
-import type { ErrorCode } from '../../src/problems/errors.js';
+import type { ErrorCode } from '../../src/platform/problems/errors.js';
 import type { Account, ApiKeyWithSecret } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';

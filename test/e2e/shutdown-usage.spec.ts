@@ -7,7 +7,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { openDatabase } from '../../src/database/connect.js';
+import { openDatabase } from '../../src/stores/database/connect.js';
 import { makeCertificate, type CertificateFiles } from '../support/certificates.js';
 import { migratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeOnDatabasesWithRedis, describeWithOpenssl } from '../support/describe-with.js';

@@ -1,7 +1,7 @@
 /** Signing in with a passkey, in a real browser with an authenticator of its own, and with one that does not tell the truth. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { CDPSession, Page } from 'playwright-core';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { Authenticator } from '../support/authenticator.js';
 import { startBrowser, type Browser } from '../support/browser.js';

@@ -1,6 +1,6 @@
 /** What the configuration does not take opens nothing: no password where those are off, no passkey where those are. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { Authenticator } from '../support/authenticator.js';
 import { testDatabase } from '../support/database.js';

@@ -1,6 +1,6 @@
 /** Signing in with a password and a code: the first of them is no session, and no code is worth two. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createLink } from '../../src/members/links.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';

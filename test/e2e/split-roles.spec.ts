@@ -1,7 +1,7 @@
 /** Gateways and the admin API in processes of their own: what the gateways know is known to the operator, with who says it and when. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { STATEMENT_TIMES_KEY } from '../../src/redis/keys.js';
+import { STATEMENT_TIMES_KEY } from '../../src/stores/redis/keys.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { describeWithOwnRedisAndPostgres, describeWithPostgres } from '../support/describe-with.js';
 import { send } from '../support/http.js';

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
-import { MIGRATIONS } from '../../src/database/migrations.js';
+import { MIGRATIONS } from '../../src/stores/database/migrations.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { olderSqlite } from '../support/database.js';

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { configSchema } from '../../src/config/model/schema.js';
 import type { Operation } from '../../src/config/model/schema.js';
-import { NodeClientResponse } from '../../src/http1/client/node-client-response.js';
+import { NodeClientResponse } from '../../src/http/client/node-client-response.js';
 import { Forwarder } from '../../src/proxy/calls/forwarder.js';
 import { send } from '../support/http.js';
 import { eventually } from '../support/processes.js';

@@ -2,10 +2,10 @@
 import { createHmac, createPublicKey, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
-import { notifyBy, WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import { addEvents } from '../../src/events/outbox.js';
-import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
+import { notifyBy, WorkSignal } from '../../src/outbox/work-signal.js';
+import { addEvents } from '../../src/outbox/outbox.js';
+import { newSecretsKey } from '../../src/stores/secrets/secret-box.js';
 import { SAMPLE_ORIGIN, WEBHOOK_SAMPLES } from '../../src/reference/webhooks/webhook-samples.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { quietMsSince } from '../support/machine-time.js';

@@ -1,7 +1,7 @@
 /** What a webhook endpoint may be given through the admin API, on both databases; what may not be is refused with a pointer. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { ASLEEP } from '../../src/events/deliveries/lane-rows.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { ASLEEP } from '../../src/outbox/lane-rows.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

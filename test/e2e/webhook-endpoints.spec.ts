@@ -3,10 +3,10 @@
  * are paused, edited or deleted.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { newId } from '../../src/database/ids.js';
-import type { WebhookDeliveryTable } from '../../src/database/tables/webhook-tables.js';
-import { ASLEEP } from '../../src/events/deliveries/lane-rows.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { newId } from '../../src/stores/database/ids.js';
+import type { WebhookDeliveryTable } from '../../src/stores/database/tables/webhook-tables.js';
+import { ASLEEP } from '../../src/outbox/lane-rows.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

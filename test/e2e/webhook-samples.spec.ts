@@ -10,8 +10,8 @@ import {
   newSigningSeed,
   newWebhookSecret,
   privateKeyOf,
-} from '../../src/events/signing/webhook-secret.js';
-import { signatureFields } from '../../src/events/signing/webhook-signature.js';
+} from '../../src/webhooks/signing/webhook-secret.js';
+import { signatureFields } from '../../src/webhooks/signing/webhook-signature.js';
 import { webhookGuide } from '../../src/reference/webhooks/webhook-guide.js';
 import { describeUnless } from '../support/describe-with.js';
 

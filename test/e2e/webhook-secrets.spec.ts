@@ -4,10 +4,10 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { WebhookSecrets } from '../../src/events/signing/secret-store.js';
-import { formatPublicKey, formatWebhookSecret } from '../../src/events/signing/webhook-secret.js';
-import { SecretBox } from '../../src/platform/secrets/secret-box.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { WebhookSecrets } from '../../src/webhooks/signing/secret-store.js';
+import { formatPublicKey, formatWebhookSecret } from '../../src/webhooks/signing/webhook-secret.js';
+import { SecretBox } from '../../src/stores/secrets/secret-box.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -7,8 +7,8 @@ import {
   newSigningSeed,
   newWebhookSecret,
   privateKeyOf,
-} from '../../src/events/signing/webhook-secret.js';
-import { signatureFields } from '../../src/events/signing/webhook-signature.js';
+} from '../../src/webhooks/signing/webhook-secret.js';
+import { signatureFields } from '../../src/webhooks/signing/webhook-signature.js';
 import { describeUnless } from '../support/describe-with.js';
 import { installNpmPackages, installPythonPackages, pythonOf } from '../support/foreign-packages.js';
 

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ErrorCode, FieldError } from '../../src/problems/errors.js';
+import type { ErrorCode, FieldError } from '../../src/platform/problems/errors.js';
 import { startCustomers, type RunningCustomers } from '../support/customers.js';
 import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';

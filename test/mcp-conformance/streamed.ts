@@ -1,5 +1,5 @@
 /** A response that is a stream of events, and requests that a server makes of its client on it (2025-11-25, Streamable HTTP). */
-import { fieldsOfLines } from '../../src/http1/grammar/fields.js';
+import { fieldsOfLines } from '../../src/http/grammar/fields.js';
 import type { MethodCall } from '../../src/mcp/method-call.js';
 import { serverInfo } from '../../src/mcp/methods/server-words.js';
 import type { JsonObject } from '../../src/mcp/protocol/message.js';

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
 import type { Page, Route } from 'playwright-core';
-import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+import { newSecretsKey } from '../../src/stores/secrets/secret-box.js';
 import { json, startBackend, type Backend } from '../support/backend.js';
 import { goWithin, hasRead, startBrowser, type Browser } from '../support/browser.js';
 import { describeWithChromium } from '../support/describe-with.js';

@@ -1,7 +1,7 @@
 /** A database that goes away under the panel: nobody is signed out, nothing that was typed is lost, and nothing is done twice. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { openDatabase, type DatabaseHandle } from '../../src/database/connect.js';
+import { openDatabase, type DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { passTimeUntil, startBrowser, type Browser } from '../support/browser.js';
 import { answersNow } from '../support/database.js';

@@ -1,7 +1,7 @@
 /** How a member signs in and what they may change of it, on their profile page: in a real browser, against the real API. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { CDPSession, Page } from 'playwright-core';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { codeAt, fromBase32, wrongCodeAt } from '../support/authenticator-app.js';

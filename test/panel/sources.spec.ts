@@ -3,8 +3,8 @@ import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { AUDIT_ACTIONS } from '../../src/accounts/audit-actions.js';
-import { OWN_EVENTS } from '../../src/events/model/own-events.js';
+import { AUDIT_ACTIONS } from '../../src/records/audit-actions.js';
+import { OWN_EVENTS } from '../../src/outbox/own-events.js';
 
 /** Of all scripts that the first page loads, compressed. */
 const MOST_FIRST_SCRIPT_BYTES = 250_000;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parseEnv } from 'node:util';
 import type { Page } from 'playwright-core';
-import { newSecretsKey } from '../../src/platform/secrets/secret-box.js';
+import { newSecretsKey } from '../../src/stores/secrets/secret-box.js';
 import type { Account } from '../support/admin.js';
 import {
   axeFindings,

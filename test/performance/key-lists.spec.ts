@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { searchText } from '../../src/database/search/search-text.js';
-import type { ApiKeyTable } from '../../src/database/schema.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { searchText } from '../../src/stores/database/search/search-text.js';
+import type { ApiKeyTable } from '../../src/stores/database/schema.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { V8 } from '../../src/boot/machine/idle-memory.js';
+import { V8 } from '../../src/program/machine/idle-memory.js';
 
 const OBJECTS = 400_000;
 /** Every so-many-th stays: more than the 30 % of a page in use up to which V8 moves objects by itself. */

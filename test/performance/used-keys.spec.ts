@@ -12,11 +12,11 @@ import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
 import { CachedKeyFactory } from '../../src/keys/cached-key.js';
 import { ProcessBus } from '../../src/keys/process-bus.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
-import { keysText } from '../../src/limits/redis/decision-text.js';
-import { NO_LIMIT_CHANGES } from '../../src/limits/model/effective-limits.js';
-import type { QuotaDecision } from '../../src/limits/model/policies.js';
-import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/limits/model/usage-cell.js';
-import { UsageRecorder } from '../../src/usage/usage-recorder.js';
+import { keysText } from '../../src/quota/redis/decision-text.js';
+import { NO_LIMIT_CHANGES } from '../../src/quota/model/effective-limits.js';
+import type { QuotaDecision } from '../../src/quota/model/policies.js';
+import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quota/model/usage-cell.js';
+import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 import { TestClock } from '../support/stores.js';
 
 const KEYS = 20_000;

@@ -1,6 +1,6 @@
 /** A member verifies their own address by a mailed link, and nobody verifies that of another person. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

@@ -8,11 +8,11 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Framing } from '../../src/http1/backend/response-head.js';
-import { ChunkedBody } from '../../src/http1/backend/chunked-body.js';
-import { ConnectionPool } from '../../src/http1/backend/connection-pool.js';
-import { Connector } from '../../src/http1/backend/connector.js';
-import { fieldsOfLines } from '../../src/http1/grammar/fields.js';
+import { Framing } from '../../src/http/backend/response-head.js';
+import { ChunkedBody } from '../../src/http/backend/chunked-body.js';
+import { ConnectionPool } from '../../src/http/backend/connection-pool.js';
+import { Connector } from '../../src/http/backend/connector.js';
+import { fieldsOfLines } from '../../src/http/grammar/fields.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { RecordedCall } from '../support/recorded-call.js';
 

@@ -1,6 +1,6 @@
 /** Pages of others cannot ask in the name of who is signed in, nor sign their visitor in as somebody else. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { send } from '../support/http.js';

@@ -1,6 +1,6 @@
 /** Where links lead: to the address that the configuration names, whatever a request says of itself. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { send } from '../support/http.js';

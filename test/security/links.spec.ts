@@ -1,6 +1,6 @@
 /** Links for one use: each works once, in time, for who it is for, and looking at it uses nothing up. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createLink, type NewLink } from '../../src/members/links.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

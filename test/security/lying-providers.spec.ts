@@ -1,7 +1,7 @@
 /** An identity provider that lies, or somebody between it and us: nothing is believed that it cannot say of itself. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { testDatabase } from '../support/database.js';
 import { LyingProvider, type Lies } from '../support/lying-provider.js';
 import { OpenProviders, providerConfig, TO_SIGN_IN } from '../support/open-providers.js';

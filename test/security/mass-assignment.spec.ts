@@ -1,6 +1,6 @@
 /** Fields that a body may not have: no operation takes a role, an owner, an id or a state that it does not describe. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';

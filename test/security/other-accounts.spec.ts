@@ -1,6 +1,6 @@
 /** Ids of another account tell nothing: in every path, body and query they are answered like ids that never were. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

@@ -3,7 +3,7 @@
  * their account, about that of others, and about one that never was.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { checkPermissions, PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';

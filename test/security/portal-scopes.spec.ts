@@ -8,7 +8,7 @@ import type {
   RootOperationNode,
   UnknownRow,
 } from 'kysely';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { missingScopes } from '../../src/keys/scopes.js';
 import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';

@@ -1,6 +1,6 @@
 /** A reset by link gives a member back to its owner: nothing that someone else has added before signs anyone in. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createLink } from '../../src/members/links.js';
 import { Identities } from '../../src/members/providers/identities.js';
 import { ProviderSignIn } from '../../src/members/providers/provider-sign-in.js';

@@ -1,6 +1,6 @@
 /** A session: how it begins and under which cookie, how long it holds, who ends it, and that nothing but its hash is kept. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { openMembers } from '../../src/members/sign-in/open-members.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

@@ -1,7 +1,7 @@
 /** Attack: a change on a version that is not there any more, past `If-Match` by how it is written. On both databases. */
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import http from 'node:http';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { testDatabase } from '../support/database.js';

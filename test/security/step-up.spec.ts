@@ -3,7 +3,7 @@
  * description that a session may call and that changes something, called by members whose confirmation is too old.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';

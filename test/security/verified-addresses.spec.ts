@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { MIGRATIONS } from '../../src/database/migrations.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { MIGRATIONS } from '../../src/stores/database/migrations.js';
 import { createLink } from '../../src/members/links.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';
 import { Identities } from '../../src/members/providers/identities.js';

@@ -5,7 +5,7 @@ import { QuotaReport } from '../../src/admission/quota-report.js';
 import { Routes } from '../../src/admission/routes.js';
 import { openSteps, type StepParts, type Steps } from '../../src/admission/steps.js';
 import type { Config } from '../../src/config/model/schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { ApiKeyRecord, InvalidationBus } from '../../src/keys/api-key.js';
 import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
 import { DatabaseKeyLookup } from '../../src/keys/api-key-lookup.js';
@@ -14,9 +14,9 @@ import { FailedAttempts } from '../../src/keys/failed-attempts.js';
 import { CachedKeyFactory, type CachedKey } from '../../src/keys/cached-key.js';
 import { LastUsed } from '../../src/keys/last-used.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
-import type { Limiter } from '../../src/limits/limiter.js';
+import type { Limiter } from '../../src/quota/limiter.js';
 import type { Clock } from '../../src/platform/clock.js';
-import { UsageRecorder } from '../../src/usage/usage-recorder.js';
+import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 
 /** What the steps of a test stand on. */
 export interface AdmissionUnderTest {

@@ -1,8 +1,8 @@
 /**
  * Quotas said as plainly as possible: a list of what was admitted, counted anew for every question. Slow, and easy to
- * check against `src/limits/model/policies.ts`: a request counts in its own second and the 60 that follow.
+ * check against `src/quota/model/policies.ts`: a request counts in its own second and the 60 that follow.
  */
-import { monthPeriodAt } from '../../src/limits/model/month-period.js';
+import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import {
   ACCOUNT_MINUTE,
   ACCOUNT_MONTH,
@@ -10,7 +10,7 @@ import {
   KEY_MONTH,
   type QuotaCounts,
   type QuotaLimits,
-} from '../../src/limits/model/policies.js';
+} from '../../src/quota/model/policies.js';
 
 const SECONDS_COUNTED = 61;
 

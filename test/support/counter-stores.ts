@@ -1,9 +1,9 @@
 /** The places for live counters, each by a clock of the test, for suites that hold all of them to one contract. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
-import type { CounterStore } from '../../src/limits/model/counter-store.js';
-import type { QuotaCounts, QuotaDecision } from '../../src/limits/model/policies.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
-import { ProcessCounters } from '../../src/limits/process/process-counters.js';
+import type { CounterStore } from '../../src/quota/model/counter-store.js';
+import type { QuotaCounts, QuotaDecision } from '../../src/quota/model/policies.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
+import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { describeWithOwnRedis, describeWithRedis } from './describe-with.js';
 import { timedCounting } from './counting.js';
 import { FixedMonths } from './quotas.js';

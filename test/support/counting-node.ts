@@ -1,22 +1,22 @@
 /** A process of the gateway as far as it counts, on a store that may forget everything. */
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import type { Degradation } from '../../src/limits/degradation.js';
-import { EmptiedStore } from '../../src/limits/emptied-store.js';
-import { LimiterSink } from '../../src/limits/limiter-sink.js';
-import { Limiter } from '../../src/limits/limiter.js';
-import { CounterMemory } from '../../src/limits/model/counter-memory.js';
-import type { QuotaSubject } from '../../src/limits/model/subject.js';
-import { Recovery } from '../../src/limits/recovery.js';
-import { NodeCount } from '../../src/limits/redis/node-count.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import { ShadowLimits } from '../../src/limits/shadow-limits.js';
-import { ProcessThrottleWindows } from '../../src/limits/throttle-windows.js';
+import type { Degradation } from '../../src/quota/degradation.js';
+import { EmptiedStore } from '../../src/quota/emptied-store.js';
+import { LimiterSink } from '../../src/quota/limiter-sink.js';
+import { Limiter } from '../../src/quota/limiter.js';
+import { CounterMemory } from '../../src/quota/model/counter-memory.js';
+import type { QuotaSubject } from '../../src/quota/model/subject.js';
+import { Recovery } from '../../src/quota/recovery.js';
+import { NodeCount } from '../../src/quota/redis/node-count.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
+import { ShadowLimits } from '../../src/quota/shadow-limits.js';
+import { ProcessThrottleWindows } from '../../src/quota/throttle-windows.js';
 import { systemClock } from '../../src/platform/clock.js';
-import { MonthLedger } from '../../src/usage/month-ledger.js';
-import { UsageFlush } from '../../src/usage/usage-flush.js';
-import { UsageRecorder } from '../../src/usage/usage-recorder.js';
-import { UsageTable } from '../../src/usage/usage-table.js';
+import { MonthLedger } from '../../src/quota/usage/month-ledger.js';
+import { UsageFlush } from '../../src/quota/usage/usage-flush.js';
+import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
+import { UsageTable } from '../../src/quota/usage/usage-table.js';
 import type { testDatabase } from './database.js';
 import { PATIENT_DEADLINE_MS } from './timed-redis.js';
 

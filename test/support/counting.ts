@@ -2,22 +2,22 @@
 import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Redis } from 'ioredis';
-import { countingCommands } from '../../src/limits/counting/counting-commands.js';
-import { CountingTables } from '../../src/limits/counting/counting-tables.js';
-import { AwaitedNodes } from '../../src/limits/counting/awaited-nodes.js';
-import type { MonthSource } from '../../src/limits/model/counter-store.js';
-import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
+import { countingCommands } from '../../src/quota/counting/counting-commands.js';
+import { CountingTables } from '../../src/quota/counting/counting-tables.js';
+import { AwaitedNodes } from '../../src/quota/counting/awaited-nodes.js';
+import type { MonthSource } from '../../src/quota/model/counter-store.js';
+import { PASSING_SINK } from '../../src/quota/model/decision-sink.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { systemClock } from '../../src/platform/clock.js';
-import { connectRedis, redisReady } from '../../src/redis/connect.js';
-import { CommandServer, type Command } from '../../src/redis/server/command-server.js';
-import { errorReply } from '../../src/redis/server/replies.js';
+import { connectRedis, redisReady } from '../../src/stores/redis/connect.js';
+import { CommandServer, type Command } from '../../src/stores/redis/server/command-server.js';
+import { errorReply } from '../../src/stores/redis/server/replies.js';
 import { temporaryFolder } from './processes.js';
 import { PATIENT_DEADLINE_MS } from './timed-redis.js';
 
 /** The program that a gateway starts, as it was built. */
-export const COUNTING_PROGRAM = resolve('dist/limits/counting/counting-process.js');
+export const COUNTING_PROGRAM = resolve('dist/quota/counting/counting-process.js');
 /** How its command line is told from those of workers. */
 export const COUNTING = 'counting-process';
 

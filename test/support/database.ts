@@ -10,12 +10,12 @@ import {
   SQLITE_FILE,
   type DatabaseHandle,
   type OpenDatabaseOptions,
-} from '../../src/database/connect.js';
-import { MIGRATIONS } from '../../src/database/migrations.js';
-import { postgresDialect } from '../../src/database/postgres-dialect.js';
-import type { Tables } from '../../src/database/schema.js';
-import { sqliteDialect } from '../../src/database/sqlite-dialect.js';
-import { transactTogether } from '../../src/database/together.js';
+} from '../../src/stores/database/connect.js';
+import { MIGRATIONS } from '../../src/stores/database/migrations.js';
+import { postgresDialect } from '../../src/stores/database/postgres-dialect.js';
+import type { Tables } from '../../src/stores/database/schema.js';
+import { sqliteDialect } from '../../src/stores/database/sqlite-dialect.js';
+import { transactTogether } from '../../src/stores/database/together.js';
 import { atEndOfFile } from './jest/current.mjs';
 import { emptyTables, freshDatabase, newDatabase } from './postgres.js';
 import { eventually, temporaryFolder } from './processes.js';

@@ -4,7 +4,7 @@
  */
 import { describe, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { hasOpenssl } from './certificates.js';
 import {
   findChromium,

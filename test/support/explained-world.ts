@@ -12,7 +12,7 @@ import { Explainer, type Explanation } from '../../src/admin/explain/explainer.j
 import { loadConfig } from '../../src/config/load.js';
 import { readEnvironment } from '../../src/config/model/environment.js';
 import type { Config } from '../../src/config/model/schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { createSecret } from '../../src/keys/api-key-format.js';
 import { ProcessBus } from '../../src/keys/process-bus.js';
 import { admissionOn } from './admission.js';

@@ -6,20 +6,20 @@ import { openSync } from 'node:fs';
 import { Agent } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../../src/config/model/schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { Connections } from '../../src/gateway/listener/connections.js';
 import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
-import { ErrorPages } from '../../src/problems/error-pages.js';
+import { ErrorPages } from '../../src/platform/problems/error-pages.js';
 import { Cors } from '../../src/gateway/request/cors.js';
 import { EntranceRules } from '../../src/gateway/request/entrance-rules.js';
-import { UsageReader } from '../../src/limits/usage.js';
+import { UsageReader } from '../../src/quota/usage/usage.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { openLog } from '../../src/platform/log.js';
 import type { Forwarder } from '../../src/proxy/calls/forwarder.js';
 import { ProxyStatus } from '../../src/proxy/calls/proxy-status.js';
 import { RequestLogRecorder } from '../../src/request-logs/recorder.js';
 import type { ForwardRequest } from '../../src/proxy/targets/forward-request.js';
-import { UsageRows } from '../../src/usage/usage-rows.js';
+import { UsageRows } from '../../src/quota/usage/usage-rows.js';
 import type { AdmissionUnderTest } from './admission.js';
 
 /** What a request gets that every step has let pass. */

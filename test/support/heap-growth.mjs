@@ -6,7 +6,7 @@ import path from 'node:path';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const { leaveRoomToGrow, V8 } = await import(path.resolve('dist/boot/machine/idle-memory.js'));
+const { leaveRoomToGrow, V8 } = await import(path.resolve('dist/program/machine/idle-memory.js'));
 
 const OBJECTS = 400_000;
 /** Of what is held, that many more. */

@@ -5,7 +5,7 @@ import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
 import { CachedKeyFactory, type CachedKey } from '../../src/keys/cached-key.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
 import { METRICS } from '../../src/platform/metrics.js';
-import { Problem } from '../../src/problems/errors.js';
+import { Problem } from '../../src/platform/problems/errors.js';
 import { keyRecord } from './key-records.js';
 
 const PLANS = {

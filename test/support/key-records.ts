@@ -1,6 +1,6 @@
 /** Records of keys as the database answers them. */
 import type { ApiKeyRecord } from '../../src/keys/api-key.js';
-import { NO_LIMIT_CHANGES } from '../../src/limits/model/effective-limits.js';
+import { NO_LIMIT_CHANGES } from '../../src/quota/model/effective-limits.js';
 
 /** A live key of `acc_1` on the plan `starter`, but for these changes. */
 export function keyRecord(changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord {

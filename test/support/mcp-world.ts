@@ -1,5 +1,5 @@
 /** The MCP server in this process, on tools that are made of an OpenAPI document as the program makes them. */
-import { openMcp } from '../../src/boot/open-mcp.js';
+import { openMcp } from '../../src/program/open-mcp.js';
 import { withoutDocuments } from '../../src/config/running-config.js';
 import type { ServedMethods } from '../../src/mcp/method-call.js';
 import { startBackend, type Backend, type BackendHandler } from './backend.js';

@@ -1,6 +1,6 @@
 /** Members in a database, written as the program writes them. */
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { MemberTable } from '../../src/database/tables/member-tables.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import type { MemberTable } from '../../src/stores/database/tables/member-tables.js';
 
 /** Writes a member and returns their row; what is not said is usual. */
 export async function writeMember(database: DatabaseHandle, fields: Partial<MemberTable> = {}): Promise<MemberTable> {

@@ -1,6 +1,6 @@
 /** The ways to identity providers as the program opens them, on a database of a test. */
 import type { ProviderConfig } from '../../src/config/model/admin-schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ProviderClients } from '../../src/members/providers/provider-clients.js';
 import { Providers, type ProviderJourney, type ProviderParts } from '../../src/members/providers/providers.js';
 import { SignInSteps } from '../../src/members/sign-in/steps.js';

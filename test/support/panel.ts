@@ -1,6 +1,6 @@
 /** The panel on the admin application in this process, with a database of its own: for what needs no gateway. */
 import { readPanelFiles, type PanelFiles } from '../../src/admin/panel/panel-files.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { startAdmin, type RunningAdmin } from './admin-application.js';
 import { testDatabase } from './database.js';
 

@@ -4,13 +4,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { plainConnectionOf, type PlainConnection, type Transaction } from '../../src/http1/client/plain-connection.js';
-import {
-  plainTlsListener,
-  readPlainRequests,
-  type PlainRequestHandler,
-} from '../../src/http1/client/plain-listener.js';
-import type { PlainRequest } from '../../src/http1/client/plain-request.js';
+import { plainConnectionOf, type PlainConnection, type Transaction } from '../../src/http/client/plain-connection.js';
+import { plainTlsListener, readPlainRequests, type PlainRequestHandler } from '../../src/http/client/plain-listener.js';
+import type { PlainRequest } from '../../src/http/client/plain-request.js';
 import { localCertificate } from './certificates.js';
 import { eventually, sleep } from './processes.js';
 

@@ -206,7 +206,7 @@ interface MigratedTemplate {
 
 async function makeTemplate(): Promise<MigratedTemplate> {
   // Not where the run's server is started: that is no test.
-  const { openDatabase } = await import('../../src/database/connect.js');
+  const { openDatabase } = await import('../../src/stores/database/connect.js');
   const { url } = await newDatabase();
   await (await openDatabase({ databaseUrl: url, dataDir: '' })).close();
   const shape = await withClient(url, async (client) => (await readShape(asking(client))).shape);

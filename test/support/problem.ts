@@ -1,8 +1,8 @@
 /** The one shape of every error, held against the catalogue: what each answer that refuses must look like. */
 import { expect } from '@jest/globals';
-import type { ErrorEntry } from '../../src/problems/error-entry.js';
-import { ERRORS, type ErrorCode } from '../../src/problems/errors.js';
-import type { ProblemBody } from '../../src/problems/problem-body.js';
+import type { ErrorEntry } from '../../src/platform/problems/error-entry.js';
+import { ERRORS, type ErrorCode } from '../../src/platform/problems/errors.js';
+import type { ProblemBody } from '../../src/platform/problems/problem-body.js';
 import type { Answer } from './http.js';
 
 export type { ProblemBody };

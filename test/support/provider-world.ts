@@ -1,5 +1,5 @@
 /** An admin application with two identity providers that are one process, and people who go there and back. */
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { PanelFiles } from '../../src/admin/panel/panel-files.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { startAdmin, type RunningAdmin } from './admin-application.js';

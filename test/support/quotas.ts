@@ -1,8 +1,8 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
-import type { MonthSource, WrittenMonth } from '../../src/limits/model/counter-store.js';
-import { calendarOf, type MonthPeriod } from '../../src/limits/model/month-period.js';
-import type { OnStoreLoss, QuotaLimits } from '../../src/limits/model/policies.js';
-import { QuotaSubject, QuotaTerms } from '../../src/limits/model/subject.js';
+import type { MonthSource, WrittenMonth } from '../../src/quota/model/counter-store.js';
+import { calendarOf, type MonthPeriod } from '../../src/quota/model/month-period.js';
+import type { OnStoreLoss, QuotaLimits } from '../../src/quota/model/policies.js';
+import { QuotaSubject, QuotaTerms } from '../../src/quota/model/subject.js';
 
 export const NO_LIMITS: QuotaLimits = {
   keyMinute: Infinity,

@@ -1,7 +1,7 @@
 /** Every store of records of requests with an `Idempotency-Key`, with a clock that a test turns. */
 import { describe } from '@jest/globals';
 import { pino } from 'pino';
-import type { DatabaseHandle } from '../../src/database/connect.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseRecords, instant } from '../../src/idempotency/database-records.js';
 import type { RecordStore } from '../../src/idempotency/record.js';
 import { RedisRecords } from '../../src/idempotency/redis-records.js';

@@ -1,7 +1,7 @@
-/** A call on a connection of src/http1 that writes down all it is told, and what breaks the contract of `Call`. */
+/** A call on a connection of src/http that writes down all it is told, and what breaks the contract of `Call`. */
 import type { Readable } from 'node:stream';
-import type { ResponseHead } from '../../src/http1/backend/response-head.js';
-import type { Call, Sending } from '../../src/http1/backend/call.js';
+import type { ResponseHead } from '../../src/http/backend/response-head.js';
+import type { Call, Sending } from '../../src/http/backend/call.js';
 
 export interface RequestOptions {
   readonly method?: string;

@@ -4,9 +4,9 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import type { LoadedConfig } from '../../src/config/model/loaded-config.js';
-import { ErrorPages } from '../../src/problems/error-pages.js';
-import { Problem } from '../../src/problems/errors.js';
-import { problemBody } from '../../src/problems/problem-body.js';
+import { ErrorPages } from '../../src/platform/problems/error-pages.js';
+import { Problem } from '../../src/platform/problems/errors.js';
+import { problemBody } from '../../src/platform/problems/problem-body.js';
 import { ReferenceModule, type ReferenceOptions } from '../../src/reference/reference.module.js';
 
 const PAGES = new ErrorPages('https://api.example.com');

@@ -1,16 +1,16 @@
 /** Random calls of every script that counts, for two that have to reply alike. */
 import fc from 'fast-check';
-import { DECIDE_LUA } from '../../src/limits/redis/scripts/decide.js';
-import { HEARTBEAT_LUA } from '../../src/limits/redis/scripts/heartbeat.js';
-import { MONTHS_LUA } from '../../src/limits/redis/scripts/months.js';
-import { REPLAY_LUA, UNDO_LUA } from '../../src/limits/redis/scripts/outage.js';
-import { READ_LUA } from '../../src/limits/redis/scripts/read.js';
-import { REFUND_LUA } from '../../src/limits/redis/scripts/refund.js';
-import { SEED_LUA } from '../../src/limits/redis/scripts/seed.js';
-import { SET_USED_LUA } from '../../src/limits/redis/scripts/set-used.js';
-import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../../src/limits/redis/scripts/throttle.js';
-import { TIME_LUA } from '../../src/limits/redis/scripts/time.js';
-import { EPOCH_KEY, NODES_KEY } from '../../src/redis/keys.js';
+import { DECIDE_LUA } from '../../src/quota/redis/scripts/decide.js';
+import { HEARTBEAT_LUA } from '../../src/quota/redis/scripts/heartbeat.js';
+import { MONTHS_LUA } from '../../src/quota/redis/scripts/months.js';
+import { REPLAY_LUA, UNDO_LUA } from '../../src/quota/redis/scripts/outage.js';
+import { READ_LUA } from '../../src/quota/redis/scripts/read.js';
+import { REFUND_LUA } from '../../src/quota/redis/scripts/refund.js';
+import { SEED_LUA } from '../../src/quota/redis/scripts/seed.js';
+import { SET_USED_LUA } from '../../src/quota/redis/scripts/set-used.js';
+import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../../src/quota/redis/scripts/throttle.js';
+import { TIME_LUA } from '../../src/quota/redis/scripts/time.js';
+import { EPOCH_KEY, NODES_KEY } from '../../src/stores/redis/keys.js';
 import { UTC_MONTHS } from './quotas.js';
 
 export const START_MS = Date.parse('2100-12-31T23:58:00Z');

@@ -1,7 +1,7 @@
 /** Callers of the admin API in every role, as their browser or program would ask. */
 import type { BrowserContext } from 'playwright-core';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import { newId } from '../../src/database/ids.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import { newId } from '../../src/stores/database/ids.js';
 import { csrfTokenOf } from '../../src/members/session-token.js';
 import type { Role } from '../../src/members/permissions.js';
 import type { RunningAdmin } from './admin-application.js';

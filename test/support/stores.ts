@@ -1,18 +1,18 @@
 /** The stores of the control plane on a database, with a clock that tests turn and a bus that remembers. */
 import type { Kysely } from 'kysely';
 import type { Config } from '../../src/config/model/schema.js';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { Tables } from '../../src/database/schema.js';
-import { WorkSignal } from '../../src/events/deliveries/work-signal.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import type { Tables } from '../../src/stores/database/schema.js';
+import { WorkSignal } from '../../src/outbox/work-signal.js';
 import { AccountStore } from '../../src/accounts/accounts.js';
 import type { Heard, Invalidation, InvalidationBus } from '../../src/keys/api-key.js';
 import { digestOf } from '../../src/keys/api-key-format.js';
 import type { SecretUse } from '../../src/keys/last-used.js';
 import { ApiKeyStore } from '../../src/accounts/api-key-store.js';
-import { AuditLog } from '../../src/accounts/audit-log.js';
+import { AuditLog } from '../../src/records/audit-log.js';
 import { Catalogue } from '../../src/accounts/catalogue.js';
-import { keepClient } from '../../src/oauth/authorization-requests.js';
-import { OAuthObjects } from '../../src/oauth/oauth-objects.js';
+import { keepClient } from '../../src/authorization/clients/authorization-requests.js';
+import { OAuthObjects } from '../../src/authorization/clients/oauth-objects.js';
 
 const operation = (index: number, id: string, method: string, scope: string) => ({
   index,

@@ -1,11 +1,11 @@
 /** A real Redis whose scripts take their time from a clock of the test. */
 import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from '../../src/platform/clock.js';
-import type { MonthSource } from '../../src/limits/model/counter-store.js';
-import { PASSING_SINK } from '../../src/limits/model/decision-sink.js';
-import { RedisCounters } from '../../src/limits/redis/redis-counters.js';
-import { connectRedis, redisReady, type RedisClient } from '../../src/redis/connect.js';
-import { plainText, sendScript, type ScriptCommand } from '../../src/redis/script-command.js';
+import type { MonthSource } from '../../src/quota/model/counter-store.js';
+import { PASSING_SINK } from '../../src/quota/model/decision-sink.js';
+import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
+import { connectRedis, redisReady, type RedisClient } from '../../src/stores/redis/connect.js';
+import { plainText, sendScript, type ScriptCommand } from '../../src/stores/redis/script-command.js';
 import type { ClusterGroup } from './redis-groups.js';
 import { sharedRedisUrl } from './redis.js';
 

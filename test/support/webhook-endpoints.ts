@@ -1,5 +1,5 @@
 /** Webhook endpoints of accounts, made through the admin API. */
-import { addEvents } from '../../src/events/outbox.js';
+import { addEvents } from '../../src/outbox/outbox.js';
 import type { RunningAdmin } from './admin-application.js';
 import { serviceEvent } from './webhooks.js';
 

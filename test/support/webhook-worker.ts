@@ -1,15 +1,15 @@
 /** A worker of webhooks in the process of the test, with the machine's own clock, for receivers on 127.0.0.1. */
 import type { KyselyPlugin } from 'kysely';
 import { pino } from 'pino';
-import type { DatabaseHandle } from '../../src/database/connect.js';
-import type { WorkSignal } from '../../src/events/deliveries/work-signal.js';
-import { WebhookSender } from '../../src/events/sending/attempt.js';
-import type { SigningKeys } from '../../src/events/signing/webhook-signature.js';
-import { outboundRules } from '../../src/outbound/destination.js';
-import { GuardedConnections } from '../../src/outbound/guarded-agent.js';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import type { WorkSignal } from '../../src/outbox/work-signal.js';
+import { WebhookSender } from '../../src/webhooks/sending/attempt.js';
+import type { SigningKeys } from '../../src/webhooks/signing/webhook-signature.js';
+import { outboundRules } from '../../src/http/outbound/destination.js';
+import { GuardedConnections } from '../../src/http/outbound/guarded-agent.js';
 import { systemClock } from '../../src/platform/clock.js';
-import { startWebhooks, type RunningWebhooks } from '../../src/webhooks/open-webhooks.js';
-import { WORKER_TIMES, type WorkerTimes } from '../../src/webhooks/worker-times.js';
+import { startWebhooks, type RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
+import { WORKER_TIMES, type WorkerTimes } from '../../src/webhooks/worker/worker-times.js';
 import { eventually } from './processes.js';
 
 /** What every endpoint signs with, unless a test opens other keys. */

@@ -1,17 +1,17 @@
 /** Rows of webhooks, written by hand: endpoints with their lanes, and what has become of deliveries. */
 import type { Kysely, Selectable } from 'kysely';
-import { newId } from '../../src/database/ids.js';
-import type { Tables } from '../../src/database/schema.js';
-import type { WebhookDeliveryTable, WebhookEndpointTable } from '../../src/database/tables/webhook-tables.js';
-import type { AttemptRecord, DeliveryOutcome } from '../../src/events/deliveries/delivery-results.js';
+import { newId } from '../../src/stores/database/ids.js';
+import type { Tables } from '../../src/stores/database/schema.js';
+import type { WebhookDeliveryTable, WebhookEndpointTable } from '../../src/stores/database/tables/webhook-tables.js';
+import type { AttemptRecord, DeliveryOutcome } from '../../src/webhooks/deliveries/delivery-results.js';
 import {
   readDue,
   type AskedLane,
   type DueDelivery,
   type DueQuery,
-} from '../../src/events/deliveries/due-deliveries.js';
-import { addLane } from '../../src/events/deliveries/lane-rows.js';
-import type { ForeignEvent } from '../../src/events/model/event-types.js';
+} from '../../src/webhooks/deliveries/due-deliveries.js';
+import { addLane } from '../../src/outbox/lane-rows.js';
+import type { ForeignEvent } from '../../src/outbox/event-types.js';
 
 /** What is no matter of a test has the usual value. */
 export type EndpointOptions = Partial<Omit<WebhookEndpointTable, 'id'>>;

@@ -1,5 +1,5 @@
 /** `Authorization: Bearer …` of the admin API (RFC 6750): what it must look like, and the words of its refusals. */
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 

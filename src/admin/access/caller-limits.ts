@@ -7,8 +7,8 @@ import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler
 import type { FastifyRequest } from 'fastify';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { clientNetwork } from '../../keys/client-network.js';
-import { THROTTLES, type ThrottleRow } from '../../limits/model/throttle-rows.js';
-import { Problem, type ErrorCode } from '../../problems/errors.js';
+import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js';
+import { Problem, type ErrorCode } from '../../platform/problems/errors.js';
 import { principalOf } from './principal.js';
 import { isPublic } from './public.js';
 

@@ -3,8 +3,8 @@
  * decision, `ChangedBy` hands it to the store, and the store asks it in its transaction.
  */
 import type { FastifyRequest } from 'fastify';
-import { widensAccess, type AuthorizeChange, type KeyAccess } from '../../accounts/access-changes.js';
-import type { Problem } from '../../problems/errors.js';
+import { widensAccess, type AuthorizeChange, type KeyAccess } from '../../records/access-changes.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import { checkWithinGrant } from './portal-scopes.js';
 import type { Principal } from './principal.js';
 

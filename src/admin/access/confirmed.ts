@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { FirstOwner } from '../../members/first-owner.js';
 import { OwnWays } from '../../members/ways.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { Principal, SignedInMember } from './principal.js';
 
 /** How long it holds. */

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { clientNetwork } from '../../keys/client-network.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 /** Look-ups under way for all networks that are over their limit. */
 const MOST_UNDER_WAY = 2;

@@ -10,7 +10,7 @@ import { AdminNetworks } from '../listener/admin-networks.js';
 import { AccountTokens } from '../../members/account-tokens.js';
 import { Sessions } from '../../members/sessions.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { bearerToken, CHALLENGE, isBearer, noCredentials, wrongToken } from './bearer.js';
 import { countAnonymous, countWrongToken } from './caller-limits.js';
 import { CLOCK } from './confirmed.js';

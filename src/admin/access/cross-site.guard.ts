@@ -6,7 +6,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { csrfTokenOf, isSame } from '../../members/session-token.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { permissionOf } from './operation-of.js';
 import { principalOf } from './principal.js';
 import { isPublic } from './public.js';

@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { AccountMembers } from '../../members/account-members.js';
 import type { Giver } from '../../members/permissions.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { isOperator, type Principal } from './principal.js';
 
 @Injectable()

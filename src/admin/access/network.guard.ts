@@ -4,7 +4,7 @@
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { AdminNetworks } from '../listener/admin-networks.js';
 import { permissionOf } from './operation-of.js';
 import { isPublic } from './public.js';

@@ -5,9 +5,9 @@
 import { SetMetadata, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Named } from '../../members/account-access.js';
-import { Problem } from '../../problems/errors.js';
-import { invalidParameters } from '../../problems/parameter-problem.js';
-import { RefusedBody } from '../../problems/refused-body.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { invalidParameters } from '../../platform/problems/parameter-problem.js';
+import { RefusedBody } from '../../platform/problems/refused-body.js';
 
 const OF_ACCOUNT = 'trailgate:of-account';
 const ACCOUNTS_PREFIX = '/admin/v1/accounts/:id';

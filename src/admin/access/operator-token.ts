@@ -1,8 +1,8 @@
 /** The operators' token of the admin API: from the environment, else made once and kept in the data folder. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { makeDataFolder } from '../../database/data-folder.js';
-import { keptSecret } from '../../platform/secrets/kept-secret.js';
+import { makeDataFolder } from '../../stores/database/data-folder.js';
+import { keptSecret } from '../../stores/secrets/kept-secret.js';
 
 const SHORTEST_TOKEN = 32;
 

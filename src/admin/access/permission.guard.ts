@@ -6,7 +6,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { AccountAccess, type NamedAccount } from '../../members/account-access.js';
 import type { OperationId, Permission, Role } from '../../members/permissions.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { setAuthorizer } from './change-authorizer.js';
 import { Confirmed } from './confirmed.js';
 import { namedBy } from './of-account.js';

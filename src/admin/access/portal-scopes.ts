@@ -8,7 +8,7 @@ import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { missingScopes } from '../../keys/scopes.js';
 import type { Named } from '../../members/account-access.js';
 import type { Permission } from '../../members/permissions.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { Principal } from './principal.js';
 
 const limits = new WeakMap<FastifyRequest, readonly string[]>();

@@ -6,15 +6,15 @@ import {
   updateAccountSchema,
   type CreateAccount,
   type UpdateAccount,
-} from '../../accounts/account-fields.js';
+} from '../../records/account-fields.js';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { Caller, visibleTo, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged, unlessKnown } from '../request/etag.js';
 import { toldAgain } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
-import type { ExpectedVersions } from '../../accounts/versions.js';
+import type { ExpectedVersions } from '../../records/versions.js';
 import { listBody, type ListBody } from '../request/list.js';
 import { Documented } from '../openapi/documented.js';
 import { accountQuerySchema, type AccountQueryFields } from './account-query.js';

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import { createApiKeySchema, type CreateApiKey } from '../../accounts/api-key-fields.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';

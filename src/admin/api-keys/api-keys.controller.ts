@@ -10,8 +10,8 @@ import {
 } from '../../accounts/api-key-fields.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { ExpectedVersions } from '../../accounts/versions.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { ExpectedVersions } from '../../records/versions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Caller, type Principal } from '../access/principal.js';

@@ -2,8 +2,8 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { plainText } from '../../accounts/account-fields.js';
-import { AuditLog, TARGET_TYPES, type AuditEntry } from '../../accounts/audit-log.js';
+import { plainText } from '../../records/account-fields.js';
+import { AuditLog, TARGET_TYPES, type AuditEntry } from '../../records/audit-log.js';
 import { inQuery, OfAccount } from '../access/of-account.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';

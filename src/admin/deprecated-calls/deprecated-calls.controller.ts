@@ -2,7 +2,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { DEPRECATED_CALLS_DAYS, DeprecatedCalls, MOST_DEPRECATED_CALLERS } from '../../usage/deprecated-calls.js';
+import { DEPRECATED_CALLS_DAYS, DeprecatedCalls, MOST_DEPRECATED_CALLERS } from '../../admission/deprecated-calls.js';
 import { Documented } from '../openapi/documented.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 

@@ -11,8 +11,8 @@ import type { Config, Operation } from '../../config/model/schema.js';
 import { plainAddress } from '../../platform/network-list.js';
 import type { ApiKeyRecord } from '../../keys/api-key.js';
 import type { CachedKey } from '../../keys/cached-key.js';
-import type { Preview } from '../../limits/preview.js';
-import { Problem } from '../../problems/errors.js';
+import type { Preview } from '../../quota/preview.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 /** What is asked for: an operation by its id, or a request as it would come in. */
 export interface Asked {

@@ -1,10 +1,10 @@
 /** An explanation as the admin API shows it. */
 import { z } from 'zod';
 import type { StepPreview } from '../../admission/preview.js';
-import { grantedIn, type LimitChanges } from '../../limits/model/effective-limits.js';
-import { limitedWindows, remaining } from '../../limits/model/headers.js';
-import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES } from '../../limits/model/policies.js';
-import type { Preview } from '../../limits/preview.js';
+import { grantedIn, type LimitChanges } from '../../quota/model/effective-limits.js';
+import { limitedWindows, remaining } from '../../quota/model/headers.js';
+import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES } from '../../quota/model/policies.js';
+import type { Preview } from '../../quota/preview.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
 import type { Explanation } from './explainer.js';

@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { bearerToken, CHALLENGE } from '../access/bearer.js';
 import { countWrongToken } from '../access/caller-limits.js';
 import { AdminNetworks } from '../listener/admin-networks.js';

@@ -5,7 +5,7 @@
 import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { EventIntake } from '../../events/intake/intake.js';
+import { EventIntake } from '../../webhooks/intake/intake.js';
 import { Public } from '../access/public.js';
 import { EventsTokenGuard, serviceOf } from './events-token.guard.js';
 

@@ -2,7 +2,7 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { createInvitationSchema, type CreateInvitation } from '../../members/links/invitation-fields.js';
 import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
 import { Givers } from '../access/giver.js';

@@ -1,7 +1,7 @@
 /** One invitation: send it again, take it back. */
 import { Controller, Delete, Param, Post } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountAccess } from '../../members/account-access.js';
 import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
 import type { Giver } from '../../members/permissions.js';

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { AdminNetworks } from './admin-networks.js';
 import { hostRefusal } from './host-check.js';
 import type { SecurityHeaders } from './security-headers.js';

@@ -4,7 +4,7 @@
  */
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 /**
  * Finds the reason to refuse a request for its `Host`; none where it is ours, or where there is none, as only HTTP/1.0

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { hstsField } from '../../config/model/hsts-field.js';
 import type { HstsConfig } from '../../config/model/listener-schema.js';
-import { linesOf } from '../../http1/grammar/fields.js';
+import { linesOf } from '../../http/grammar/fields.js';
 
 /** What a browser must not do with a response; a page says in its own policy what it may load. */
 const FIELDS = [

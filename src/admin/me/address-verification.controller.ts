@@ -1,7 +1,7 @@
 /** The address of who is signed in: a link by mail that proves it. */
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { z } from 'zod';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { AddressVerification } from '../../members/links/address-verification.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';

@@ -1,7 +1,7 @@
 /** Who the signed-in member is at identity providers. */
 import { Controller, Delete, Get, HttpCode, Param } from '@nestjs/common';
 import { z } from 'zod';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { Identities } from '../../members/providers/identities.js';
 import { Providers } from '../../members/providers/providers.js';
 import type { SessionMember } from '../../members/sessions.js';

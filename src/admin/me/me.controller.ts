@@ -1,6 +1,6 @@
 /** Who is signed in: read and change what is theirs. */
 import { Body, Controller, Get, Patch } from '@nestjs/common';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { updateMeSchema, type UpdateMe } from '../../members/member-fields.js';
 import { MemberStore } from '../../members/members.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';

@@ -1,6 +1,6 @@
 /** The accounts of who is signed in, as far as they can be left. */
 import { Controller, Delete, Param } from '@nestjs/common';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountMembers } from '../../members/account-members.js';
 import type { SessionMember } from '../../members/sessions.js';
 import {

@@ -1,6 +1,6 @@
 /** Passkeys as the admin API shows them, and WebAuthn as browsers speak it in JSON (WebAuthn level 3, section 5.1). */
 import { z } from 'zod';
-import { nameField } from '../../accounts/account-fields.js';
+import { nameField } from '../../records/account-fields.js';
 import type { Passkey } from '../../members/sign-in/passkeys.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { idField, timeField } from '../openapi/fields.js';

@@ -1,7 +1,7 @@
 /** The second factor of who is signed in: an authenticator app and its recovery codes. */
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { SecondFactors } from '../../members/sign-in/second-factors.js';
 import { Documented } from '../openapi/documented.js';

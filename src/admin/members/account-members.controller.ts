@@ -2,8 +2,8 @@
 import { Body, Controller, Delete, Get, Param, Patch, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { ExpectedVersions } from '../../accounts/versions.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { ExpectedVersions } from '../../records/versions.js';
 import { AccountMembers } from '../../members/account-members.js';
 import { updateAccountMemberSchema, type UpdateAccountMember } from '../../members/links/invitation-fields.js';
 import { Givers } from '../access/giver.js';

@@ -1,6 +1,6 @@
 /** Helping a member in who lost their phone, and forgetting one who asks for it; for operators. */
 import { Controller, Delete, HttpCode, Param } from '@nestjs/common';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { Forgetting } from '../../members/forgetting.js';
 import { MemberStore } from '../../members/members.js';
 import { SecondFactors } from '../../members/sign-in/second-factors.js';

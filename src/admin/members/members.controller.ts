@@ -1,8 +1,8 @@
 /** The members of the installation, for operators. */
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { ExpectedVersions } from '../../accounts/versions.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { ExpectedVersions } from '../../records/versions.js';
 import { MemberAdmin, type CreatedMember, type PasswordLink } from '../../members/member-admin.js';
 import {
   createMemberSchema,

@@ -1,7 +1,7 @@
 /** A request of an OAuth client to be let in, as the panel shows it, and what a person decides. */
 import { z } from 'zod';
 import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
-import type { AuthorizationRequest } from '../../oauth/authorization-requests.js';
+import type { AuthorizationRequest } from '../../authorization/clients/authorization-requests.js';
 
 const accountId = z.string().max(100).meta({ description: 'The account on whose quota the client works.' });
 

@@ -1,7 +1,7 @@
 /** Requests of OAuth clients to be let in: somebody who is signed in reads one, and says yes or no. */
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import { AuthorizationRequests } from '../../oauth/authorization-requests.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
 import { inBody, OfAccount } from '../access/of-account.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Documented } from '../openapi/documented.js';

@@ -5,7 +5,7 @@
 import { SetMetadata } from '@nestjs/common';
 import type { z } from 'zod';
 import type { OperationId } from '../../members/permissions.js';
-import type { ErrorCode } from '../../problems/errors.js';
+import type { ErrorCode } from '../../platform/problems/errors.js';
 
 export const DOCUMENTED = 'trailgate:documented';
 

@@ -1,6 +1,6 @@
 /** What the fields of resources look like, for the description: nothing that is answered is checked against it. */
 import { z } from 'zod';
-import type { IdPrefix } from '../../database/ids.js';
+import type { IdPrefix } from '../../stores/database/ids.js';
 
 /** RFC 3339 with an offset, and microseconds at most. */
 const LONGEST_TIME = 40;

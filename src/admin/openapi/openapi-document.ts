@@ -6,9 +6,9 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { z } from 'zod';
-import type { ErrorCode } from '../../problems/errors.js';
+import type { ErrorCode } from '../../platform/problems/errors.js';
 import { checkPermissions, PERMISSIONS } from '../../members/permissions.js';
-import { PROBLEM_SCHEMAS } from '../../problems/problem-schema.js';
+import { PROBLEM_SCHEMAS } from '../../platform/problems/problem-schema.js';
 import { IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, LONGEST } from './field-patterns.js';
 import { idPattern } from './fields.js';
 import { DOCUMENTED, type OperationDescription } from './documented.js';

@@ -1,6 +1,6 @@
 /** What every operation of the admin API may answer beside what it is asked for: headers, and errors in one form. */
-import { ERRORS, type ErrorCode } from '../../problems/errors.js';
-import { DELTA_SECONDS } from '../../problems/problem-schema.js';
+import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';
+import { DELTA_SECONDS } from '../../platform/problems/problem-schema.js';
 import type { Json } from './openapi-schemas.js';
 
 /** By name; X-RateLimit-* are those of the limit of requests per address. */

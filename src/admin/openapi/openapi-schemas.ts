@@ -1,6 +1,6 @@
 /** Schemas of the admin API's description, made of the zod schemas that check bodies and type responses. */
 import { z } from 'zod';
-import { LARGEST_INT32 } from '../../problems/problem-schema.js';
+import { LARGEST_INT32 } from '../../platform/problems/problem-schema.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 

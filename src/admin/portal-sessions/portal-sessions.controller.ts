@@ -1,7 +1,7 @@
 /** Portal sessions: a company lets its customers into the panel from its own pages, and takes that back. */
 import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { z } from 'zod';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { createPortalSessionSchema, PortalLinks, type CreatePortalSession } from '../../members/links/portal-links.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Site } from '../access/site.js';

@@ -4,7 +4,7 @@
  */
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../accounts/quota-adjustment-fields.js';
 import { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import { GrantedScopes } from '../access/portal-scopes.js';

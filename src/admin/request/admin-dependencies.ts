@@ -3,26 +3,26 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Explainer } from '../explain/explainer.js';
-import type { Webhooks } from '../../events/management/open-webhooks.js';
-import type { EventIntake } from '../../events/intake/intake.js';
-import type { EventOutbox } from '../../events/outbox.js';
+import type { Webhooks } from '../../webhooks/management/open-webhooks.js';
+import type { EventIntake } from '../../webhooks/intake/intake.js';
+import type { EventOutbox } from '../../outbox/outbox.js';
 import type { AccountStore } from '../../accounts/accounts.js';
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
-import type { AuditLog } from '../../accounts/audit-log.js';
+import type { AuditLog } from '../../records/audit-log.js';
 import type { Catalogue } from '../../accounts/catalogue.js';
-import type { IdempotentRequests } from '../../accounts/idempotent-requests.js';
+import type { IdempotentRequests } from '../../idempotency/idempotent-requests.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
-import type { ErrorPages } from '../../problems/error-pages.js';
+import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import type { ServiceTokens } from '../intake/events-token.guard.js';
 import type { PanelFiles } from '../panel/panel-files.js';
 import type { Logger } from '../../platform/log.js';
 import type { Members } from '../../members/sign-in/open-members.js';
 import type { HeardStatement } from '../../nodes/node-statement.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
-import type { AuthorizationRequests } from '../../oauth/authorization-requests.js';
+import type { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
 import type { RequestLogs } from '../../request-logs/request-logs.js';
-import type { UsageReader } from '../../limits/usage.js';
-import type { DeprecatedCalls } from '../../usage/deprecated-calls.js';
+import type { UsageReader } from '../../quota/usage/usage.js';
+import type { DeprecatedCalls } from '../../admission/deprecated-calls.js';
 
 /** One thing that the process needs to be of use. */
 export interface ReadinessCheck {

@@ -1,7 +1,7 @@
 /** Who asks for a change, for the audit log. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { authorizerOf } from '../access/change-authorizer.js';
 import { actorOf, labelOf, principalOf } from '../access/principal.js';
 import { responseRecordOf } from './idempotency.js';

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { IF_NONE_MATCH, LONGEST } from '../openapi/field-patterns.js';
 
 const DIGEST_LENGTH = 12;

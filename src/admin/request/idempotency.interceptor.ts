@@ -5,9 +5,9 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, of, type Observable } from 'rxjs';
-import { IdempotentRequests, type Claim, type KeptResponse } from '../../accounts/idempotent-requests.js';
-import { Problem } from '../../problems/errors.js';
-import { RefusedBody } from '../../problems/refused-body.js';
+import { IdempotentRequests, type Claim, type KeptResponse } from '../../idempotency/idempotent-requests.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { RefusedBody } from '../../platform/problems/refused-body.js';
 import { actorOf, principalOf } from '../access/principal.js';
 import { DOCUMENTED, type OperationDescription } from '../openapi/documented.js';
 import { tagged } from './etag.js';

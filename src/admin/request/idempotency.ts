@@ -1,9 +1,9 @@
 /** `Idempotency-Key`: what a request that makes something is known by when it is sent again. */
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { AuditedChange, ChangeContext, ResponseRecord } from '../../accounts/audit-log.js';
-import { completeClaim, keepBody, type Claim } from '../../accounts/idempotent-requests.js';
-import { Problem } from '../../problems/errors.js';
+import type { AuditedChange, ChangeContext, ResponseRecord } from '../../records/audit-log.js';
+import { completeClaim, keepBody, type Claim } from '../../idempotency/idempotent-requests.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { IDEMPOTENCY_KEY } from '../openapi/field-patterns.js';
 
 const WELL_FORMED = new RegExp(IDEMPOTENCY_KEY);

@@ -1,8 +1,8 @@
 /** `If-Match` (RFC 9110 section 13.1.1): the version that a change was made on. Optional for programs. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { ExpectedVersions } from '../../accounts/versions.js';
-import { Problem } from '../../problems/errors.js';
+import type { ExpectedVersions } from '../../records/versions.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { entityTagsOf } from './etag.js';
 import { IF_MATCH, LONGEST } from '../openapi/field-patterns.js';
 

@@ -1,7 +1,7 @@
 /** Lists of the admin API: `?limit=&cursor=` in, `{data, has_more, next_cursor}` and `Link: …; rel="next"` out. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { Page } from '../../database/cursor.js';
+import type { Page } from '../../stores/database/cursor.js';
 
 const LARGEST_PAGE = 100;
 /** The name of a key may stand in it, four bytes a character and coded twice. */

@@ -1,9 +1,9 @@
 /** Requests of the log as the admin API takes and shows them. */
 import { z } from 'zod';
-import { plainText } from '../../accounts/account-fields.js';
+import { plainText } from '../../records/account-fields.js';
 import { formatMillisWithOffset } from '../../platform/rfc3339.js';
-import type { ErrorPages } from '../../problems/error-pages.js';
-import { ERRORS, type ErrorCode } from '../../problems/errors.js';
+import type { ErrorPages } from '../../platform/problems/error-pages.js';
+import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';
 import { statusRange } from '../../request-logs/request-log-query.js';
 import { REQUEST_LOG_SOURCES } from '../../request-logs/request-log-row.js';
 import type { LoggedRequest } from '../../request-logs/request-log-reader.js';

@@ -1,6 +1,6 @@
 /** The sessions of who is signed in: look at them, end one, end all others. */
 import { Controller, Delete, Get, HttpCode, Param } from '@nestjs/common';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { Sessions } from '../../members/sessions.js';
 import type { ListBody } from '../request/list.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';

@@ -2,7 +2,7 @@
 import { Body, Controller, HttpCode, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { passwordField } from '../../members/member-fields.js';
 import { Sessions, type Session, type SessionMember } from '../../members/sessions.js';
 import { PasswordChange } from '../../members/sign-in/password-change.js';
@@ -11,7 +11,7 @@ import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.
 import { OwnWays } from '../../members/ways.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { CHALLENGE } from '../access/bearer.js';
 import { CONFIRMED_MS } from '../access/confirmed.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';

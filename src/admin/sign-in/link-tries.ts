@@ -1,6 +1,6 @@
 /** Who tries links that do not work is throttled like who tries passwords. */
 import type { SignInAttempts } from '../../members/sign-in/attempts.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 /**
  * Refusals that count as a try: there is no such link, or its address has a member. Without the second one, whoever

@@ -7,7 +7,7 @@ import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { OwnWays } from '../../members/ways.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
 import { Myself } from '../me/signed-in-member.js';
 import { passkeyRequestSchema, signInWithPasskeySchema, type ShownPasskey } from '../me/passkey.resource.js';

@@ -9,7 +9,7 @@ import { OwnWays } from '../../members/ways.js';
 import { Sessions, type LiveSession, type Session, type SessionMember } from '../../members/sessions.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import type { Browser, SignedInMember } from '../../members/sign-in/sign-in.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { CHALLENGE } from '../access/bearer.js';
 import { Confirmed } from '../access/confirmed.js';
 import { countingTries } from './link-tries.js';

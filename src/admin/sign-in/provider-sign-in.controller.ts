@@ -3,7 +3,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Providers } from '../../members/providers/providers.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { browserOf, giveSession } from './browser.js';

@@ -2,7 +2,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
 import { Documented } from '../openapi/documented.js';
 import { browserOf } from './browser.js';

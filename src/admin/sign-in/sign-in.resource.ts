@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { emailField, localeField, passwordField } from '../../members/member-fields.js';
 import type { LinkShown } from '../../members/sign-in/link-taking.js';
-import { nameField } from '../../accounts/account-fields.js';
+import { nameField } from '../../records/account-fields.js';
 import { ROLES } from '../../members/permissions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { timeField } from '../openapi/fields.js';

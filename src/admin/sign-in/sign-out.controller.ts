@@ -1,7 +1,7 @@
 /** Signing out: the session ends first. With the database away it is not said to be over, and the cookie stays. */
 import { Controller, HttpCode, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { Sessions } from '../../members/sessions.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';

@@ -2,7 +2,7 @@
 import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { createAccountTokenSchema, type CreateAccountToken } from '../../members/account-token-fields.js';
 import { AccountTokens } from '../../members/account-tokens.js';
 import { Documented } from '../openapi/documented.js';

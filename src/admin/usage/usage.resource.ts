@@ -1,14 +1,14 @@
 /** Usage as the admin API takes and shows it. */
 import { z } from 'zod';
-import { plainText } from '../../accounts/account-fields.js';
-import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../limits/model/usage-cell.js';
+import { plainText } from '../../records/account-fields.js';
+import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quota/model/usage-cell.js';
 import {
   ALL_GROUPS,
   LARGEST_USAGE_PAGE,
   LONGEST_SPAN_DAYS,
   USAGE_PARAMETER_SCHEMAS,
   USUAL_USAGE_PAGE,
-} from '../../usage/usage-query.js';
+} from '../../quota/usage/usage-query.js';
 import { countField, idField, policyField, timeField } from '../openapi/fields.js';
 
 /** What the values mean is checked by `usageQuery`, as on the public API; `schema` is how they are described. */

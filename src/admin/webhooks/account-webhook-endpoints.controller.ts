@@ -2,9 +2,9 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import { createWebhookEndpointSchema, type CreateWebhookEndpoint } from '../../events/endpoints/endpoint-fields.js';
-import { WebhookEndpoints } from '../../events/endpoints/webhook-endpoints.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import { createWebhookEndpointSchema, type CreateWebhookEndpoint } from '../../webhooks/endpoints/endpoint-fields.js';
+import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';

@@ -2,12 +2,12 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import { eventPatternField, eventTypeField, instantField } from '../../events/endpoints/endpoint-fields.js';
-import { WebhookEndpoints } from '../../events/endpoints/webhook-endpoints.js';
-import { DeliveryReader } from '../../events/management/delivery-reader.js';
-import { Replays } from '../../events/management/replays.js';
-import { TestSend } from '../../events/management/test-send.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import { eventPatternField, eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
+import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
+import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
+import { Replays } from '../../webhooks/management/replays.js';
+import { TestSend } from '../../webhooks/management/test-send.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Documented } from '../openapi/documented.js';
 import { countField } from '../openapi/fields.js';

@@ -1,7 +1,7 @@
 /** The types of events that an endpoint can be told of. */
 import { Controller, Get } from '@nestjs/common';
 import { z } from 'zod';
-import { EventCatalogue } from '../../events/model/event-catalogue.js';
+import { EventCatalogue } from '../../outbox/event-catalogue.js';
 import { Documented } from '../openapi/documented.js';
 import { listSchema, type ListBody } from '../request/list.js';
 

@@ -2,10 +2,10 @@
 import { Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import { WebhookEndpoints } from '../../events/endpoints/webhook-endpoints.js';
-import { DeliveryReader } from '../../events/management/delivery-reader.js';
-import { Replays } from '../../events/management/replays.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
+import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
+import { Replays } from '../../webhooks/management/replays.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Documented } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';

@@ -1,8 +1,8 @@
 /** A delivery of a webhook as the admin API shows it: how it stands, or all that is known of it. */
 import { z } from 'zod';
-import type { WebhookAttemptTable } from '../../database/tables/webhook-tables.js';
-import { eventTypeField, instantField } from '../../events/endpoints/endpoint-fields.js';
-import type { Delivery, DeliveryDetail } from '../../events/management/delivery-reader.js';
+import type { WebhookAttemptTable } from '../../stores/database/tables/webhook-tables.js';
+import { eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
+import type { Delivery, DeliveryDetail } from '../../webhooks/management/delivery-reader.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, timeField as time } from '../openapi/fields.js';
 import { listSchema, pageQuerySchema } from '../request/list.js';

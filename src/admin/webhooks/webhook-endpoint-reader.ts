@@ -1,9 +1,9 @@
 /** Puts together what is shown of a webhook endpoint. */
 import { Inject, Injectable } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
-import type { WebhookEndpoint } from '../../events/endpoints/endpoint-rows.js';
-import { DeliveryReader } from '../../events/management/delivery-reader.js';
-import { WebhookSecrets, type WebhookPublicKey } from '../../events/signing/secret-store.js';
+import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';
+import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
+import { WebhookSecrets, type WebhookPublicKey } from '../../webhooks/signing/secret-store.js';
 import type { Clock } from '../../platform/clock.js';
 import { CLOCK } from '../access/confirmed.js';
 import {

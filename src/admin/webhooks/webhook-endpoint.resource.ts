@@ -1,8 +1,8 @@
 /** A webhook endpoint as the admin API shows it; with its secret once, when that is made. */
 import { z } from 'zod';
-import type { WebhookEndpoint } from '../../events/endpoints/endpoint-rows.js';
-import { MOST_COUNTED } from '../../events/management/delivery-reader.js';
-import type { WebhookPublicKey } from '../../events/signing/secret-store.js';
+import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';
+import { MOST_COUNTED } from '../../webhooks/management/delivery-reader.js';
+import type { WebhookPublicKey } from '../../webhooks/signing/secret-store.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';

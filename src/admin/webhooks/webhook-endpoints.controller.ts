@@ -1,15 +1,15 @@
 /** One webhook endpoint: read, change, delete, give it a new secret. */
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { ExpectedVersions } from '../../accounts/versions.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { ExpectedVersions } from '../../records/versions.js';
 import {
   rotateWebhookSecretSchema,
   updateWebhookEndpointSchema,
   type RotateWebhookSecret,
   type UpdateWebhookEndpoint,
-} from '../../events/endpoints/endpoint-fields.js';
-import { WebhookEndpoints } from '../../events/endpoints/webhook-endpoints.js';
+} from '../../webhooks/endpoints/endpoint-fields.js';
+import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Caller, isOperator, type Principal } from '../access/principal.js';
 import { Documented } from '../openapi/documented.js';

@@ -1,6 +1,6 @@
 /** A request that another plane serves on the public listener, as the gateway hands it over. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
+import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 import type { CloseListener } from '../../proxy/targets/forward-request.js';
 import type { AdmissionRequest } from '../admission-request.js';
 import type { RequestSource } from './request-source.js';

@@ -4,7 +4,7 @@
  */
 import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
-import type { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import type { DoorRequest } from './door-request.js';
 
 /** InnerCall is a request that is made inside. */

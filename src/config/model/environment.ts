@@ -1,6 +1,6 @@
 /** Reads the environment once at start: what differs per machine, checked, with every fault named in one error. */
-import { parseSecretsKey } from '../../platform/secrets/secret-box.js';
-import { parseRedisUrl } from '../../redis/address.js';
+import { parseSecretsKey } from '../../stores/secrets/secret-box.js';
+import { parseRedisUrl } from '../../stores/redis/address.js';
 import type { Environment } from './schema.js';
 
 /** Environment variables as the operating system gives them. */

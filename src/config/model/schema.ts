@@ -3,7 +3,7 @@
  * for editors, `trailgate check` and `docs/configuration.md` come from it.
  */
 import { z } from 'zod';
-import '../../problems/plain-words.js';
+import '../../platform/problems/plain-words.js';
 import { admin } from './admin-schema.js';
 import { basePath, host, proxyAddress, TARGET_MESSAGE } from './address-values.js';
 import type { DescribedTool } from './described-tool.js';

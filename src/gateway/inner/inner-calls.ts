@@ -8,7 +8,7 @@ import type { Routes } from '../../admission/routes.js';
 import type { Step } from '../../admission/step.js';
 import { StepWalk, type WalkEnd } from '../../admission/step-walk.js';
 import { inOrder, inOrderWithoutKey, type Steps } from '../../admission/steps.js';
-import type { HttpDate } from '../../http1/client/http-date.js';
+import type { HttpDate } from '../../http/client/http-date.js';
 import { NOT_OURS } from '../../proxy/routing/operation-table.js';
 import { Exchange, type ExchangeOwner } from '../request/exchange.js';
 import type { RequestEnd } from '../request/request-end.js';

@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net';
 import type { InnerCall } from '../../admission/doors/inner-call.js';
 import { enterBy, tokenDoorOf } from '../../keys/clients/token-door.js';
-import type { ClientFields, ClientMessage } from '../../http1/client/client-response.js';
-import { fieldsOfLines, trimmed } from '../../http1/grammar/fields.js';
+import type { ClientFields, ClientMessage } from '../../http/client/client-response.js';
+import { fieldsOfLines, trimmed } from '../../http/grammar/fields.js';
 
 /** What is looked at of its fields: of those that say who asks, the client's own. */
 class InnerFields implements ClientFields {

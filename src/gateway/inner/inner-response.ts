@@ -1,8 +1,8 @@
 /** The response to an inner call: taken in one piece, and given to whoever has made the call. */
 import type { ServerResponse } from 'node:http';
 import type { InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
-import type { ClientResponse } from '../../http1/client/client-response.js';
-import type { Problem } from '../../problems/errors.js';
+import type { ClientResponse } from '../../http/client/client-response.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import type { Exchange } from '../request/exchange.js';
 
 const EMPTY = Buffer.alloc(0);

@@ -3,16 +3,16 @@
  * shape, written to the socket by hand.
  */
 import type { Socket } from 'node:net';
-import { linesOf } from '../../http1/grammar/fields.js';
+import { linesOf } from '../../http/grammar/fields.js';
 import {
   HEAD_TOO_LARGE,
   parserProblemCode,
   parserProblemText,
   type ParserProblemCode,
-} from '../../http1/client/parser-problem.js';
-import type { ParserError } from '../../http1/client/unknown-method.js';
-import type { HttpDate } from '../../http1/client/http-date.js';
-import type { ErrorPages } from '../../problems/error-pages.js';
+} from '../../http/client/parser-problem.js';
+import type { ParserError } from '../../http/client/unknown-method.js';
+import type { HttpDate } from '../../http/client/http-date.js';
+import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { Cors } from '../request/cors.js';
 import type { ExchangeResponse } from '../request/exchange.js';

@@ -1,12 +1,12 @@
 /** The first thing that happens to a request: it gets its name, and who sends it is found out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
-import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
-import type { HttpDate } from '../../http1/client/http-date.js';
-import { linesOf } from '../../http1/grammar/fields.js';
-import { NodeClientResponse } from '../../http1/client/node-client-response.js';
-import type { PlainConnection } from '../../http1/client/plain-connection.js';
-import type { PlainRequest } from '../../http1/client/plain-request.js';
+import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
+import type { HttpDate } from '../../http/client/http-date.js';
+import { linesOf } from '../../http/grammar/fields.js';
+import { NodeClientResponse } from '../../http/client/node-client-response.js';
+import type { PlainConnection } from '../../http/client/plain-connection.js';
+import type { PlainRequest } from '../../http/client/plain-request.js';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 import { KEEP_ALIVE_TIMEOUT_MS } from './connection-timeouts.js';
 import { Exchange, type ExchangeOwner, type ExchangeResponse } from './exchange.js';

@@ -4,7 +4,7 @@
  * `gateway.cors`.
  */
 import type { CorsConfig } from '../../config/model/listener-schema.js';
-import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
+import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
 import type { Exchange } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
 import { SERVER_METHODS } from './options.js';

@@ -6,13 +6,13 @@ import type { GatewayFile } from '../../config/model/schema.js';
 import { acceptedHosts, hostName } from '../../config/model/accepted-hosts.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import type { ExposingRequest } from '../../accounts/exposed-keys.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
 import { bearerSecret } from '../../keys/bearer.js';
 import { trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import type { Logger } from '../../platform/log.js';
 import { plainAddress } from '../../platform/network-list.js';
 import { RareWarning } from '../../platform/rare-warning.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { Exchange } from './exchange.js';
 
 const CLEAR_TEXT = new Problem('tls_required', {

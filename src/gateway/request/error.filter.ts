@@ -2,8 +2,8 @@
  * The one place that turns whatever was thrown into a response. What nobody foresaw is a 500 without a word about why.
  */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { ErrorPages } from '../../problems/error-pages.js';
-import { Problem, type ErrorCode } from '../../problems/errors.js';
+import type { ErrorPages } from '../../platform/problems/error-pages.js';
+import { Problem, type ErrorCode } from '../../platform/problems/errors.js';
 import type { Logger } from '../../platform/log.js';
 import { routeProblem } from '../../proxy/routing/route-problem.js';
 import { exchangeOf, type Exchange, type GatewayReply } from './exchange.js';

@@ -1,7 +1,7 @@
 /** The fields of ours on a response: each step sets its own, and they are joined when the head is written. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
-import { HttpDate } from '../../http1/client/http-date.js';
+import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
+import { HttpDate } from '../../http/client/http-date.js';
 import { Exchange } from './exchange.js';
 
 let exchange: Exchange;

@@ -2,9 +2,9 @@
  * What Node's parser lets through although RFC 9112 says that it must be refused, or that two readers may take
  * differently: decided before anything of the request is believed. Refuses with 400, 431 and 501.
  */
-import { Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { PlainRequest } from '../../http1/client/plain-request.js';
+import { Problem } from '../../platform/problems/errors.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { PlainRequest } from '../../http/client/plain-request.js';
 import { isHost } from './host.js';
 
 /** More than clients send, and far below the thousand that Node takes. */

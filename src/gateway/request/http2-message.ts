@@ -5,7 +5,7 @@
 import { Http2ServerRequest, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ReadableOptions } from 'node:stream';
-import type { ClientMessage } from '../../http1/client/client-response.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
 
 /** A request as Node makes it, which can be read from. */
 export class GatewayHttp2Request extends Http2ServerRequest {

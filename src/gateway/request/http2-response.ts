@@ -4,9 +4,9 @@
  */
 import { constants, Http2ServerResponse, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ClientResponse } from '../../http1/client/client-response.js';
-import type { Transaction } from '../../http1/client/plain-connection.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import type { ClientResponse } from '../../http/client/client-response.js';
+import type { Transaction } from '../../http/client/plain-connection.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { StreamRequest } from './http2-message.js';
 import { noteAdmitted } from './unadmitted-streams.js';
 

@@ -2,9 +2,9 @@
  * OPTIONS that the gateway answers by itself, beside preflights: of the server as a whole, and those that may be
  * forwarded no further.
  */
-import { Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { Problem } from '../../platform/problems/errors.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { hasBody } from '../../proxy/calls/request-body.js';
 import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
 import type { Exchange } from './exchange.js';

@@ -5,13 +5,13 @@
 import type { Operation } from '../../config/model/schema.js';
 import { DeniedKey } from '../../keys/authenticator.js';
 import type { CachedKey } from '../../keys/cached-key.js';
-import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS, type Completion } from '../../limits/model/usage-cell.js';
+import { ABORTED, CLIENT_ERROR, SERVER_ERROR, SUCCESS, type Completion } from '../../quota/model/usage-cell.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Log } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
-import type { ErrorCode } from '../../problems/errors.js';
+import type { ErrorCode } from '../../platform/problems/errors.js';
 import type { RequestLogRecorder } from '../../request-logs/recorder.js';
-import type { UsageRecorder } from '../../usage/usage-recorder.js';
+import type { UsageRecorder } from '../../quota/usage/usage-recorder.js';
 import type { EndedCallers } from './ended-callers.js';
 import type { Exchange } from './exchange.js';
 import { logLine } from './log-line.js';

@@ -3,7 +3,7 @@
  */
 import type { Operation } from '../../config/model/schema.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
-import { ERRORS, type ErrorCode } from '../../problems/errors.js';
+import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'GET',

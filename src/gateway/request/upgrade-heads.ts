@@ -2,7 +2,7 @@
  * What a client has sent behind the head of a WebSocket handshake (RFC 6455), from the listener
  * to the step that opens the WebSocket.
  */
-import type { ClientMessage } from '../../http1/client/client-response.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
 
 const heads = new WeakMap<ClientMessage, Buffer>();
 

@@ -1,10 +1,10 @@
 /** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
-import type { ErrorPages } from '../../problems/error-pages.js';
-import { PROBLEM_CONTENT_TYPE, type Problem } from '../../problems/errors.js';
+import type { ErrorPages } from '../../platform/problems/error-pages.js';
+import { PROBLEM_CONTENT_TYPE, type Problem } from '../../platform/problems/errors.js';
 import type { KeptResponse } from '../../idempotency/record.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
-import { problemBytes } from '../../problems/problem-text.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
+import { problemBytes } from '../../platform/problems/problem-text.js';
 import type { Exchange } from './exchange.js';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 import { isHttp2 } from './framing.js';

@@ -1,8 +1,8 @@
 /** The last step: the operation's service is asked, and a request that it could not serve is refunded. */
-import type { ErrorPages } from '../../problems/error-pages.js';
-import { Problem } from '../../problems/errors.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { linesOfMessage } from '../../http1/client/plain-request.js';
+import type { ErrorPages } from '../../platform/problems/error-pages.js';
+import { Problem } from '../../platform/problems/errors.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { linesOfMessage } from '../../http/client/plain-request.js';
 import type { Forwarder } from '../../proxy/calls/forwarder.js';
 import { forwardsLeft, withOneForwardLess } from '../../proxy/fields/max-forwards.js';
 import { proxyStatusOf, type ProxyStatus } from '../../proxy/calls/proxy-status.js';
@@ -10,10 +10,10 @@ import { backendRequestHeaders } from '../../proxy/fields/request-headers.js';
 import type { ForwardRequest, KeptRequest } from '../../proxy/targets/forward-request.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
 import { problemResponse } from '../request/write-problem.js';
-import { withoutCost } from '../../limits/model/decision.js';
-import { quotaLines } from '../../limits/model/headers.js';
-import type { Limiter } from '../../limits/limiter.js';
-import type { UsageRecorder } from '../../usage/usage-recorder.js';
+import { withoutCost } from '../../quota/model/decision.js';
+import { quotaLines } from '../../quota/model/headers.js';
+import type { Limiter } from '../../quota/limiter.js';
+import type { UsageRecorder } from '../../quota/usage/usage-recorder.js';
 import type { Cors } from '../request/cors.js';
 import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange } from '../request/exchange.js';

@@ -6,7 +6,7 @@ import { Reflector } from '@nestjs/core';
 import { ThrottlerGuard } from '@nestjs/throttler';
 import { STEPS, type Steps } from '../../admission/steps.js';
 import type { Step } from '../../admission/step.js';
-import type { Limiter } from '../../limits/limiter.js';
+import type { Limiter } from '../../quota/limiter.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { GatewayController } from './gateway.controller.js';
 import { IdempotencyGuard } from './idempotency.guard.js';

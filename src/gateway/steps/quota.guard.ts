@@ -6,7 +6,7 @@ import { Inject, Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import type { Steps } from '../../admission/steps.js';
-import { Limiter } from '../../limits/limiter.js';
+import { Limiter } from '../../quota/limiter.js';
 import { askStep, STEPS_TOKEN } from './ask-step.js';
 
 @Injectable()

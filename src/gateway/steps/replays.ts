@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Replay } from '../../idempotency/key-claim.js';
 import type { KeptResponse } from '../../idempotency/record.js';
 import { inProgress, MISMATCH } from '../../idempotency/refusals.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { METRICS } from '../../platform/metrics.js';
 import { endResponse } from '../../proxy/calls/streamed-response.js';
 import type { UploadBounds } from '../../proxy/calls/forwarder.js';

@@ -4,16 +4,16 @@
  * with 400 for wrong parameters, 429 for too many sums, 503 while nobody can tell.
  */
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
-import { Problem } from '../../problems/errors.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
-import type { ParameterError } from '../../problems/parameter-problem.js';
-import type { OwnPolicy } from '../../limits/model/headers.js';
-import { Limiter } from '../../limits/limiter.js';
-import { retryAfterOf } from '../../limits/throttle.js';
-import { THROTTLES } from '../../limits/model/throttle-rows.js';
-import { usageParameters } from '../../usage/usage-query.js';
-import { UsageReader, type UsageReport } from '../../limits/usage.js';
-import { retryFields } from '../../problems/retry-after.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
+import type { ParameterError } from '../../platform/problems/parameter-problem.js';
+import type { OwnPolicy } from '../../quota/model/headers.js';
+import { Limiter } from '../../quota/limiter.js';
+import { retryAfterOf } from '../../quota/throttle.js';
+import { THROTTLES } from '../../quota/model/throttle-rows.js';
+import { usageParameters } from '../../quota/usage/usage-query.js';
+import { UsageReader, type UsageReport } from '../../quota/usage/usage.js';
+import { retryFields } from '../../platform/problems/retry-after.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';
 import { QuotaReport } from '../../admission/quota-report.js';

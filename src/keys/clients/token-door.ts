@@ -2,7 +2,7 @@
  * Requests that came in where access tokens are taken in the place of API keys. Which ones, stands beside the messages:
  * no other request has a field more, and only one without a usable key is looked for here.
  */
-import type { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../platform/problems/errors.js';
 
 /** TokenDoor is what differs where access tokens are taken. */
 export interface TokenDoor {

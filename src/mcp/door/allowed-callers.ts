@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../config/model/address-values.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { McpSettings } from '../settings.js';
 
 /** AllowedCallers are what the settings say of both. */

@@ -1,10 +1,10 @@
 /** The throttle of what costs nothing: lists, prompts, and the tools of the server itself. */
 import type { CachedKey } from '../../keys/cached-key.js';
-import type { OwnPolicy } from '../../limits/model/headers.js';
-import type { Limiter } from '../../limits/limiter.js';
-import { retryAfterOf, type Throttle } from '../../limits/throttle.js';
-import { THROTTLES } from '../../limits/model/throttle-rows.js';
-import { Problem } from '../../problems/errors.js';
+import type { OwnPolicy } from '../../quota/model/headers.js';
+import type { Limiter } from '../../quota/limiter.js';
+import { retryAfterOf, type Throttle } from '../../quota/throttle.js';
+import { THROTTLES } from '../../quota/model/throttle-rows.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 /** Its name among the policies of `RateLimit`. */
 export const FREE_CALLS_POLICY = 'mcp-free-calls';

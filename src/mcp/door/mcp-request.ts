@@ -8,7 +8,7 @@ import type { RequestSource } from '../../admission/doors/request-source.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { McpMethod, McpOutcome } from '../../platform/metrics/mcp-metrics.js';
 import type { Waiting } from '../../platform/waiting.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { Method, MethodCall, ServedMethods } from '../method-call.js';
 import { noteCall } from '../mcp-metrics.js';
 import type { OpenedParts } from '../mcp-parts.js';

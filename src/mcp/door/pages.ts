@@ -1,6 +1,6 @@
 /** What pages of browsers are told that may ask (Fetch standard, section 3.2). */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 
 const PREFLIGHT_SECONDS = 600;
 /**

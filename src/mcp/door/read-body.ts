@@ -1,6 +1,6 @@
 /** The body of a request, read whole and within bounds: of size, and of time. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { expectsContinue } from '../../proxy/calls/request-body.js';
 
 /** What a message may have; of arguments far more than an assistant writes. */

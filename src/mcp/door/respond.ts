@@ -1,6 +1,6 @@
 /** How the door writes its responses: JSON, in one piece where the connection takes it so. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 
 /** Responds with JSON. Does nothing for a client that has gone. */
 export function respondJson(request: DoorRequest, status: number, text: string): void {

@@ -1,7 +1,7 @@
 /** The header fields that the protocol looks at, of a request however it was read. */
-import { linesOfMessage } from '../../http1/client/plain-request.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { trimmed } from '../../http1/grammar/fields.js';
+import { linesOfMessage } from '../../http/client/plain-request.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { trimmed } from '../../http/grammar/fields.js';
 
 /** McpFields are their values. Several of one name are one that nothing in a body is equal to. */
 export class McpFields {

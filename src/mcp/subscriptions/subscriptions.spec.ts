@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import type { CachedKey } from '../../keys/cached-key.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** A request, and what is written in response to it. */

@@ -1,9 +1,9 @@
 /** Streams of events to clients that listen: who they are, what they are told, and when they end. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { Invalidation } from '../../keys/api-key.js';
 import type { CachedKey } from '../../keys/cached-key.js';
-import type { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import type { RequestId } from '../protocol/message.js';
 import { SUBSCRIPTION_MEMBER } from '../protocol/versions.js';
 

@@ -1,7 +1,7 @@
 /** The server's own tools: what is left of the limits, and a search where there are very many operations. */
 import type { ArgumentFault } from '../../config/tools/tool.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { numberOf } from '../../platform/json/exact-json.js';
 import type { MethodCall } from '../method-call.js';
 import { noteCall } from '../mcp-metrics.js';

@@ -3,8 +3,8 @@
  * sentence on what to do.
  */
 import type { ArgumentFaults } from '../../config/tools/tool.js';
-import { fieldValue } from '../../http1/grammar/fields.js';
-import type { ErrorCode, Problem } from '../../problems/errors.js';
+import { fieldValue } from '../../http/grammar/fields.js';
+import type { ErrorCode, Problem } from '../../platform/problems/errors.js';
 
 const GRANT =
   'Whoever manages the API keys of this account can give the key this scope, or hand out a key that has it. Asking ' +

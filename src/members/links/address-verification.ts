@@ -1,12 +1,12 @@
 /** Lets members prove their own address: by a link that is mailed to it, and that only they can take. */
 import type { Transaction } from 'kysely';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { Tables } from '../../database/schema.js';
-import { THROTTLES } from '../../limits/model/throttle-rows.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { THROTTLES } from '../../quota/model/throttle-rows.js';
 import { addLinkMail } from '../../mail/mail-outbox.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { createLink } from '../links.js';
 import { lockMember } from '../member-rows.js';
 import { MAILED } from '../verified-addresses.js';

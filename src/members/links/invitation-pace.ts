@@ -1,8 +1,8 @@
 /** How often an account invites: each invitation may be a mail of ours to somebody who has not asked for one. */
 import type { Transaction } from 'kysely';
-import type { Tables } from '../../database/schema.js';
-import { THROTTLES, type ThrottleRow } from '../../limits/model/throttle-rows.js';
-import { Problem } from '../../problems/errors.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { Giver } from '../permissions.js';
 
 /**

@@ -1,14 +1,14 @@
 /** Invitations to an account: to one address, in one role, for some days. Sending one again ends the link before. */
 import type { Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
-import type { AuditAction } from '../../accounts/audit-actions.js';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import { decodeCursor, pageOf, type Page, type PageRequest } from '../../database/cursor.js';
-import type { Tables } from '../../database/schema.js';
+import type { AuditAction } from '../../records/audit-actions.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../../stores/database/cursor.js';
+import type { Tables } from '../../stores/database/schema.js';
 import { addLinkMail, mailStatesOf, type MailState } from '../../mail/mail-outbox.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { CreateInvitation } from './invitation-fields.js';
 import { checkPace } from './invitation-pace.js';
 import { checkCreator } from '../credentials.js';

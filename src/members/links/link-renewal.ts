@@ -1,6 +1,6 @@
 /** Gives a link another token: whoever sends it makes one that nobody else has seen, and that stands nowhere. */
 import type { Kysely } from 'kysely';
-import type { Tables } from '../../database/schema.js';
+import type { Tables } from '../../stores/database/schema.js';
 import { createToken, hashToken } from '../session-token.js';
 
 /** The new token, in the place of the one before; undefined where the link does not work any more. */

@@ -1,12 +1,12 @@
 /** Links by which a company sends its own customers into the panel, without a second sign-in. */
 import { z } from 'zod';
-import { nameField, plainText } from '../../accounts/account-fields.js';
+import { nameField, plainText } from '../../records/account-fields.js';
 import { lockAccount } from '../../accounts/accounts.js';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
-import type { DatabaseHandle } from '../../database/connect.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { checkCreator } from '../credentials.js';
 import { createLink } from '../links.js';
 import { ROLES } from '../permissions.js';

@@ -1,12 +1,12 @@
 /** Who members are at identity providers: an issuer and a subject, never an address. */
 import type { Kysely, Transaction } from 'kysely';
-import type { AuditAction } from '../../accounts/audit-actions.js';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { MemberIdentityTable } from '../../database/tables/member-tables.js';
-import type { Tables } from '../../database/schema.js';
+import type { AuditAction } from '../../records/audit-actions.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { MemberIdentityTable } from '../../stores/database/tables/member-tables.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { identityId } from '../identity-id.js';
 import { markVerified } from '../verified-addresses.js';
 import type { OwnWays } from '../ways.js';

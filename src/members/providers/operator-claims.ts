@@ -1,5 +1,5 @@
 /** Whom an identity provider makes an operator: its word counts with each sign-in there. */
-import type { DatabaseHandle } from '../../database/connect.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { AccessChange } from '../credential-ends.js';
 import { updateMemberRow } from '../member-admin.js';
 import { lockMember } from '../member-rows.js';

@@ -1,5 +1,5 @@
 /** Who somebody is, as an identity provider says: read from its claims, none of which is believed beyond its words. */
-import { nameField, plainText } from '../../accounts/account-fields.js';
+import { nameField, plainText } from '../../records/account-fields.js';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
 import { emailAddress } from '../../config/model/mail-values.js';
 

@@ -1,10 +1,10 @@
 /** Taking an invitation by showing at an identity provider whose the invited address is. */
 import type { Transaction } from 'kysely';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { Tables } from '../../database/schema.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { joinAccount } from '../account-members.js';
 import type { AccessChanges } from '../credential-ends.js';
 import { emailKeyOf } from '../member-fields.js';

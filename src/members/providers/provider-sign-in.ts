@@ -2,10 +2,10 @@
  * What it is worth here that somebody signed in at an identity provider: a session, a link to who is signed in, or a
  * fresh sign of who they are.
  */
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { AccessChanges } from '../credential-ends.js';
 import { holdSession, type Sessions } from '../sessions.js';
 import type { Browser, SignedInMember, SignIn } from '../sign-in/sign-in.js';

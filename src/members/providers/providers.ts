@@ -6,7 +6,7 @@ import type { Configuration, IDToken } from 'openid-client';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { loadOpenIdClient, type ProviderClients } from './provider-clients.js';
 import { identityOf, isOfItsDomains, isSubject, type Claims, type ProviderIdentity } from './provider-identity.js';
 import { returnPath } from '../sign-in/return-to.js';

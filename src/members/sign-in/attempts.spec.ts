@@ -1,6 +1,6 @@
 /** The throttle of signing in: nobody guesses from however many networks, and nobody is locked out by who guesses. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ProcessThrottleWindows } from '../../limits/throttle-windows.js';
+import { ProcessThrottleWindows } from '../../quota/throttle-windows.js';
 import { SignInAttempts, type AttemptedSignIn } from './attempts.js';
 
 const ANA = 'ana@example.com';

@@ -5,10 +5,10 @@
  */
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../../keys/client-network.js';
-import { retryAfterOf, Throttle } from '../../limits/throttle.js';
-import { THROTTLES, type ThrottleRow } from '../../limits/model/throttle-rows.js';
-import type { ThrottleVerdict, ThrottleWindows } from '../../limits/throttle-windows.js';
-import { Problem } from '../../problems/errors.js';
+import { retryAfterOf, Throttle } from '../../quota/throttle.js';
+import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js';
+import type { ThrottleVerdict, ThrottleWindows } from '../../quota/throttle-windows.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 /** A person mistypes a password a few times, an office of people more often; a program tries thousands. */
 const BY_NETWORK: readonly ThrottleRow[] = [THROTTLES.signInNetwork, THROTTLES.signInNetworkHour];

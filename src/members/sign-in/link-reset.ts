@@ -4,9 +4,9 @@
  * link alone must not remove a second factor. Operators can remove it.
  */
 import type { Kysely, Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { Tables } from '../../database/schema.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { RemovedFactor } from '../../mail/notice-texts.js';
 import { identityId } from '../identity-id.js';
 import { lockMember } from '../member-rows.js';

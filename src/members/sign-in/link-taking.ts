@@ -1,10 +1,10 @@
 /** What a link for one use leads to: who it is for, and what happens when it is taken. */
 import type { Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { Tables } from '../../database/schema.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { joinAccount } from '../account-members.js';
 import { dataOf, findLink, linkEnded, takeLink, type LinkRow } from '../links.js';
 import { emailKeyOf, type Locale } from '../member-fields.js';

@@ -1,9 +1,9 @@
 /** Passwords that members choose: checked, hashed, and put in the place of the one before. */
 import type { Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { Tables } from '../../database/schema.js';
-import { Problem } from '../../problems/errors.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { RemovedFactor } from '../../mail/notice-texts.js';
 import { lockMember } from '../member-rows.js';
 import { endSessionsOf } from '../sessions.js';

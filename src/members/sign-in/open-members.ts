@@ -1,5 +1,5 @@
 /** Puts together what signs people in and says what they may. */
-import type { DatabaseHandle } from '../../database/connect.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { AccountAccess } from '../account-access.js';
@@ -17,10 +17,10 @@ import { MemberStore } from '../members.js';
 import { PassingNotes } from '../passing-notes.js';
 import { Sessions, type SessionLimits } from '../sessions.js';
 import { OwnWays, type OfferedWays } from '../ways.js';
-import type { ThrottleWindows } from '../../limits/throttle-windows.js';
+import type { ThrottleWindows } from '../../quota/throttle-windows.js';
 import { SignInAttempts } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
-import type { SecretBox } from '../../platform/secrets/secret-box.js';
+import type { SecretBox } from '../../stores/secrets/secret-box.js';
 import { NewPasswords } from './new-passwords.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordWork } from './password-work.js';

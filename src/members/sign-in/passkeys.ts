@@ -6,14 +6,14 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import type { Transaction } from 'kysely';
-import { recordChange, type AuditedChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import { newId } from '../../database/ids.js';
-import type { MemberPasskeyTable } from '../../database/tables/member-tables.js';
-import type { Tables } from '../../database/schema.js';
+import { recordChange, type AuditedChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import { newId } from '../../stores/database/ids.js';
+import type { MemberPasskeyTable } from '../../stores/database/tables/member-tables.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { holdSession } from '../sessions.js';
 import type { OwnWays } from '../ways.js';
 import type { SignInNotices } from './sign-in-notices.js';

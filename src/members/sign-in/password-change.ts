@@ -1,6 +1,6 @@
 /** A member's own change of password: every session ends, and the browser that asks for it gets a new one. */
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import type { MemberStore } from '../members.js';
 import { holdSession, type BegunSession, type Session, type Sessions } from '../sessions.js';

@@ -1,5 +1,5 @@
 /** The line before the hashing of passwords: slow and 19 MiB by design, in the process that serves requests. */
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 
 /** Hashes at once: they run in libuv's pool of four threads, which DNS and files share. */
 const MOST_AT_ONCE = 2;

@@ -1,7 +1,7 @@
 /** Recovery codes: what a member without their authenticator app signs in with, each of them once. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { Tables } from '../../database/schema.js';
+import type { Tables } from '../../stores/database/schema.js';
 
 /** Given out together; new ones end the old ones. */
 export const RECOVERY_CODES = 10;

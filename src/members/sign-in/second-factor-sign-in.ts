@@ -1,7 +1,7 @@
 /** The second half of a sign-in: whoever has shown a first factor shows a code of their app, or a recovery code. */
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { CountedAttempt, SignInAttempts } from './attempts.js';
 import type { KnownBrowsers } from './known-browsers.js';
 import type { SecondFactors, ShownFactor } from './second-factors.js';

@@ -1,14 +1,14 @@
 /** A member's second factor: an authenticator app, and recovery codes for the day on which it is lost. */
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { MemberTable } from '../../database/tables/member-tables.js';
-import type { Tables } from '../../database/schema.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { MemberTable } from '../../stores/database/tables/member-tables.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { SignInChangeKind } from '../../mail/notice-texts.js';
 import type { Clock } from '../../platform/clock.js';
-import type { SecretBox } from '../../platform/secrets/secret-box.js';
-import { Problem } from '../../problems/errors.js';
+import type { SecretBox } from '../../stores/secrets/secret-box.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { recoveryCodesLeft, removeRecoveryCodes, replaceRecoveryCodes, takeRecoveryCode } from './recovery-codes.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import { base32, matchingStep, otpauthUri, TOTP_SECRET_BYTES } from './totp.js';

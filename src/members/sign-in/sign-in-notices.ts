@@ -1,7 +1,7 @@
 /** Tells members by mail how their sign-in was changed: whoever took a session over does not read it. */
 import type { Transaction } from 'kysely';
-import type { ChangeContext } from '../../accounts/audit-log.js';
-import type { Tables } from '../../database/schema.js';
+import type { ChangeContext } from '../../records/audit-log.js';
+import type { Tables } from '../../stores/database/schema.js';
 import { addNotice } from '../../mail/mail-outbox.js';
 import type { SignInChange, SignInChangeKind } from '../../mail/notice-texts.js';
 import type { Clock } from '../../platform/clock.js';

@@ -4,13 +4,13 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Transaction } from 'kysely';
-import { recordChange, type ChangeContext } from '../../accounts/audit-log.js';
-import type { DatabaseHandle } from '../../database/connect.js';
-import type { Tables } from '../../database/schema.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { emailKeyOf } from '../member-fields.js';
 import { memberByEmail, type MemberRow } from '../member-rows.js';
 import type { BegunSession, SeenFrom, Session, Sessions, SignInMethod } from '../sessions.js';

@@ -3,10 +3,10 @@
  * identity provider and back. A step is no session: it has a cookie of its own, ends soon, and works once.
  */
 import type { Kysely } from 'kysely';
-import type { SignInStepTable } from '../../database/tables/member-tables.js';
-import type { Tables } from '../../database/schema.js';
+import type { SignInStepTable } from '../../stores/database/tables/member-tables.js';
+import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { createToken, hashToken, isToken } from '../session-token.js';
 
 const STEP_MS = 5 * 60_000;

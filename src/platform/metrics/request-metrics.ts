@@ -1,5 +1,5 @@
 /** Metrics of requests, of calls to backends and of what was refused. */
-import { ERRORS, type ErrorCode } from '../../problems/errors.js';
+import { ERRORS, type ErrorCode } from '../problems/errors.js';
 import { counter, gauge, histogram } from './metric.js';
 
 /** Bucket bounds of OpenTelemetry's HTTP duration histograms, in seconds, with 0.3 for the usual objective. */

@@ -1,7 +1,7 @@
 /** A backend's error in our shape: which status and code it gets, what it keeps and what it never says. */
 import { describe, expect, it } from '@jest/globals';
-import { ErrorPages } from '../../problems/error-pages.js';
-import { problemBody } from '../../problems/problem-body.js';
+import { ErrorPages } from '../../platform/problems/error-pages.js';
+import { problemBody } from '../../platform/problems/problem-body.js';
 import { backendProblem, type BackendResponse } from './backend-problem.js';
 
 const PAGES = new ErrorPages('https://api.example.com');

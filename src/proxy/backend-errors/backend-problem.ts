@@ -4,8 +4,8 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
-import { Problem, type ErrorCode, type ProblemOptions } from '../../problems/errors.js';
-import { waitSecondsOf } from '../../problems/retry-after.js';
+import { Problem, type ErrorCode, type ProblemOptions } from '../../platform/problems/errors.js';
+import { waitSecondsOf } from '../../platform/problems/retry-after.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
 /** Codes for the statuses that have a meaning of their own; every other 4xx is `request_refused`. */

@@ -6,7 +6,7 @@
  */
 import type { ErrorMap } from '../../config/model/schema.js';
 import { toWellFormedJson } from '../../platform/json/exact-json.js';
-import type { FieldError } from '../../problems/errors.js';
+import type { FieldError } from '../../platform/problems/errors.js';
 import { mappedError } from './error-map.js';
 import { isFieldTree, propertyOfSentence } from './field-shapes.js';
 

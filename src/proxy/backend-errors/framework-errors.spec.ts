@@ -1,8 +1,8 @@
 /** Errors that backend frameworks really answer with keep what they say. Each fixture names where it was taken from. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { ErrorPages } from '../../problems/error-pages.js';
-import { problemBody } from '../../problems/problem-body.js';
+import { ErrorPages } from '../../platform/problems/error-pages.js';
+import { problemBody } from '../../platform/problems/problem-body.js';
 import { backendProblem } from './backend-problem.js';
 
 const PAGES = new ErrorPages('https://api.example.com');

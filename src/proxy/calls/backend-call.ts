@@ -2,7 +2,7 @@
  * The life of a call to a backend, whatever it carries: begun, sent, sent again, ended. What it holds meanwhile (a
  * place in the line or at a target, a deadline, the ear of the client's connection) it holds and gives back here alone.
  */
-import type { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import type { Deadlines, Expiring } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';

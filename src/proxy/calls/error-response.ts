@@ -1,8 +1,8 @@
 /** A response of 400 and above while it arrives: read for its meaning, up to a bound, never passed on as it is. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
-import type { Problem } from '../../problems/errors.js';
-import { fieldsByName } from '../../http1/grammar/fields.js';
+import type { Problem } from '../../platform/problems/errors.js';
+import { fieldsByName } from '../../http/grammar/fields.js';
 import { backendProblem } from '../backend-errors/backend-problem.js';
 import { errorText } from '../backend-errors/error-encoding.js';
 

@@ -4,7 +4,7 @@
  */
 import type { Emits } from '../../config/model/schema.js';
 import { isExactNumber, parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
-import type { ResponseHead } from '../../http1/backend/response-head.js';
+import type { ResponseHead } from '../../http/backend/response-head.js';
 import { errorText as bodyText } from '../backend-errors/error-encoding.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { MOST_KEPT_BYTES, type ResponseKeeper } from './held-call.js';

@@ -2,7 +2,7 @@
  * A call whose response somebody is to have whole before its client has it: it waits until they have kept it, or until
  * that has taken too long. What nobody wants whole, or is too large to be held, goes out as always.
  */
-import type { ResponseHead } from '../../http1/backend/response-head.js';
+import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Deadlines } from '../targets/deadlines.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { failedProblem } from '../targets/unavailable.js';

@@ -3,10 +3,10 @@
  * small body goes out together with its head in one write, which saves a tenth of the cost of a request; everything
  * else streams.
  */
-import { Framing, type ResponseHead } from '../../http1/backend/response-head.js';
-import type { Call, Sending } from '../../http1/backend/call.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
+import type { Call, Sending } from '../../http/backend/call.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { takesTrailers } from '../fields/trailers.js';
 import { verdictOf } from '../targets/balancer.js';
 import type { Deadlines } from '../targets/deadlines.js';

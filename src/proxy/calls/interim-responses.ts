@@ -1,7 +1,7 @@
 /**
  * Responses before the response: 103 Early Hints and its like are passed on (RFC 9110 section 15.2), not without end.
  */
-import { fieldsOfLines, fieldValue } from '../../http1/grammar/fields.js';
+import { fieldsOfLines, fieldValue } from '../../http/grammar/fields.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
 /** Of one request; more are dropped. */

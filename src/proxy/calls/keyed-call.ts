@@ -3,13 +3,13 @@
  * the last byte of it. However the call ends, its claim ends with it: kept, released where nothing was carried out, or
  * lost where nobody can say.
  */
-import { Framing, type ResponseHead } from '../../http1/backend/response-head.js';
-import type { ClientMessage } from '../../http1/client/client-response.js';
+import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
 import { fateOf } from '../../idempotency/fate.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
 import { keptLines } from '../../idempotency/kept-fields.js';
 import type { KeptResponse } from '../../idempotency/record.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { passedFields } from '../fields/response-headers.js';
 import type { Deadlines } from '../targets/deadlines.js';
 import type { ForwardRequest, KeptRequest } from '../targets/forward-request.js';

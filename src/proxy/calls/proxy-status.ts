@@ -2,7 +2,7 @@
  * `Proxy-Status` (RFC 9209) on responses that a backend did not give as they are: why, and which target it was. It
  * names addresses and is for whoever sets a gateway up, so it is off unless the configuration turns it on.
  */
-import type { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import type { ForwardClient } from '../targets/forward-request.js';
 import { errorCode } from '../targets/upstream-errors.js';
 

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { errorOfPeer } from '../../http1/grammar/errors.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { errorOfPeer } from '../../http/grammar/errors.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { discardRest } from './discard-body.js';
 

@@ -1,5 +1,5 @@
 /** The head of a response as the client gets it: the backend's fields made fit for the public, and ours. */
-import { fieldsOfLines, fieldValue } from '../../http1/grammar/fields.js';
+import { fieldsOfLines, fieldValue } from '../../http/grammar/fields.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { passedFields } from '../fields/response-headers.js';

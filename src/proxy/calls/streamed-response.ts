@@ -3,8 +3,8 @@
  * hand, else by Node's response.
  */
 import type { ServerResponse } from 'node:http';
-import type { ResponseStream } from '../../http1/client/client-response.js';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import type { ResponseStream } from '../../http/client/client-response.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { passableTrailers, takesTrailers } from '../fields/trailers.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 

@@ -5,9 +5,9 @@
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { connectError } from '../../http1/backend/connect-error.js';
-import { linesOf, withoutLength } from '../../http1/grammar/fields.js';
-import { Problem } from '../../problems/errors.js';
+import { connectError } from '../../http/backend/connect-error.js';
+import { linesOf, withoutLength } from '../../http/grammar/fields.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { passedFields } from '../fields/response-headers.js';
 import type { Deadlines } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';

@@ -5,7 +5,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { createProxyServer } from 'http-proxy';
-import { fieldsOfLines } from '../../http1/grammar/fields.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 

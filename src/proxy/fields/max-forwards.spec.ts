@@ -1,6 +1,6 @@
 /** How far a request may go, and what is told to the next who reads it. */
 import { describe, expect, it } from '@jest/globals';
-import type { ClientMessage } from '../../http1/client/client-response.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
 import { forwardsLeft, withOneForwardLess } from './max-forwards.js';
 
 const asked = (method: string, told?: string): number | undefined =>

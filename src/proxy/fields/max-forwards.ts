@@ -2,8 +2,8 @@
  * How often a request may still be forwarded (RFC 9110 section 7.6.2): the client of an
  * OPTIONS can ask somebody on the way.
  */
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
 
 /** The most that is passed on: "the recipient's maximum supported value". */
 const MOST_FORWARDS = 1_000_000;

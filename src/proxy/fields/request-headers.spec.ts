@@ -4,7 +4,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { TRUSTED_NAMES } from '../../../test/support/trusted-names.js';
-import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
+import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
 import { backendRequestHeaders, type ForwardedIdentity } from './request-headers.js';
 
 const IDENTITY: ForwardedIdentity = {

@@ -12,7 +12,7 @@ import {
   listTokens,
   trimmed,
   withoutLeadingZeros,
-} from '../../http1/grammar/fields.js';
+} from '../../http/grammar/fields.js';
 import { isTrustedName } from './trusted-names.js';
 
 const SPACE = 0x20;

@@ -1,7 +1,7 @@
 /** What a client receives of a backend's fields. */
 import { describe, expect, it } from '@jest/globals';
-import { QUOTA_FIELDS } from '../../limits/model/headers.js';
-import { fieldsOfLines, linesOf } from '../../http1/grammar/fields.js';
+import { QUOTA_FIELDS } from '../../quota/model/headers.js';
+import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
 import { passedFields } from './response-headers.js';
 
 function passed(headers: Record<string, string | string[]>): string[] {

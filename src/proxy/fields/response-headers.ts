@@ -6,8 +6,8 @@ import {
   listTokens,
   trimmed,
   withoutLeadingZeros,
-} from '../../http1/grammar/fields.js';
-import { QUOTA_FIELDS } from '../../limits/model/headers.js';
+} from '../../http/grammar/fields.js';
+import { QUOTA_FIELDS } from '../../quota/model/headers.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 import { publicField, type ReferenceMap } from '../targets/public-references.js';
 

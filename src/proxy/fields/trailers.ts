@@ -3,8 +3,8 @@
  * nothing that has to be known before the body, or that only we may set, can come this way. A request's are
  * dropped, which section 6.5.1 allows.
  */
-import type { ClientMessage } from '../../http1/client/client-response.js';
-import { fieldsByName, fieldsOfLines, listMembers } from '../../http1/grammar/fields.js';
+import type { ClientMessage } from '../../http/client/client-response.js';
+import { fieldsByName, fieldsOfLines, listMembers } from '../../http/grammar/fields.js';
 import { NEVER_PASSED } from './response-headers.js';
 
 /** What frames, routes, authenticates, describes the body, or is acted on before the body has been read. */

@@ -1,7 +1,7 @@
 /**
  * What the gateway answers itself: pages of the reference, and what stands below the base path beside the operations.
  */
-import { ERRORS } from '../../problems/errors.js';
+import { ERRORS } from '../../platform/problems/errors.js';
 
 /** Where the pages of the reference live; `type` of a problem leads below it. */
 export const REFERENCE_ROOT = '/docs';

@@ -3,8 +3,8 @@
  * what takes its place (RFC 5829), and the brown-outs that rehearse the end.
  */
 import type { LifeCycleDates, Operation } from '../../config/model/schema.js';
-import { FixedProblem, type Problem } from '../../problems/errors.js';
-import { linesOf } from '../../http1/grammar/fields.js';
+import { FixedProblem, type Problem } from '../../platform/problems/errors.js';
+import { linesOf } from '../../http/grammar/fields.js';
 
 const SUNSET = new FixedProblem('operation_sunset', {
   detail: 'This version or operation of the API has been retired.',

@@ -1,5 +1,5 @@
 /** The words for a request that asks for nothing that is published. */
-import { FixedProblem, Problem } from '../../problems/errors.js';
+import { FixedProblem, Problem } from '../../platform/problems/errors.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { RouteMatch } from './operation-table.js';
 import { pathFault } from './path-fault.js';

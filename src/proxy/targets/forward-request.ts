@@ -2,8 +2,8 @@
 import type { Operation } from '../../config/model/schema.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
 import type { KeptResponse } from '../../idempotency/record.js';
-import type { Problem } from '../../problems/errors.js';
-import type { ClientMessage, ClientResponse } from '../../http1/client/client-response.js';
+import type { Problem } from '../../platform/problems/errors.js';
+import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 
 /** One request, ready to be sent. */
 export interface ForwardRequest {

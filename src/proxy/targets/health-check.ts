@@ -1,7 +1,7 @@
 /** Asks an address every so often whether it is well, on a connection of its own: the calls' may all be in use. */
 import type { ServiceConfig } from '../../config/model/schema.js';
-import type { ResponseHead } from '../../http1/backend/response-head.js';
-import type { Call } from '../../http1/backend/call.js';
+import type { ResponseHead } from '../../http/backend/response-head.js';
+import type { Call } from '../../http/backend/call.js';
 import { verdictOf, type Verdict } from './balancer.js';
 import type { Endpoint } from './endpoint.js';
 import { upstreamFailure } from './upstream-errors.js';

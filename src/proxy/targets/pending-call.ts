@@ -1,5 +1,5 @@
 /** What the targets of a service and a call to one of them know of each other. */
-import type { Problem } from '../../problems/errors.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import type { Endpoint } from './endpoint.js';
 import type { ForwardRequest } from './forward-request.js';
 

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from '@jest/globals';
 import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 

@@ -1,8 +1,8 @@
 /**
  * What may be sent a second time (RFC 9110 section 9.2.2): pure rules, so that they can be read and tested as a table.
  */
-import { Problem } from '../../problems/errors.js';
-import { DO_NOT_RETRY } from '../../problems/retry-after.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { DO_NOT_RETRY } from '../../platform/problems/retry-after.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY']);

@@ -2,8 +2,8 @@
  * What a caller is told whose request failed on its way, or was not sent: nothing to send it to, no
  * room, too many of its own under way.
  */
-import { Problem } from '../../problems/errors.js';
-import { retryFields } from '../../problems/retry-after.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { retryFields } from '../../platform/problems/retry-after.js';
 import { failureDetail, type UpstreamFailure } from './upstream-errors.js';
 
 /** A call failed. @param cause for the log. */

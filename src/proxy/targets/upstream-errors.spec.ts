@@ -1,6 +1,6 @@
 /** Every way in which a call to a backend fails, and what the caller is told. */
 import { describe, expect, it } from '@jest/globals';
-import { ERRORS } from '../../problems/errors.js';
+import { ERRORS } from '../../platform/problems/errors.js';
 import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';
 
 const withCode = (code: string): Error => Object.assign(new Error(`connect ${code} 10.1.2.3:4001`), { code });

@@ -2,7 +2,7 @@
  * From what went wrong on the way to a backend to what the caller is told. A pure table;
  * RFC 9209 section 2.3 names the cases.
  */
-import type { ErrorCode } from '../../problems/errors.js';
+import type { ErrorCode } from '../../platform/problems/errors.js';
 import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
 
 /** How a call to a backend ended, for metrics and the log. */

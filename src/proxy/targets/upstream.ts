@@ -3,7 +3,7 @@
  * account may hold of it, and what is tried again.
  */
 import type { ServiceConfig } from '../../config/model/schema.js';
-import { Problem } from '../../problems/errors.js';
+import { Problem } from '../../platform/problems/errors.js';
 import type { Logger } from '../../platform/log.js';
 import { BackendTls, type BackendTlsFiles } from './backend-tls.js';
 import { Balancer, verdictOf, type Verdict } from './balancer.js';

@@ -1,6 +1,6 @@
 /** Public keys are found for anybody, and nobody's asking is felt by the database, or needs it where it is away. */
 import { describe, expect, it } from '@jest/globals';
-import type { WebhookPublicKey } from '../../events/signing/secret-store.js';
+import type { WebhookPublicKey } from '../../webhooks/signing/secret-store.js';
 import { PublicKeys } from './public-keys.js';
 
 const id = (number: number) => `whe_${String(number).padStart(25, '0')}`;

@@ -3,10 +3,10 @@
  * for all who have come in the meantime, and what was found is kept for when it cannot be asked.
  */
 import { LRUCache } from 'lru-cache';
-import type { WebhookPublicKey, WebhookSecrets } from '../../events/signing/secret-store.js';
+import type { WebhookPublicKey, WebhookSecrets } from '../../webhooks/signing/secret-store.js';
 import type { Clock } from '../../platform/clock.js';
-import { Problem } from '../../problems/errors.js';
-import { retryFields } from '../../problems/retry-after.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { retryFields } from '../../platform/problems/retry-after.js';
 
 /** Far below both databases' limits on parameters. */
 const ENDPOINTS_PER_QUESTION = 500;

@@ -16,7 +16,7 @@ const ROWS_PER_STATEMENT = 500;
  * @returns {Promise<{ secrets: string[], secretsFile: string, oneOfEachAccount: string[] }>}
  */
 export async function writeKeys({ dataDir, name, count, plan, scope }) {
-  const { newId } = await dist('database/ids.js');
+  const { newId } = await dist('stores/database/ids.js');
   const { createSecret, hashSecret, hintOf } = await dist('keys/api-key-format.js');
   const rows = { account: [], api_key: [], api_key_secret: [] };
   const secrets = [];
@@ -70,7 +70,7 @@ function keyRow(id, accountId, scope, hint, times) {
 }
 
 async function insert(dataDir, rows) {
-  const { openDatabase } = await dist('database/connect.js');
+  const { openDatabase } = await dist('stores/database/connect.js');
   const database = await openDatabase({ dataDir });
   for (const [table, all] of Object.entries(rows)) {
     for (let at = 0; at < all.length; at += ROWS_PER_STATEMENT) {

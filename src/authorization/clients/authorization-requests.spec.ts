@@ -1,0 +1,56 @@
+/** A decision that is broken off in the middle leaves nothing behind and can be made again; with a real database. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { OAuthDoor } from '../../../test/support/oauth-door.js';
+import { Browser, newVerifier } from '../../../test/support/oauth-steps.js';
+import { INTERACTION } from './authorization-requests.js';
+
+let door: OAuthDoor;
+let accountId: string;
+let browser: Browser;
+let id: string;
+beforeAll(async () => {
+  door = await OAuthDoor.start();
+});
+afterAll(() => door?.stop());
+beforeEach(async () => {
+  accountId = await door.newAccount();
+  browser = new Browser();
+  const { body } = await door.register();
+  id = String(await door.ask(browser, door.authorizeUrl(String(body['client_id']), newVerifier().challenge)));
+});
+
+const isConclusion = (statement: { readonly kind: string }): boolean =>
+  statement.kind === 'UpdateQueryNode' && JSON.stringify(statement).includes('"payload"');
+const statuses = async () => (await door.keysOf(accountId)).map(({ status }) => status);
+const codeOf = async (url: string) => ((await door.comeBack(browser, url)) as URLSearchParams).get('code');
+
+describe('a request', () => {
+  it('is still there where no key could be made', async () => {
+    await expect(door.approve(id, 'acc_nobody')).rejects.toMatchObject({ code: 'resource_not_found' });
+    expect(await codeOf(await door.approve(id, accountId))).toEqual(expect.any(String));
+    expect(await statuses()).toEqual(['active']);
+  });
+
+  it('of which the browser has nowhere to go on to makes no key', async () => {
+    await door.objects.forget(INTERACTION, id);
+    await expect(door.approve(id, accountId)).rejects.toMatchObject({ code: 'resource_not_found' });
+    expect(await statuses()).toEqual([]);
+  });
+
+  it('that could not be allowed to the end leaves no key that works, and can be allowed again', async () => {
+    door.failing = isConclusion;
+    await expect(door.approve(id, accountId)).rejects.toThrow('it is away');
+    door.failing = () => false;
+    expect(await statuses()).toEqual(['revoked']);
+    expect(await codeOf(await door.approve(id, accountId))).toEqual(expect.any(String));
+    expect(await statuses()).toEqual(['revoked', 'active']);
+  });
+
+  it('that could not be turned away can be turned away again', async () => {
+    door.failing = isConclusion;
+    await expect(door.requests.deny(id)).rejects.toThrow('it is away');
+    door.failing = () => false;
+    const back = (await door.comeBack(browser, await door.requests.deny(id))) as URLSearchParams;
+    expect(back.get('error')).toBe('access_denied');
+  });
+});

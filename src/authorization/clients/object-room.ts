@@ -1,0 +1,115 @@
+/**
+ * Bounds objects that anyone can create: open authorization requests and registered clients. Where a network, a client
+ * or the whole table has too many, the oldest object of the fullest network makes room. So a flood pushes out itself,
+ * and a request from another network is always kept.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Tables } from '../../stores/database/schema.js';
+import { clientNetwork, clientSite } from '../../keys/client-network.js';
+import type { Clock } from '../../platform/clock.js';
+
+/** ObjectOrigin says who caused an object. */
+export interface ObjectOrigin {
+  /** An IPv4 address, or the /64 of an IPv6 address. */
+  readonly network: string;
+  /** An IPv4 address, or the /48 of an IPv6 address: one subscriber may hold all of it. */
+  readonly site: string;
+  /** Hash of the client's ID; empty where there is none. */
+  readonly client: string;
+}
+
+/** RoomBounds are the largest numbers of objects of one kind. */
+export interface RoomBounds {
+  readonly kind: string;
+  /** Kinds that are deleted together with an object, under the same ID. */
+  readonly beside: readonly string[];
+  /** Objects that expire later than this from now do not count. */
+  readonly lifetimeMs: number;
+  readonly most: number;
+  readonly mostOfNetwork: number;
+  readonly mostOfSite: number;
+  readonly mostOfClient: number;
+}
+
+/**
+ * Returns the origin of a request.
+ * @param isShared whether many people share the address (`mcp.oauth.trustedNetworks`). Then each of its requests counts
+ *   as a network of its own.
+ */
+export function originOf(address: string, isShared: boolean, clientId?: string): ObjectOrigin {
+  const client = clientId === undefined ? '' : createHash('sha256').update(clientId).digest('base64url');
+  if (isShared) {
+    const own = randomUUID();
+    return { network: own, site: own, client };
+  }
+  return { network: clientNetwork(address), site: clientSite(address), client };
+}
+
+/** ObjectRoom makes room for one more object of a kind. Rejects with the database's error. */
+export class ObjectRoom {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+    private readonly bounds: RoomBounds,
+  ) {}
+
+  /** Deletes what has to give way to an object of this origin. Call before the object is put. */
+  async make(origin: ObjectOrigin): Promise<void> {
+    const { most, mostOfNetwork, mostOfSite, mostOfClient } = this.bounds;
+    const { network, site, client } = origin;
+    const open = await this.count(origin);
+    if (open.network >= mostOfNetwork) await this.evict(sql`network = ${network}`, mostOfNetwork);
+    else if (open.site >= mostOfSite) await this.evict(sql`site = ${site}`, mostOfSite);
+    else if (open.client >= mostOfClient) await this.evict(sql`client = ${client}`, mostOfClient);
+    else if (open.total >= most) await this.evict(sql`true`, most);
+  }
+
+  private async count({ network, site, client }: ObjectOrigin): Promise<Record<keyof ObjectOrigin | 'total', number>> {
+    const matching = (column: string, value: string): RawBuilder<number> =>
+      sql`coalesce(sum(case when ${sql.ref(column)} = ${value} then 1 else 0 end), 0)`;
+    const { rows } = await sql<Record<keyof ObjectOrigin | 'total', number | string>>`
+      select count(*) as total, ${matching('network', network)} as network, ${matching('site', site)} as site,
+        ${matching('client', client)} as client
+      from oauth_object where ${this.isOpen()}
+    `.execute(this.db);
+    const [row] = rows;
+    const read = (column: keyof ObjectOrigin | 'total'): number => Number(row?.[column] ?? 0);
+    return { total: read('total'), network: read('network'), site: read('site'), client: read('client') };
+  }
+
+  /**
+   * Deletes what is more than `most - 1` objects. One statement counts and chooses: with a count from before, requests
+   * that arrive together would each delete for all of them, and reach objects of other networks.
+   */
+  private async evict(where: RawBuilder<unknown>, most: number): Promise<void> {
+    const { kind, beside } = this.bounds;
+    const counted = sql`
+      select hash, expires_at, count(*) over (partition by site) as of_site,
+        count(*) over (partition by network) as of_network
+      from oauth_object where ${this.isOpen()} and ${where}
+    `;
+    const placed = sql`
+      select hash, count(*) over () as total,
+        row_number() over (order by of_site desc, of_network desc, expires_at) as place
+      from (${counted}) as counted
+    `;
+    const superfluous = sql<{ readonly hash: string }>`
+      select hash from (${placed}) as placed where place <= total + 1 - ${most}
+    `;
+    const { rows } = await superfluous.execute(this.db);
+    const hashes = rows.map(({ hash }) => hash);
+    if (hashes.length === 0) return;
+    await this.db
+      .deleteFrom('oauth_object')
+      .where('kind', 'in', [kind, ...beside])
+      .where('hash', 'in', hashes)
+      .execute();
+  }
+
+  private isOpen(): RawBuilder<unknown> {
+    const { kind, lifetimeMs } = this.bounds;
+    const now = this.clock.now();
+    return sql`kind = ${kind} and expires_at > ${now} and expires_at <= ${now + lifetimeMs}`;
+  }
+}

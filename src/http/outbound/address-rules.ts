@@ -1,0 +1,130 @@
+/**
+ * Which addresses a connection may lead to whose destination a stranger has chosen: the public internet, and such
+ * private networks as the operator names. Judged are numbers and not texts, because one address has many spellings.
+ */
+import { isIPv4, isIPv6 } from 'node:net';
+import { ipv4InGroups, ipv6Groups, NetworkList, plainAddress } from '../../platform/network-list.js';
+
+/** Why an address is refused. */
+export type AddressReason =
+  | 'not_an_address'
+  | 'unspecified'
+  | 'loopback'
+  | 'private'
+  | 'shared'
+  | 'link_local'
+  | 'cloud_metadata'
+  | 'multicast'
+  | 'documentation'
+  | 'benchmarking'
+  | 'reserved'
+  | 'transition'
+  | 'embedded_ipv4'
+  | 'not_global'
+  | 'denied';
+
+/** No network that an operator allows opens these: nobody's receiver is there, but the keys of a cloud are. */
+const NEVER: ReadonlySet<AddressReason> = new Set([
+  'not_an_address',
+  'unspecified',
+  'link_local',
+  'cloud_metadata',
+  'multicast',
+  'embedded_ipv4',
+]);
+
+type Networks = readonly (readonly [reason: AddressReason, ...networks: string[]])[];
+
+/** IANA's registry of special IPv4 addresses, and what clouds keep elsewhere. The first that holds one is why. */
+const SPECIAL_IPV4: Networks = [
+  // Azure, Alibaba Cloud, Oracle Cloud; those of the others are link-local.
+  ['cloud_metadata', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
+  ['unspecified', '0.0.0.0/8'],
+  ['loopback', '127.0.0.0/8'],
+  ['private', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+  ['shared', '100.64.0.0/10'],
+  ['link_local', '169.254.0.0/16'],
+  ['documentation', '192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'],
+  ['benchmarking', '198.18.0.0/15'],
+  ['transition', '192.88.99.0/24'],
+  ['multicast', '224.0.0.0/4'],
+  ['reserved', '192.0.0.0/24', '240.0.0.0/4'],
+];
+
+/** IANA's registry of special IPv6 addresses; what is not in 2000::/3 either is not global. */
+const SPECIAL_IPV6: Networks = [
+  // AWS, Google Cloud, Scaleway.
+  ['cloud_metadata', 'fd00:ec2::254/128', 'fd00:ec2::23/128', 'fd20:ce::254/128', 'fd00:42::42/128'],
+  ['unspecified', '::/128'],
+  ['loopback', '::1/128'],
+  // Translated (RFC 2765) and compatible, and mapped before any list: systems differ in what they make of them.
+  ['embedded_ipv4', '::ffff:0:0:0/96', '::/96'],
+  ['private', 'fc00::/7', 'fec0::/10'],
+  ['link_local', 'fe80::/10'],
+  ['multicast', 'ff00::/8'],
+  ['documentation', '2001:db8::/32', '3fff::/20'],
+  ['benchmarking', '2001:2::/48'],
+  // NAT64, Teredo, 6to4: what they lead to is an IPv4 address, and nobody has looked at that one.
+  ['transition', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
+  ['reserved', '100::/64', '100:0:0:1::/64', '2001::/23', '5f00::/16'],
+];
+
+const GLOBAL_UNICAST = '2000::/3';
+/** RFC 6052: of the IPv4 internet as a network without IPv4 sees it. */
+const NAT64 = '64:ff9b::/96';
+/** Of an interface id that holds an IPv4 address (ISATAP, RFC 5214), the universal bit aside. */
+const ISATAP = 0x5efe;
+const UNIVERSAL_BIT = 0x0200;
+
+/** Makes a list of the CIDR blocks that an operator allows or denies; undefined without any. */
+export function namedNetworks(blocks: readonly string[]): NetworkList | undefined {
+  return blocks.length === 0 ? undefined : NetworkList.of(blocks);
+}
+
+/**
+ * Judges an address as a resolver or a socket gives it.
+ * @returns why it is refused; undefined where a connection may lead there.
+ */
+export function refusedAddress(
+  address: string,
+  allowed: NetworkList | undefined,
+  denied?: NetworkList,
+): AddressReason | undefined {
+  if (!isIPv4(address)) {
+    // A zone names an interface of this machine.
+    if (!isIPv6(address) || address.includes('%')) return 'not_an_address';
+    if (plainAddress(address) !== address) return 'embedded_ipv4';
+  }
+  const isAllowed = allowed?.holds(address) === true;
+  const isBehindNat64 = isAllowed && NAT64_LIST.holds(address);
+  const reason = isBehindNat64
+    ? refusedAddress(behindNat64(address), allowed, denied)
+    : judged(specialReason(address), isAllowed);
+  return reason ?? (denied?.holds(address) === true ? 'denied' : undefined);
+}
+
+function behindNat64(address: string): string {
+  const [, , , , , , high = 0, low = 0] = ipv6Groups(address);
+  return ipv4InGroups(high, low);
+}
+
+function judged(reason: AddressReason | undefined, isAllowed: boolean): AddressReason | undefined {
+  return reason !== undefined && isAllowed && !NEVER.has(reason) ? undefined : reason;
+}
+
+function specialReason(address: string): AddressReason | undefined {
+  const special = SPECIAL_LISTS.find(({ list }) => list.holds(address));
+  if (special !== undefined) return special.reason;
+  if (isIPv4(address)) return undefined;
+  if (!GLOBAL_LIST.holds(address)) return 'not_global';
+  const [, , , , flags = 0, kind, high = 0, low = 0] = ipv6Groups(address);
+  const isTunnel = kind === ISATAP && (flags & ~UNIVERSAL_BIT) === 0;
+  return isTunnel && specialReason(ipv4InGroups(high, low)) !== undefined ? 'transition' : undefined;
+}
+
+const SPECIAL_LISTS = [...SPECIAL_IPV4, ...SPECIAL_IPV6].map(([reason, ...blocks]) => ({
+  reason,
+  list: NetworkList.of(blocks),
+}));
+const GLOBAL_LIST = NetworkList.of([GLOBAL_UNICAST]);
+const NAT64_LIST = NetworkList.of([NAT64]);

@@ -1,0 +1,235 @@
+/**
+ * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told; and
+ * with each the deliveries that it means. Any number of processes may add the same event; it is there once.
+ */
+import { sql, type CompiledQuery, type Kysely, type Selectable } from 'kysely';
+import type { Clock } from '../platform/clock.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
+import { kindOf } from '../stores/database/database-kind.js';
+import { newId } from '../stores/database/ids.js';
+import { jsonRows, textList, type JsonColumn } from '../stores/database/json-rows.js';
+import type { Tables } from '../stores/database/schema.js';
+import type { EventTable } from '../stores/database/tables/webhook-tables.js';
+import { executeTogether } from '../stores/database/together.js';
+import { METRICS } from '../platform/metrics.js';
+import { parseExact } from '../platform/json/exact-json.js';
+import { Problem } from '../platform/problems/errors.js';
+import { endpointsQuery, fanOut } from './fan-out.js';
+import type { Event, ForeignEvent, NewEvent } from './event-types.js';
+
+const ROWS_PER_STATEMENT = 500;
+
+/** What differs between events that are added together. */
+type DifferentColumn = Exclude<keyof EventTable, 'created_at' | 'keep_until'>;
+
+const COLUMNS: readonly (JsonColumn & { readonly name: DifferentColumn })[] = [
+  { name: 'id', type: 'text' },
+  { name: 'account_id', type: 'text' },
+  { name: 'type', type: 'text' },
+  { name: 'dedupe_key', type: 'text' },
+  { name: 'source', type: 'text' },
+  { name: 'resource', type: 'text' },
+  { name: 'occurred_at', type: 'bigint' },
+  { name: 'fingerprint', type: 'text' },
+  { name: 'data', type: 'text' },
+];
+
+/** Longer than a period in which an event must not be told twice. */
+const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
+
+/** Whose event is the gateway's own. */
+const OWN_SOURCE = 'trailgate' as const;
+
+/** An event that was not there before. */
+export interface NewlyAdded {
+  /** `evt_…` */
+  readonly id: string;
+  /** How many endpoints will be told. */
+  readonly deliveries: number;
+}
+
+/** What `addEvents` has added. */
+export interface AddedEvents {
+  /** By dedupe key, those that are new: exactly one caller gets each. */
+  readonly events: ReadonlyMap<string, NewlyAdded>;
+  /** Webhook endpoints that have something to do now: tell `WorkSignal` of them, behind the commit. */
+  readonly endpointIds: readonly string[];
+}
+
+/** Nothing was to be added. */
+export const NOTHING_ADDED: AddedEvents = { events: new Map(), endpointIds: [] };
+
+/**
+ * Adds events that are not there yet, each with its deliveries, all in one transaction: yours where you give it one, as
+ * where they belong to a change.
+ */
+export async function addEvents(
+  db: Kysely<Tables>,
+  events: readonly (NewEvent | ForeignEvent)[],
+  nowMs: number,
+): Promise<AddedEvents> {
+  if (events.length === 0) return NOTHING_ADDED;
+  return db.isTransaction
+    ? addInTransaction(db, events, nowMs)
+    : db.transaction().execute((trx) => addInTransaction(trx, events, nowMs));
+}
+
+/** Counts events of the gateway's own: call it when the transaction that has added them has committed. */
+export function countOwnEvents(count: number): void {
+  if (count > 0) METRICS.events.series(OWN_SOURCE, 'accepted').inc(count);
+}
+
+async function addInTransaction(
+  trx: Kysely<Tables>,
+  events: readonly (NewEvent | ForeignEvent)[],
+  nowMs: number,
+): Promise<AddedEvents> {
+  // Ids in the order of the events.
+  const rows = events.map((event) => rowOf(event, nowMs));
+  const queries = [
+    ...insertQueries(trx, rows, nowMs),
+    endpointsQuery(
+      trx,
+      rows.map((row) => row.account_id),
+    ),
+  ];
+  const results = await executeTogether(trx, queries);
+  const inserted = results.slice(0, -1).reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0);
+  // Nearly always all are new, and which they are needs no question.
+  const ids = inserted === rows.length ? undefined : await idsThere(trx, rows);
+  const added = rows.flatMap((row, at) => {
+    const event = events[at]!;
+    const except = 'exceptEndpointId' in event ? event.exceptEndpointId : undefined;
+    const { id, account_id: accountId, type, resource, dedupe_key: dedupeKey } = row;
+    const isNew = ids === undefined || ids.has(id);
+    return isNew ? [{ id, accountId, type, resource, exceptEndpointId: except, dedupeKey }] : [];
+  });
+  if (added.length === 0) return NOTHING_ADDED;
+  const { deliveries, endpointIds } = await fanOut(trx, added, results.at(-1)!, nowMs);
+  const keys = added.map(({ id, dedupeKey }) => [dedupeKey, { id, deliveries: deliveries.get(id) ?? 0 }] as const);
+  return { events: new Map(keys), endpointIds };
+}
+
+/** What is there by its name already stays as it is. */
+function insertQueries(trx: Kysely<Tables>, rows: readonly EventRow[], nowMs: number): CompiledQuery[] {
+  // In one order for all processes: two that add the same wait for each other, no deadlock.
+  const sorted = rows.toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));
+  const names = sql.join(COLUMNS.map(({ name }) => sql.ref(name)));
+  const queries: CompiledQuery[] = [];
+  for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
+    const values = sorted.slice(at, at + ROWS_PER_STATEMENT).map((row) => COLUMNS.map(({ name }) => row[name]));
+    // `where true`: without it SQLite takes `on` for part of a join.
+    const query = sql`
+      insert into event (${names}, created_at, keep_until)
+      select ${names}, cast(${nowMs} as bigint), cast(${nowMs + EVENT_RETENTION_MS} as bigint)
+      from ${jsonRows(kindOf(trx), COLUMNS, values, 'added')} where true
+      on conflict (dedupe_key) do nothing`;
+    queries.push(query.compile(trx));
+  }
+  return queries;
+}
+
+/** Those of these ids, which nobody else has made, that are in the table now. */
+async function idsThere(trx: Kysely<Tables>, rows: readonly EventRow[]): Promise<ReadonlySet<string>> {
+  const ids = textList(
+    kindOf(trx),
+    rows.map(({ id }) => id),
+  );
+  const there = await trx.selectFrom('event').select('id').where('id', 'in', ids).execute();
+  return new Set(there.map(({ id }) => id));
+}
+
+/** EventQuery says which events of an account. */
+export interface EventQuery extends PageRequest {
+  readonly accountId: string;
+  readonly type?: string | undefined;
+  readonly resource?: string | undefined;
+  /** When they were made, in milliseconds since 1970, both ends included. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+}
+
+/** EventOutbox reads the events of accounts. */
+export class EventOutbox {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Returns events of an account, newest first. */
+  async list({ accountId, cursor, limit, type, resource, sinceMs, untilMs }: EventQuery): Promise<Page<Event>> {
+    const filters = JSON.stringify([type, resource, sinceMs, untilMs]);
+    // Without filters as before: cursors that are out there keep their meaning.
+    const list = filters === '[null,null,null,null]' ? `events:${accountId}` : `events:${accountId}:${filters}`;
+    let query = this.db
+      .selectFrom('event')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    if (type !== undefined) query = query.where('type', '=', type);
+    if (resource !== undefined) query = query.where('resource', '=', resource);
+    // Ids begin with the time at which they were made, so the primary key finds a span of time.
+    if (sinceMs !== undefined) query = query.where('created_at', '>=', sinceMs);
+    if (untilMs !== undefined) query = query.where('created_at', '<=', untilMs);
+    if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
+    return pageOf(list, limit, await query.execute(), eventOf);
+  }
+
+  /** Rejects with `resource_not_found`. */
+  async get(id: string): Promise<Event> {
+    const row = await this.db.selectFrom('event').selectAll().where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no event with this id.' });
+    return eventOf(row);
+  }
+
+  /** Forgets what was to be kept until now, a few at a time; what still has deliveries goes when they have gone. */
+  async deleteOld(): Promise<void> {
+    for (;;) {
+      const old = this.db
+        .selectFrom('event')
+        .select('id')
+        .where('keep_until', '<', this.clock.now())
+        .where(({ not, exists, selectFrom }) =>
+          not(exists(selectFrom('webhook_delivery').select('id').whereRef('event_id', '=', 'event.id'))),
+        )
+        .orderBy('keep_until')
+        .limit(ROWS_PER_STATEMENT);
+      const { numDeletedRows } = await this.db.deleteFrom('event').where('id', 'in', old).executeTakeFirst();
+      if (numDeletedRows < ROWS_PER_STATEMENT) return;
+    }
+  }
+}
+
+type EventRow = Pick<EventTable, DifferentColumn>;
+
+function rowOf(event: NewEvent | ForeignEvent, nowMs: number): EventRow {
+  return {
+    id: newId('evt', nowMs),
+    account_id: event.accountId,
+    type: event.type,
+    dedupe_key: event.dedupeKey,
+    resource: event.resource ?? null,
+    ...('dataText' in event
+      ? {
+          data: event.dataText,
+          source: event.source,
+          occurred_at: event.occurredAtMs,
+          fingerprint: event.fingerprint,
+        }
+      : { data: JSON.stringify(event.data), source: OWN_SOURCE, occurred_at: nowMs, fingerprint: null }),
+  };
+}
+
+function eventOf(row: Selectable<EventTable>): Event {
+  return {
+    id: row.id,
+    type: row.type,
+    accountId: row.account_id,
+    data: parseExact(row.data),
+    source: row.source,
+    resource: row.resource,
+    occurredAt: row.occurred_at,
+    createdAt: row.created_at,
+  };
+}

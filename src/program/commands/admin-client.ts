@@ -1,0 +1,177 @@
+/** Calls the admin API for the commands; every way in which that can fail becomes one line that says what to do. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ClientEnvironment } from '../../config/client-environment.js';
+
+const TIMEOUT_MS = 30_000;
+const LARGEST_PAGE = 100;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** The command failed; the message is for the person at the terminal. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Undefined values are left out. */
+  readonly query?: Fields;
+  readonly body?: Fields;
+}
+
+/** A list, or the beginning of it. */
+export interface Rows {
+  readonly data: readonly Fields[];
+  readonly has_more: boolean;
+}
+
+/** A path of the API from its parts; what a person typed never becomes another path. */
+export function path(...parts: readonly string[]): string {
+  const bad = parts.find((part) => part === '' || part === '.' || part === '..');
+  if (bad !== undefined) throw new CommandError(`"${bad}" is no id.`);
+  return `/admin/v1/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+/** What came back. */
+interface Reply {
+  readonly ok: boolean;
+  readonly status: number;
+  /** As the header says it. */
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
+export class AdminClient {
+  constructor(private readonly environment: ClientEnvironment) {}
+
+  /** The response's body. Rejects with `CommandError`. */
+  async call(target: string, call: Call = {}): Promise<Fields> {
+    const reply = await this.send(target, call);
+    const body = parseObject(reply.text);
+    if (reply.ok && body !== undefined) return body;
+    throw new CommandError(body === undefined ? this.notOurs(reply.status) : describeProblem(body, reply));
+  }
+
+  /** The response's body where it is no JSON, or where there is none. Rejects with `CommandError`. */
+  async text(target: string, query: Fields, method: Call['method'] = 'GET'): Promise<string> {
+    const reply = await this.send(target, { query, method });
+    if (reply.ok) return reply.text;
+    const problem = parseObject(reply.text);
+    throw new CommandError(problem === undefined ? this.notOurs(reply.status) : describeProblem(problem, reply));
+  }
+
+  private async send(target: string, { method = 'GET', query = {}, body }: Call): Promise<Reply> {
+    const url = this.urlOf(target, query);
+    const token = await this.token();
+    const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' };
+    try {
+      const response = await fetch(url, {
+        method,
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        headers: body === undefined ? headers : { ...headers, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const retryAfter = response.headers.get('retry-after');
+      return { ok: response.ok, status: response.status, retryAfter, text: await response.text() };
+    } catch (error) {
+      throw new CommandError(this.unreachable(error));
+    }
+  }
+
+  /** Rows of a list up to `most`, over as many pages as that takes. */
+  async rows(target: string, most: number, query: Fields = {}): Promise<Rows> {
+    const data: Fields[] = [];
+    let cursor: unknown;
+    for (;;) {
+      const limit = Math.min(LARGEST_PAGE, most - data.length);
+      const page = await this.call(target, { query: { ...query, limit, cursor } });
+      data.push(...(page['data'] as Fields[]));
+      cursor = page['next_cursor'];
+      if (page['has_more'] !== true || data.length >= most) return { data, has_more: page['has_more'] === true };
+    }
+  }
+
+  private urlOf(target: string, query: Fields): URL {
+    if (!URL.canParse(this.environment.adminUrl) || !/^https?:/.test(this.environment.adminUrl)) {
+      throw new CommandError('TRAILGATE_ADMIN_URL must be a URL such as http://127.0.0.1:8081.');
+    }
+    const url = new URL(this.environment.adminUrl + target);
+    // Every message about it would repeat them.
+    if (url.username !== '' || url.password !== '') {
+      throw new CommandError(
+        'TRAILGATE_ADMIN_URL has a name or password in it: leave them out, the operator token signs in.',
+      );
+    }
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
+    }
+    return url;
+  }
+
+  private async token(): Promise<string> {
+    const { adminToken, dataDir } = this.environment;
+    const file = join(dataDir, 'admin-token');
+    const token = adminToken ?? (await readFile(file, 'utf8').catch(() => '')).trim();
+    if (token === '') {
+      throw new CommandError(`No operator token: set TRAILGATE_ADMIN_TOKEN, or run this where ${file} can be read.`);
+    }
+    // Whoever refuses it as a header would repeat it.
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      const source = adminToken === undefined ? file : 'TRAILGATE_ADMIN_TOKEN';
+      throw new CommandError(
+        `The operator token has characters that no header can carry, such as a line break: check ${source}.`,
+      );
+    }
+    return token;
+  }
+
+  private unreachable(error: unknown): string {
+    const { adminUrl } = this.environment;
+    const { cause } = error as { cause?: { code?: string } };
+    if (cause?.code === 'ECONNREFUSED') {
+      return `Nothing answers at ${adminUrl}: start it (trailgate start, or npm start), or set TRAILGATE_ADMIN_URL.`;
+    }
+    if ((error as Error).name === 'TimeoutError') return `${adminUrl} did not answer within ${TIMEOUT_MS / 1_000} s.`;
+    return `${adminUrl} cannot be reached (${cause?.code ?? (error as Error).message}): check TRAILGATE_ADMIN_URL.`;
+  }
+
+  private notOurs(status: number): string {
+    return (
+      `${this.environment.adminUrl} answered ${status} with something that is not the admin API: ` +
+      'check TRAILGATE_ADMIN_URL.'
+    );
+  }
+}
+
+/**
+ * `422 validation_failed: Some fields are not valid. scopes/0: … (request req_…)`, on one line; where the response
+ * names a time to wait, that too, unless its own words do.
+ */
+function describeProblem(problem: Fields, { status, retryAfter }: Reply): string {
+  const { code, detail, title, errors, request_id: requestId } = problem;
+  const fields = (Array.isArray(errors) ? (errors as Fields[]) : []).map(({ pointer, parameter, detail: what }) => {
+    const where = typeof pointer === 'string' ? pointer.replace(/^#\/?/, '') : String(parameter ?? '');
+    return ` ${where === '' ? '' : `${where}: `}${String(what)}.`;
+  });
+  const request = requestId === undefined ? '' : ` (request ${String(requestId)})`;
+  const words = `${String(detail ?? title ?? '')}${fields.join('')}`;
+  const isWaitNew = retryAfter !== null && /^\d+$/.test(retryAfter) && !new RegExp(`\\b${retryAfter}\\b`).test(words);
+  const wait = isWaitNew ? ` Try again in ${retryAfter} s.` : '';
+  return oneLine(`${status} ${String(code ?? '')}: ${words}${wait}${request}`);
+}
+
+/** Nothing that a server sends moves the cursor of a terminal. */
+export function oneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim();
+}
+
+function parseObject(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}

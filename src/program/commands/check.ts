@@ -1,0 +1,144 @@
+/** `trailgate check`: every problem of the configuration, or what would be published. */
+import { formatProblems } from '../../config/check.js';
+import { EnvironmentError, readEnvironment } from '../../config/model/environment.js';
+import { loadConfig } from '../../config/load.js';
+import type { ConfigProblem } from '../../config/model/problem.js';
+import type { DescribedTool } from '../../config/model/described-tool.js';
+import type { Config, Environment, PlanConfig } from '../../config/model/schema.js';
+import { rowsTable } from './table.js';
+
+const USUAL_COLUMNS = 80;
+
+/** How the command answers. */
+export interface CheckOptions {
+  /** One JSON document instead of text. */
+  readonly json?: boolean;
+  /** Columns of the terminal, where there is one. */
+  readonly columns?: number | undefined;
+  /** Where the response goes; standard output unless said. */
+  readonly write?: (text: string) => void;
+}
+
+/** Checks a configuration. @returns The exit code: 0 where it can be run, else 1. */
+export async function checkCommand(path: string, options: CheckOptions = {}): Promise<number> {
+  const write = options.write ?? ((text: string) => void process.stdout.write(text));
+  const { environment, environmentProblems } = checkEnvironment();
+  const result = await loadConfig(path, environment);
+  const problems: readonly ConfigProblem[] = 'problems' in result ? result.problems : [];
+  const warnings: readonly ConfigProblem[] = 'config' in result ? result.warnings : [];
+  const isValid = 'config' in result && environmentProblems.length === 0;
+  if (options.json === true) {
+    const published = 'config' in result ? jsonSummary(result.config) : {};
+    const document = { valid: isValid, problems, warnings, environment_problems: environmentProblems, ...published };
+    write(`${JSON.stringify(document, null, 2)}\n`);
+    return isValid ? 0 : 1;
+  }
+  const blocks =
+    environmentProblems.length > 0 ? [`environment\n${environmentProblems.map((text) => `  ${text}`).join('\n')}`] : [];
+  const { columns } = options;
+  if ('problems' in result) blocks.push(formatProblems(result.problems, { columns }));
+  if (warnings.length > 0) blocks.push(formatProblems(warnings, { noun: 'warning', columns }));
+  if (isValid) blocks.push(describeConfig(result.config, columns));
+  write(`${blocks.join('\n\n')}\n`);
+  return isValid ? 0 : 1;
+}
+
+/** A broken environment is reported with the file's problems, which are looked for as if nothing were set. */
+function checkEnvironment(): { environment: Environment; environmentProblems: readonly string[] } {
+  try {
+    return { environment: readEnvironment(), environmentProblems: [] };
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    return { environment: readEnvironment({}), environmentProblems: error.problems };
+  }
+}
+
+function describeConfig(config: Config, columns: number | undefined): string {
+  const { file, operations, tools = [] } = config;
+  const services = Object.entries(file.services).map(([name, service]) => {
+    const count = operations.filter((operation) => operation.service === name).length;
+    return [name, service.targets.join(', '), String(count)];
+  });
+  const rows = operations.map((operation) => [
+    operation.method,
+    file.api.basePath + operation.template,
+    operation.service,
+    operation.scopes.join(' ') || '(any key)',
+    String(operation.cost),
+  ]);
+  const plans = Object.entries(file.plans).map(([name, plan]) => [
+    name,
+    ...limitCells(plan),
+    plan.onRedisLoss,
+    plan.charge,
+  ]);
+  return [
+    `${config.path} is valid. Integrators reach ${config.publicUrl}${file.api.basePath}`,
+    table(['SERVICE', 'TARGETS', 'OPERATIONS'], services),
+    table(['METHOD', 'PATH', 'SERVICE', 'SCOPES', 'COST'], rows),
+    table(['PLAN', 'KEY/MIN', 'KEY/MONTH', 'ACCOUNT/MIN', 'ACCOUNT/MONTH', 'REDIS LOST', 'CHARGE'], plans),
+    ...(tools.length === 0 ? [] : [describeTools(config, tools, columns ?? USUAL_COLUMNS)]),
+    ...hintsOf(file.services),
+  ].join('\n\n');
+}
+
+/** Services whose targets are judged by the calls of customers alone. */
+function hintsOf(services: Config['file']['services']): string[] {
+  const names = Object.keys(services).filter((name) => services[name]?.health === undefined);
+  if (names.length === 0) return [];
+  const text =
+    `Hint: no health check for ${names.join(', ')}. With \`health: { path: /health }\`, targets that fail are ` +
+    'left alone before requests find them.';
+  return [text];
+}
+
+/** What assistants may call, no wider than a terminal. */
+function describeTools(config: Config, tools: readonly DescribedTool[], mostColumns: number): string {
+  const rows = tools.map(({ name, title, operation, tokens }) => {
+    const found = config.operations.find(({ id }) => id === operation);
+    return { tool: name, title, operation: `${found?.method} ${found?.template}`, tokens };
+  });
+  const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
+  const listed = rowsTable(['tool', 'title', 'operation', 'tokens'], rows, {
+    mostColumns,
+    names: [['title', 'operation'], ['tool']],
+  });
+  const count = `${tools.length} tool${tools.length === 1 ? '' : 's'}`;
+  return `${listed}${count} for AI assistants, about ${tokens} tokens (a quarter of the characters)`;
+}
+
+function limitCells({ key, account }: PlanConfig): string[] {
+  return [key.minute, key.month, account.minute, account.month].map((limit) =>
+    limit === undefined ? '-' : String(limit),
+  );
+}
+
+function jsonSummary(config: Config): Record<string, unknown> {
+  return {
+    public_url: config.publicUrl,
+    base_path: config.file.api.basePath,
+    services: Object.entries(config.file.services).map(([name, { targets }]) => ({ name, targets })),
+    operations: config.operations.map(({ id, method, template, service, scopes, cost }) => ({
+      id,
+      method,
+      path: config.file.api.basePath + template,
+      service,
+      scopes,
+      cost,
+    })),
+    plans: config.file.plans,
+    tools: (config.tools ?? []).map(({ name, title, operation, tokens }) => ({ name, title, operation, tokens })),
+  };
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

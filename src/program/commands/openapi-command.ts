@@ -1,0 +1,13 @@
+/** `trailgate openapi`: descriptions that need nothing running. */
+import type { Command } from 'commander';
+import { adminApiDocument } from '../../admin/admin.module.js';
+
+/** Adds `openapi admin` to the program. */
+export function addOpenApiCommand(program: Command, write = (text: string) => void process.stdout.write(text)): void {
+  program
+    .command('openapi')
+    .description('print an OpenAPI document')
+    .command('admin')
+    .description('print the description of the admin API, which a running one has at /admin/v1/openapi.json')
+    .action(() => write(`${JSON.stringify(adminApiDocument(), null, 2)}\n`));
+}

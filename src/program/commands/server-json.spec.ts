@@ -1,0 +1,59 @@
+/** What the MCP registry is told is what it takes, and leads to the server. */
+import { expect, it } from '@jest/globals';
+import { configOf, MINIMAL, OPENAPI } from '../../../test/support/config-files.js';
+import { serverJson, type ServerJsonOptions } from './server-json.js';
+
+const TOOL = 'operations: [{ match: GET /customers, mcp: { description: "Lists customers, newest first." } }]\n';
+const made = async (yaml: string, options: Partial<ServerJsonOptions> = {}) => {
+  const config = await configOf({ 'gateway.yaml': `${MINIMAL}${yaml}`, 'customers.yaml': OPENAPI });
+  return serverJson(config, { version: '1.0.0', ...options });
+};
+const api = (publicUrl: string, title = 'Tourism API') => `api: { publicUrl: "${publicUrl}", title: "${title}" }\n`;
+
+it('names the server by its domain backwards, and asks for a key that is kept secret', async () => {
+  const key = { description: 'An API key of Tourism API.', isRequired: true, isSecret: true };
+  expect(await made(TOOL + api('https://api.example.com'))).toEqual({
+    document: {
+      $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
+      name: 'com.example.api/tourism-api',
+      title: 'Tourism API',
+      description: 'Tourism API: 1 tool for AI assistants.',
+      version: '1.0.0',
+      websiteUrl: 'https://api.example.com/docs',
+      remotes: [
+        {
+          type: 'streamable-http',
+          url: 'https://api.example.com/mcp',
+          headers: [{ ...key, name: 'Authorization', value: 'Bearer {api_key}', variables: { api_key: key } }],
+        },
+      ],
+    },
+  });
+});
+
+it('is within the bounds of the registry, whatever the API is called', async () => {
+  for (const title of ['Reiseführer für Österreich '.repeat(20), '客户', '–']) {
+    const { document } = (await made(TOOL + api('https://a.example', title))) as { document: Record<string, string> };
+    expect(document['name']).toMatch(/^example\.a\/[a-z0-9-]+$/);
+    expect(document['name']?.length).toBeLessThanOrEqual(200);
+    expect(document['title']?.length).toBeLessThanOrEqual(100);
+    expect(document['description']?.length).toBeLessThanOrEqual(100);
+  }
+});
+
+it('says what somebody who publishes says', async () => {
+  const told = { name: 'com.example/boats', version: '2.1.0-beta.1', description: 'Boats on lakes.' };
+  expect(await made(TOOL + api('https://api.example.com'), told)).toMatchObject({ document: told });
+});
+
+it.each([
+  ['without a tool', api('https://api.example.com'), {}, 'no operation is a tool'],
+  ['of which there is none', `${TOOL}mcp: { enabled: false }\n${api('https://a.example')}`, {}, 'no MCP server'],
+  ['without TLS', TOOL + api('http://api.example.com'), {}, 'api.publicUrl is http://api.example.com'],
+  ['of this machine', TOOL, {}, 'everybody reaches by HTTPS'],
+  ['of a private address', TOOL + api('https://10.0.0.7'), {}, 'everybody reaches by HTTPS'],
+  ['with a name that is none', TOOL + api('https://a.example'), { name: 'boats' }, 'not boats'],
+  ['with a range of versions', TOOL + api('https://a.example'), { version: '^1.0' }, 'no range: not ^1.0'],
+])('a server %s is not published, and why is said', async (_case, yaml, options, words) => {
+  expect(await made(yaml, options)).toEqual({ problem: expect.stringContaining(words) });
+});

@@ -1,0 +1,67 @@
+/** `server.json`: what the MCP registry is told of the server (its schema of 2025-12-11). */
+import type { Config } from '../../config/model/schema.js';
+
+const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
+const NAME = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
+const LONGEST_NAME = 200;
+const LONGEST_TITLE = 100;
+const LONGEST_DESCRIPTION = 100;
+/** Where only this machine, or this network, finds something. */
+const LOCAL_HOST = /^(?:localhost|.*\.(?:localhost|local|internal|test)|\[.*\]|[\d.]+|[^.]+)$/;
+
+/** What somebody says of it who publishes. */
+export interface ServerJsonOptions {
+  /** `com.example/customers`; made of the public URL unless said. */
+  readonly name?: string;
+  readonly version: string;
+  /** Up to 100 characters. */
+  readonly description?: string;
+}
+
+/** The document, or why the registry would not take it, in words. */
+export function serverJson(
+  { file: { mcp, api }, publicUrl, tools = [] }: Config,
+  { name: givenName, version, description: givenDescription }: ServerJsonOptions,
+): { readonly document: object } | { readonly problem: string } {
+  const { protocol, hostname } = new URL(publicUrl);
+  if (!mcp.enabled || tools.length === 0) return { problem: 'there is no MCP server: no operation is a tool' };
+  if (protocol !== 'https:' || LOCAL_HOST.test(hostname)) {
+    return { problem: `the registry lists what everybody reaches by HTTPS; api.publicUrl is ${publicUrl}` };
+  }
+  const title = cut(mcp.name ?? api.title, LONGEST_TITLE);
+  const name = givenName ?? `${hostname.split('.').toReversed().join('.')}/${slug(title)}`;
+  if (!NAME.test(name) || name.length > LONGEST_NAME) {
+    return { problem: `a name is a domain backwards, / and a word: com.example/customers, not ${name.slice(0, 100)}` };
+  }
+  if (!/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/.test(version)) {
+    return { problem: `a version is such as 1.0.2, and no range: not ${version.slice(0, 100)}` };
+  }
+  const key = { description: `An API key of ${title}.`, isRequired: true, isSecret: true };
+  const authorization = { ...key, name: 'Authorization', value: 'Bearer {api_key}', variables: { api_key: key } };
+  return {
+    document: {
+      $schema: SCHEMA,
+      name,
+      title,
+      description: cut(givenDescription ?? `${title}: ${count(tools.length)} for AI assistants.`, LONGEST_DESCRIPTION),
+      version,
+      websiteUrl: `${publicUrl}/docs`,
+      remotes: [{ type: 'streamable-http', url: `${publicUrl}/mcp`, headers: [authorization] }],
+    },
+  };
+}
+
+function count(tools: number): string {
+  return `${tools} tool${tools === 1 ? '' : 's'}`;
+}
+
+function cut(text: string, longest: number): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= longest ? line : `${line.slice(0, longest - 1).trimEnd()}…`;
+}
+
+/** `Tourism API` → `tourism-api`. */
+function slug(title: string): string {
+  const plain = title.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  return plain.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'api';
+}

@@ -1,0 +1,96 @@
+/** `trailgate targets`: where requests go, as each gateway sees it; a line for each target and gateway. */
+import type { Command } from 'commander';
+import { systemClock } from '../../platform/clock.js';
+import { path, type Fields } from './admin-client.js';
+import { rowsTable } from './table.js';
+import { clientAction, type Terminal } from './terminal.js';
+
+/** What a line of the table must fit in. */
+const MOST_COLUMNS = 80;
+/** What is shortened where it has no room, and what only then; `--json` has all of it. */
+const SHORTENED = [
+  ['target', 'node'],
+  ['service', 'address', 'last_failure'],
+];
+
+/** A target as the admin API describes it, as far as the table shows it. */
+interface Target {
+  readonly service: string;
+  readonly target: string;
+  readonly address: string | null;
+  readonly nodes: readonly TargetOnNode[];
+}
+
+interface TargetOnNode {
+  readonly node: string;
+  readonly age_seconds: number;
+  readonly state: string;
+  readonly ejected_until: string | null;
+  readonly last_failure: {
+    readonly at: string;
+    readonly outcome: string;
+    readonly backend_status: number | null;
+  } | null;
+}
+
+export function addTargetCommands(program: Command, terminal: Terminal): void {
+  const what = 'the targets of the services with their state, as each gateway sees them';
+  const list = program
+    .command('targets')
+    .description(what)
+    .command('list', { isDefault: true })
+    .description(`list ${what}`);
+  clientAction(list, terminal, async (client, _args, { json }) => {
+    const body = await client.call(path('targets'));
+    return json === true ? `${JSON.stringify(body, null, 2)}\n` : targetsTable(body['data'] as Target[]);
+  });
+}
+
+function targetsTable(targets: readonly Target[]): string {
+  if (targets.length === 0) return 'none: no gateway has said anything in the last minute\n';
+  const nodes = [...new Set(targets.flatMap((target) => target.nodes.map(({ node }) => node)))];
+  const shortNames = nodes.map(withoutPort);
+  const areUnique = new Set(shortNames).size === nodes.length;
+  const rows = targets.flatMap((target) =>
+    target.nodes.map((seen) => ({
+      service: target.service,
+      target: target.target,
+      address: isNamed(target) ? target.address : null,
+      node: areUnique ? withoutPort(seen.node) : seen.node,
+      ...describe(seen),
+    })),
+  );
+  const columns = ['service', 'target', 'address', 'node', 'state', 'age', 'last_failure'];
+  const shown = targets.some(isNamed) ? columns : columns.filter((column) => column !== 'address');
+  return rowsTable(shown, rows, { mostColumns: MOST_COLUMNS, names: SHORTENED });
+}
+
+function describe({ state, ejected_until: until, age_seconds: age, last_failure: failure }: TargetOnNode): Fields {
+  const restMs = until === null ? 0 : Date.parse(until) - systemClock.now();
+  return {
+    state: restMs > 0 ? `${state} ${span(restMs)}` : state,
+    age: span(age * 1_000),
+    last_failure:
+      failure === null
+        ? null
+        : `${failure.backend_status ?? failure.outcome} ` +
+          `${span(Math.max(0, systemClock.now() - Date.parse(failure.at)))}`,
+  };
+}
+
+/** Whether its name leads to an address that is not in it. */
+function isNamed({ target, address }: Target): boolean {
+  return address !== null && !target.includes(address);
+}
+
+function withoutPort(node: string): string {
+  return node.replace(/:\d+$/, '');
+}
+
+/** `3s`, `12m`, `5h`, `2d`. */
+function span(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)}m`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
+}

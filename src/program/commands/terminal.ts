@@ -1,0 +1,57 @@
+/** What a client command stands on: where it writes, where it calls, and how it ends when that fails. */
+import type { Command } from 'commander';
+import { readClientEnvironment, type ClientEnvironment } from '../../config/client-environment.js';
+import { AdminClient, CommandError, type Fields, type Rows } from './admin-client.js';
+import { fieldsTable, rowsTable } from './table.js';
+
+export interface Terminal {
+  readonly environment: () => ClientEnvironment;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** The command has failed; the process ends with this code. */
+  readonly fail: (exitCode: number) => void;
+}
+
+export const processTerminal: Terminal = {
+  environment: () => readClientEnvironment(),
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  fail: (exitCode) => {
+    process.exitCode = exitCode;
+  },
+};
+
+/** What every client command takes. */
+export interface CommonOptions {
+  readonly json?: boolean;
+}
+
+/** Adds `--json` and the action. A `CommandError` is one line on standard error and exit code 1. */
+export function clientAction<Options extends CommonOptions>(
+  command: Command,
+  terminal: Terminal,
+  run: (client: AdminClient, args: readonly string[], options: Options) => Promise<string>,
+): Command {
+  return command.option('--json', 'print JSON, for scripts').action(async () => {
+    try {
+      const client = new AdminClient(terminal.environment());
+      terminal.out(await run(client, command.args, command.opts<Options>()));
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      terminal.err(`trailgate: ${error.message}\n`);
+      terminal.fail(1);
+    }
+  });
+}
+
+/** One thing, as JSON or as its fields. */
+export function showFields(fields: Fields, { json }: CommonOptions): string {
+  return json === true ? `${JSON.stringify(fields, null, 2)}\n` : fieldsTable(fields);
+}
+
+/** A list, as JSON or as a table, which says where it was cut off. */
+export function showRows(columns: readonly string[], rows: Rows, { json }: CommonOptions): string {
+  if (json === true) return `${JSON.stringify(rows, null, 2)}\n`;
+  const cut = rows.has_more ? `… and more: --limit shows more than ${rows.data.length}\n` : '';
+  return rowsTable(columns, rows.data) + cut;
+}

@@ -1,0 +1,258 @@
+/**
+ * The gateway role: the public listener in this process, or in as many workers as were asked
+ * for; and its end without a lost request.
+ */
+import type { Server } from 'node:http';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { ApiDescription } from '../config/api-description.js';
+import type { Config, GatewayFile } from '../config/model/schema.js';
+import type { RunningConfig } from '../config/running-config.js';
+import { systemClock } from '../platform/clock.js';
+import { FileDescriptors } from '../platform/resources/file-descriptors.js';
+import { startOAuthServer, type Beside } from '../authorization/oauth-listener.js';
+import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
+import { Connections } from '../gateway/listener/connections.js';
+import { ExposedKeys } from '../accounts/exposed-keys.js';
+import { Cors } from '../gateway/request/cors.js';
+import { EntranceRules } from '../gateway/request/entrance-rules.js';
+import type { Draining } from '../gateway/listener/draining.js';
+import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
+import { LiveStreams } from '../gateway/listener/live-streams.js';
+import { announce, listenQuietly, releasePort } from '../platform/listen.js';
+import type { Log } from '../platform/log.js';
+import type { Admission } from './open-admission.js';
+import type { Domain } from './open-domain.js';
+import type { Forwarder } from '../proxy/calls/forwarder.js';
+import { ProxyStatus } from '../proxy/calls/proxy-status.js';
+import { PlanSeries } from '../quota/plan-series.js';
+import { errorCatalogueText } from '../reference/error-catalogue.js';
+import { PublicKeysModule } from '../reference/webhooks/public-keys.controller.js';
+import { PublicKeys } from '../reference/webhooks/public-keys.js';
+import { ReferenceModule, referenceDocuments } from '../reference/reference.module.js';
+import { openMcp } from './open-mcp.js';
+import type { Processes } from './roles.js';
+import type { Shutdown } from './shutdown.js';
+import { onSignal } from '../platform/signals.js';
+import { StartError } from '../platform/start-error.js';
+import { WorkerPool } from './workers/worker-pool.js';
+
+/** A worker takes down the rest of what it has when it has drained. */
+const WORKER_STOP_MARGIN_MS = 10_000;
+const PHASE_MARGIN_MS = 1_000;
+const IDLE_SWEEP_INTERVAL_MS = 100;
+/** Of the descriptors that clients get, a listener beside the gateway has one in so many. */
+const SHARE_BESIDE = 4;
+/** What is refused or broken off at the end of the drain has so long to reach its client. */
+const LAST_WORDS_MS = 250;
+
+/** The pool starts after the admin listener, which shows it. */
+export interface PoolHolder {
+  current: WorkerPool | undefined;
+  /** Whether every listener takes requests. */
+  hasStarted: boolean;
+}
+
+/** In this process, or in as many workers as were asked for. */
+export async function startGatewayRole(
+  domain: Domain,
+  admission: Admission,
+  description: ApiDescription | undefined,
+  { workers, workerArgs, isWorker }: Processes,
+  holder: PoolHolder,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  if (isWorker) return startGateway(domain, admission, description, true, log, shutdown);
+  if (workers === 1) {
+    const url = await startGateway(domain, admission, description, false, log, shutdown);
+    announce('gateway', url, log);
+    return url;
+  }
+  await releasePort('gateway');
+  await releasePort('oauth');
+  // Before the first of them is there: signals may come while they start.
+  const pool = new WorkerPool(workers, log.logger, (message) => domain.workSignal.hear(message));
+  holder.current = pool;
+  onSignal('SIGHUP', () => pool.signal('SIGHUP'));
+  const timeoutMs = (): number => {
+    const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
+    return delay + drain + WORKER_STOP_MARGIN_MS;
+  };
+  shutdown.add(
+    'stop workers',
+    () => pool.stop(timeoutMs()),
+    () => timeoutMs() + PHASE_MARGIN_MS,
+  );
+  try {
+    const { url = '', isOwn } = domain.counterPlace;
+    const told = isOwn ? ['--counters', url, `--clock-ahead=${domain.clockAheadMs}`] : [];
+    const gatewayUrl = await pool.start([...workerArgs, ...told]);
+    announce('gateway', gatewayUrl, log);
+    return gatewayUrl;
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function startGateway(
+  domain: Domain,
+  opened: Admission,
+  description: ApiDescription | undefined,
+  isWorker: boolean,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<string> {
+  const { config, keys, requestLogs, usage, forwarder, webhooks } = domain;
+  const { publicUrl, ...admission } = opened;
+  if (forwarder === undefined || description === undefined)
+    throw new Error('a process without backends cannot be a gateway');
+  const { file } = config.current;
+  const { routes } = admission;
+  const descriptors = await openDescriptors(config.current, log);
+  const cors = new Cors(file.gateway.cors, routes);
+  const exposed = new ExposedKeys(keys.authenticator, domain.keyStore, admission.failedAttempts, log.logger);
+  const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request), log.logger);
+  const proxyStatus = new ProxyStatus();
+  proxyStatus.use(file.gateway.proxyStatus);
+  const planSeries = new PlanSeries(file.plans);
+  const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
+  const mcp = openMcp(domain, opened, { openApi: () => documents.openApi(), errors: errorCatalogueText }, log);
+  const deps = {
+    config: config.current,
+    clock: systemClock,
+    errorPages: publicUrl.errorPages,
+    ...admission,
+    cors,
+    entranceRules,
+    requestLogs,
+    usage,
+    forwarder,
+    proxyStatus,
+    draining: { hasBegun: false },
+    connections: new Connections(file.gateway, file.services, descriptors, log.logger),
+    openDoor: mcp.openDoor,
+  };
+  config.onChange(({ config: changed, description: described }) => {
+    return () => {
+      cors.use(changed.file.gateway.cors);
+      entranceRules.use(changed.file);
+      proxyStatus.use(changed.file.gateway.proxyStatus);
+      if (described !== undefined) documents.use(changed, described);
+      planSeries.use(changed.file.plans);
+      deps.connections.use(changed.file.gateway, changed.file.services);
+    };
+  });
+  const gateway = await createGatewayApplication(deps, log, [
+    ReferenceModule.of(documents, routes.basePath),
+    PublicKeysModule.of(new PublicKeys(webhooks.secrets, systemClock)),
+  ]);
+  const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
+  live.follow(keys.bus);
+  shutdown.add('cut what is left', () => cutWhatIsLeft(forwarder, deps.connections));
+  shutdown.add('let go of streams', async () => live.stop());
+  // As the configuration says when the end begins.
+  const drain = (): number => config.current.file.gateway.shutdown.drain;
+  const delay = (): number => config.current.file.gateway.shutdown.delay ?? 0;
+  shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
+  shutdown.add('end MCP streams', async () => mcp.endStreams());
+  shutdown.add(
+    'readiness off',
+    () => announceEnd(deps.draining, delay()),
+    () => delay() + PHASE_MARGIN_MS,
+  );
+  const scheme = file.gateway.tls === undefined ? 'http' : 'https';
+  // Elsewhere node:cluster hands the connections out.
+  const shared = isWorker && process.platform === 'linux';
+  const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
+  publicUrl.bind(port);
+  const beside = {
+    gateway: gateway.getHttpServer() as Server,
+    isShared: shared,
+    drainMs: drain,
+    watch: watchBeside(config, descriptors),
+  };
+  await startOAuthServer(domain, beside, systemClock, log, shutdown);
+  return url;
+}
+
+/** What the system allows; where that is fewer than the connections that there may be, that is said once. */
+async function openDescriptors({ file }: Config, log: Log): Promise<FileDescriptors> {
+  const descriptors = new FileDescriptors();
+  await descriptors.look();
+  const { connections } = file.gateway.limits;
+  const { limit, forClients } = descriptors;
+  if (connections > forClients) {
+    log.logger.warn(
+      { event: 'few_file_descriptors', limit, for_clients: forClients, connections },
+      'The system allows fewer file descriptors than gateway.limits.connections needs: raise its limit (ulimit ' +
+        '-n), or lower the setting',
+    );
+  }
+  return descriptors;
+}
+
+/**
+ * Holds another listener of this process to the bounds of the gateway's own, out of the same descriptors: where there
+ * are few, most are left to the gateway. Its networks it counts itself.
+ */
+function watchBeside(config: RunningConfig, descriptors: FileDescriptors): Beside['watch'] {
+  return (server, mostConnections) => {
+    const limited = ({ gateway }: GatewayFile): GatewayFile['gateway'] => {
+      const connections = Math.min(mostConnections, Math.floor(descriptors.forClients / SHARE_BESIDE));
+      return { ...gateway, limits: { ...gateway.limits, connections, connectionsPerAddress: 0 } };
+    };
+    const { file } = config.current;
+    const bounds = new Connections(limited(file), file.services, descriptors);
+    config.onChange(
+      ({ config: changed }) =>
+        () =>
+          bounds.use(limited(changed.file), changed.file.services),
+    );
+    return bounds.watch(server);
+  };
+}
+
+/**
+ * `/readyz` says 503 already. Until the load balancer has seen it, requests that still come are served, and each
+ * response asks its client not to use the connection again: when the listener closes, nobody is about to send on one.
+ */
+async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
+  draining.hasBegun = true;
+  if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/**
+ * Ends with the last response. Node closes the connections that are idle now; those that become so would be kept alive,
+ * and one whose head never ends would be waited for: Node holds nobody to that any more once a server closes.
+ */
+async function drainGateway(
+  gateway: NestFastifyApplication,
+  forwarder: Forwarder,
+  connections: Connections,
+): Promise<void> {
+  forwarder.endWebSockets();
+  const server = gateway.getHttpServer();
+  const endIdle = (): void => {
+    if (!connections.isWriting) server.closeIdleConnections();
+    connections.endIdlePlain();
+  };
+  const timer = setInterval(endIdle, IDLE_SWEEP_INTERVAL_MS);
+  const heads = setTimeout(() => connections.endWithoutRequest(), HEAD_TIMEOUT_MS);
+  const closed = gateway.close();
+  endIdle();
+  try {
+    await closed;
+  } finally {
+    clearInterval(timer);
+    clearTimeout(heads);
+  }
+}
+
+/**
+ * What the drain has left gets its end before usage is written for the last time: else it would stay in flight, as if
+ * this process had crashed. Requests without a response get one that says so, for nothing; streams are broken off.
+ */
+async function cutWhatIsLeft(forwarder: Forwarder, connections: Connections): Promise<void> {
+  await forwarder.close(0);
+  await connections.endAll(LAST_WORDS_MS);
+}

@@ -1,0 +1,168 @@
+/** Commands of `trailgate`. */
+import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { checkCommand } from './commands/check.js';
+import { addClientCommands } from './commands/client-commands.js';
+import { addOpenApiCommand } from './commands/openapi-command.js';
+import { addServerJsonCommand } from './commands/server-json-command.js';
+import { formatProblems } from '../config/check.js';
+import { EnvironmentError, provideVariable, readEnvironment } from '../config/model/environment.js';
+import { gatewayJsonSchemaText } from '../config/model/json-schema.js';
+import { loadConfig } from '../config/load.js';
+import type { ConfigProblem } from '../config/model/problem.js';
+import type { LoadedConfig } from '../config/model/loaded-config.js';
+import { DatabaseOpenError } from '../stores/database/database-errors.js';
+import { startDemo } from './demo.js';
+import { openLog, type Log } from '../platform/log.js';
+import { ProgramEnd } from './program-end.js';
+import { ROLES, type Role } from './roles.js';
+import { Shutdown } from './shutdown.js';
+import { tellFirstOwner } from './first-sign-in.js';
+import { start } from './start.js';
+import { StartError } from '../platform/start-error.js';
+import { VERSION } from '../platform/version.js';
+import { reportToPool } from './workers/worker-process.js';
+
+const DEFAULT_CONFIG = './gateway.yaml';
+const LOG_FLUSH_TIMEOUT_MS = 1_000;
+const STANDARD_OUTPUT = 1;
+/** Of the token that the demo's backend and its gateway share, anew at each start. */
+const EVENTS_TOKEN_BYTES = 32;
+/** Commands that run until they are told to end. */
+const LASTING = new Set(['start', 'demo']);
+/** Exit code of a command whose reader has gone, as shells show that signal. */
+const READER_GONE = 128 + 13;
+
+interface StartOptions {
+  readonly config: string;
+  readonly roles: readonly Role[];
+  readonly workers: number;
+  readonly counters?: string;
+  readonly clockAhead?: number;
+}
+
+const MOST_WORKERS = 256;
+
+/** Parses the command line and runs what it asks for. */
+export async function runProgram(argv: readonly string[]): Promise<void> {
+  const program = new Command('trailgate')
+    .description('The gateway you put in front of your backends the day you publish a public REST API.')
+    .version(VERSION)
+    .showHelpAfterError();
+  program
+    .command('start')
+    .description('run the gateway, the admin API and the worker')
+    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
+    .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, parseRoles, [...ROLES])
+    .option('--workers <count>', 'processes for the gateway role: a number, or auto for one a core', parseWorkers, 1)
+    // What the program tells its workers.
+    .addOption(new Option('--counters <socket>').hideHelp())
+    .addOption(new Option('--clock-ahead <ms>').argParser(Number).hideHelp())
+    .action((options: StartOptions) => runStart(options));
+  program
+    .command('demo')
+    .description('run everything with the customers backend and a demo account, and print a first request')
+    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
+    .action((options: { readonly config: string }) => runDemo(options.config));
+  program
+    .command('check')
+    .description('check a configuration: every problem with file, line and a hint')
+    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
+    .option('--json', 'one JSON document instead of text')
+    .action(async (options: { readonly config: string; readonly json?: boolean }) => {
+      const { columns } = process.stdout;
+      process.exitCode = await checkCommand(options.config, { json: options.json === true, columns });
+    });
+  program
+    .command('schema')
+    .description('print the JSON Schema of gateway.yaml')
+    .action(() => void process.stdout.write(gatewayJsonSchemaText()));
+  addOpenApiCommand(program);
+  addServerJsonCommand(program);
+  addClientCommands(program);
+  // `| head` has read enough: the end of a command, not a fault. What runs on has a log that knows of it.
+  program.hook('preAction', (_program, command) => {
+    if (!LASTING.has(command.name())) process.stdout.on('error', () => process.exit(READER_GONE));
+  });
+  await program.parseAsync([...argv]);
+}
+
+function parseRoles(text: string): Role[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !(ROLES as readonly string[]).includes(name));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is no role; choose from ${ROLES.join(', ')}.`);
+  return names as Role[];
+}
+
+function parseWorkers(text: string): number {
+  if (text === 'auto') return availableParallelism();
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > MOST_WORKERS) {
+    throw new InvalidArgumentError(`Write auto, or a number from 1 to ${MOST_WORKERS}.`);
+  }
+  return count;
+}
+
+async function runStart({ config: path, roles, workers, counters, clockAhead }: StartOptions): Promise<void> {
+  const { isWorker } = cluster;
+  const end = new ProgramEnd(isWorker);
+  const { config, warnings } = await configOrExit(path);
+  const log = openLog(config.environment.logLevel, STANDARD_OUTPUT, isWorker || workers > 1);
+  if (!isWorker) logWarnings(warnings, log);
+  const workerArgs = ['start', '--config', path, '--roles', 'gateway'];
+  const told = { countersPath: counters, clockAheadMs: clockAhead };
+  const processes = { workers: isWorker ? 1 : workers, workerArgs, isWorker, ...told };
+  const shutdown = new Shutdown(log);
+  end.takeDown(shutdown, log);
+  const running = await start(config, roles, log, shutdown, processes).catch((error: unknown) =>
+    exitWith(error, log, end),
+  );
+  tellFirstOwner(running, log);
+  if (isWorker) {
+    const sources = { metrics: () => running.metricsText(), state: () => running.state() };
+    reportToPool(running.gatewayUrl ?? '', sources, () => end.begin(0));
+  }
+}
+
+async function runDemo(path: string): Promise<void> {
+  const end = new ProgramEnd();
+  provideVariable('CUSTOMERS_EVENTS_TOKEN', randomBytes(EVENTS_TOKEN_BYTES).toString('base64url'));
+  const { config, warnings } = await configOrExit(path);
+  const log = openLog(config.environment.logLevel);
+  logWarnings(warnings, log);
+  const shutdown = new Shutdown(log);
+  end.takeDown(shutdown, log);
+  await startDemo(config, log, shutdown).catch((error: unknown) => exitWith(error, log, end));
+}
+
+function logWarnings(warnings: readonly ConfigProblem[], log: Log): void {
+  for (const { file, line, path, message } of warnings) {
+    log.logger.warn({ event: 'config_warning', file, line, setting: path }, `${path} ${message}`);
+  }
+}
+
+async function configOrExit(path: string): Promise<{ config: LoadedConfig; warnings: readonly ConfigProblem[] }> {
+  try {
+    const result = await loadConfig(path, readEnvironment());
+    if ('config' in result) return result;
+    process.stderr.write(`${formatProblems(result.problems, { columns: process.stderr.columns })}\n`);
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+  }
+  process.exit(1);
+}
+
+/** Says why there is no start: one line where a person can mend it, the whole error where the fault is ours. */
+async function exitWith(error: unknown, log: Log, end: ProgramEnd): Promise<never> {
+  // It was told to end while it started: whatever broke off did so because of that.
+  if (end.hasBegun) return new Promise(() => undefined);
+  await log.flush(LOG_FLUSH_TIMEOUT_MS);
+  const mendable = error instanceof StartError || error instanceof DatabaseOpenError;
+  const text = error instanceof Error ? (mendable ? error.message : (error.stack ?? error.message)) : String(error);
+  process.stderr.write(`trailgate: ${text}\n`);
+  process.exit(1);
+}

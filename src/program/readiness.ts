@@ -1,0 +1,148 @@
+/** What `/readyz` says of this process, of its workers and of what they stand on. */
+import type { Readiness, ReadinessCheck } from '../admin/request/admin-dependencies.js';
+import type { DatabaseState } from '../stores/database/database-health.js';
+import type { HeardStatement } from '../nodes/node-statement.js';
+import { findLostServices, type LostServices } from '../proxy/targets/target-status.js';
+import { formatWithOffset } from '../platform/rfc3339.js';
+import type { WorkerState } from './workers/messages.js';
+import type { PoolState } from './workers/worker-pool.js';
+
+/** A gateway speaks every two seconds. */
+const QUIET_MS = 10_000;
+
+/** What readiness is made of; all of it is known already. */
+export interface Known {
+  /** Whether the program has started, and whether it ends. */
+  readonly life: ReadinessCheck;
+  readonly database: DatabaseState;
+  /** How this process sees what it stands on. */
+  readonly own: WorkerState;
+  /** Undefined: the gateway runs in this process, or not at all. */
+  readonly workers: PoolState | undefined;
+  /** What counters that processes share are called. */
+  readonly countersName?: string;
+  /** Whether this process or its workers have backends. */
+  readonly forwards: boolean;
+  /** What gateways have said, for a process that is none itself. */
+  readonly gateways: readonly HeardStatement[] | undefined;
+}
+
+/**
+ * Ready from when requests are taken until the shutdown begins, and not while workers are asked for and
+ * none is there; whatever else is wrong is a warning. Says what is known and asks nobody: a load
+ * balancer takes a late response for none.
+ */
+export function readiness({ life, database, own, workers, countersName, forwards, gateways }: Known): Readiness {
+  const states = [own, ...(workers?.states ?? [])];
+  return {
+    ready: life.status === 'pass' && workers?.ready !== 0,
+    checks: {
+      process: life,
+      database: databaseCheck(database),
+      quota_store:
+        gateways === undefined
+          ? quotaStoreCheck(states, 'processes', countersName)
+          : quotaStoreCheck([...states, ...gateways], 'nodes', countersName),
+      log: logCheck(states),
+      ...(workers === undefined ? {} : { workers: workersCheck(workers) }),
+      ...(forwards ? { backends: backendsCheck(workers?.states ?? [own], 'processes') } : {}),
+      ...(gateways === undefined ? {} : { gateways: gatewaysCheck(gateways) }),
+      ...(gateways === undefined || gateways.length === 0 ? {} : { backends: backendsCheck(gateways, 'nodes') }),
+    },
+  };
+}
+
+/** @param hasStarted whether every listener takes requests. */
+export function lifeCheck(hasStarted: boolean, isEnding: boolean): ReadinessCheck {
+  if (isEnding) return { status: 'fail', detail: 'shutting down' };
+  return hasStarted ? { status: 'pass' } : { status: 'fail', detail: 'starting' };
+}
+
+function databaseCheck(state: DatabaseState): ReadinessCheck {
+  if (state.kind === 'up') return { status: 'pass' };
+  const since = formatWithOffset(state.sinceMs, 'UTC');
+  return {
+    status: 'warn',
+    detail:
+      state.kind === 'unreachable'
+        ? `unreachable since ${since}: known keys go on, unknown keys and the admin API get 503`
+        : `takes no writes since ${since} (${state.cause}): requests go on, usage waits in memory, changes get 503`,
+  };
+}
+
+function quotaStoreCheck(
+  states: readonly Pick<WorkerState, 'quotaStoreLostSinceMs'>[],
+  unit: 'processes' | 'nodes',
+  name = 'Redis',
+): ReadinessCheck {
+  const lost = states.flatMap(({ quotaStoreLostSinceMs }) => quotaStoreLostSinceMs ?? []);
+  if (lost.length === 0) return { status: 'pass' };
+  const since = formatWithOffset(Math.min(...lost), 'UTC');
+  const where = inSome(lost, states, unit);
+  return { status: 'warn', detail: `${name} is lost since ${since}${where}: plans decide by onRedisLoss` };
+}
+
+/** Whether gateways are heard of: one that says nothing is not seen by this process at all. */
+function gatewaysCheck(gateways: readonly HeardStatement[]): ReadinessCheck {
+  if (gateways.length === 0) return { status: 'warn', detail: 'no gateway has said anything in the last minute' };
+  const quiet = gateways.filter(({ ageMs }) => ageMs > QUIET_MS);
+  if (quiet.length === 0) {
+    const large = gateways.filter(({ targetsLeftOut }) => targetsLeftOut > 0);
+    if (large.length === 0) return { status: 'pass' };
+    const left = large.map(({ node, targetsLeftOut }) => `${targetsLeftOut} of ${node}`);
+    return { status: 'pass', detail: `targets that are not told of, because there are too many: ${left.join(', ')}` };
+  }
+  const names = quiet.map(({ node, ageMs }) => `${node} (${Math.round(ageMs / 1_000)} s)`);
+  return { status: 'warn', detail: `nothing is heard of ${names.join(', ')}` };
+}
+
+function logCheck(states: readonly WorkerState[]): ReadinessCheck {
+  const losses = states.flatMap(({ logLoss }) => logLoss ?? []);
+  const [first] = losses.toSorted((a, b) => a.sinceMs - b.sinceMs);
+  if (first === undefined) return { status: 'pass' };
+  const since = formatWithOffset(first.sinceMs, 'UTC');
+  const what = first.isForGood ? 'its lines are dropped and counted' : 'its lines wait, up to 16 MiB';
+  return {
+    status: 'warn',
+    detail: `the log cannot be written since ${since} (${first.cause})${inSome(losses, states, 'processes')}: ${what}`,
+  };
+}
+
+/** Nothing where it is so in all of them. */
+function inSome(some: readonly unknown[], all: readonly unknown[], unit: string): string {
+  return some.length === all.length ? '' : ` in ${some.length} of ${all.length} ${unit}`;
+}
+
+function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {
+  if (ready === count && silent === 0) return { status: 'pass' };
+  const unanswered = silent === 0 ? '' : `, ${silent} of them ${silent === 1 ? 'does' : 'do'} not respond`;
+  return {
+    status: ready === 0 ? 'fail' : 'warn',
+    detail: `${ready} of ${count} worker processes accept connections${unanswered}`,
+  };
+}
+
+/** A process that has no target refuses what it is asked, whatever the others see. */
+function backendsCheck(views: readonly Pick<WorkerState, 'targets'>[], unit: 'processes' | 'nodes'): ReadinessCheck {
+  const lost = views.map(({ targets }) => findLostServices(targets));
+  const details = [
+    describeLost('no target is in service', lost, ({ withoutTarget }) => withoutTarget, unit),
+    describeLost('every call fails', lost, ({ failing }) => failing, unit),
+  ].filter((detail) => detail !== '');
+  return details.length === 0 ? { status: 'pass' } : { status: 'warn', detail: details.join('; ') };
+}
+
+/** Returns an empty text where no service is lost in that way. */
+function describeLost(
+  what: string,
+  lost: readonly LostServices[],
+  namesOf: (view: LostServices) => readonly string[],
+  unit: string,
+): string {
+  const lostIn = new Map<string, number>();
+  for (const name of lost.flatMap(namesOf)) lostIn.set(name, (lostIn.get(name) ?? 0) + 1);
+  const names = [...lostIn].map(([name, count]) =>
+    count === lost.length ? name : `${name} (${count} of ${lost.length} ${unit})`,
+  );
+  return names.length === 0 ? '' : `${what}: ${names.join(', ')}`;
+}

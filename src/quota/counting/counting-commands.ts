@@ -1,0 +1,91 @@
+/**
+ * What the counting process does for the gateways that are connected to it: the commands of Redis that they send, and
+ * the scripts, each as a function of the same meaning. A script is known by the SHA-1 of its Lua.
+ */
+import { hash } from 'node:crypto';
+import { bulkText } from '../../stores/redis/script-command.js';
+import type { Command, Commands } from '../../stores/redis/server/command-server.js';
+import { errorReply, mapReply, numberReply, OK, PONG } from '../../stores/redis/server/replies.js';
+import type { CountingTables } from './counting-tables.js';
+import { decide } from './decide-script.js';
+import { months, read, setUsed } from './month-scripts.js';
+import { heartbeat, throttle, time } from './node-scripts.js';
+import { refund, refundHit, undo } from './refund-scripts.js';
+import { LUA } from './lua.js';
+import { NOT_YET, type ScriptRun } from './script-call.js';
+import { replay, seed } from './seed-scripts.js';
+
+/** The protocol that is spoken. */
+const RESP = '3';
+const SCRIPTS: Readonly<Record<keyof typeof LUA, ScriptRun>> = {
+  decide,
+  read,
+  months,
+  setUsed,
+  refund,
+  undo,
+  replay,
+  seed,
+  throttle,
+  refundHit,
+  heartbeat,
+  time,
+};
+
+/** The clock that is counted by, µs: no two calls have the same instant, unless a thousand come in a millisecond. */
+class CallClock {
+  private lastMs = -Infinity;
+  private callsInIt = 0;
+
+  constructor(private readonly nowMs: () => number) {}
+
+  nowUs(): number {
+    const nowMs = Math.floor(this.nowMs());
+    this.callsInIt = nowMs === this.lastMs ? Math.min(this.callsInIt + 1, 999) : 0;
+    this.lastMs = nowMs;
+    return nowMs * 1_000 + this.callsInIt;
+  }
+}
+
+/**
+ * The commands that carry a gateway's calls to the tables.
+ * @param nowMs the clock that is counted by.
+ */
+export function countingCommands(tables: CountingTables, nowMs: () => number = Date.now): Commands {
+  const clock = new CallClock(nowMs);
+  const names = Object.keys(LUA) as (keyof typeof LUA)[];
+  const scripts = new Map(names.map((name) => [hash('sha1', LUA[name]), SCRIPTS[name]]));
+  const runScript = (sha: string, keyCount: string | undefined, rest: readonly string[]): string => {
+    const run = scripts.get(sha);
+    if (run === undefined) return errorReply('NOSCRIPT this script is not one of ours');
+    const keys = rest.slice(0, Number(keyCount));
+    return run({ tables, keys, args: rest.slice(Number(keyCount)), nowUs: clock.nowUs() });
+  };
+  return new Map<string, Command>([
+    ['evalsha', ([sha = '', keyCount, ...rest]) => runScript(sha, keyCount, rest)],
+    ['eval', ([source = '', keyCount, ...rest]) => runScript(hash('sha1', source), keyCount, rest)],
+    ['publish', ([channel = '', text = ''], client) => numberReply(client.publish(channel, text))],
+    [
+      'subscribe',
+      ([channel = ''], client) => {
+        client.subscribe(channel);
+        // The client is told on the channel.
+        return '';
+      },
+    ],
+    ['ping', () => PONG],
+    // Only to see whether it counts: there is no disk and no bound of memory that could keep it from that.
+    ['set', () => (tables.awaited.isWaiting ? NOT_YET : OK)],
+    ['unlink', (names) => numberReply(names.filter((name) => tables.throttles.delete(name)).length)],
+    ['zrem', ([, node = '']) => numberReply(tables.nodes.delete(node) ? 1 : 0)],
+    [
+      'hello',
+      ([version]) =>
+        version === RESP
+          ? mapReply({ server: 'trailgate', proto: Number(RESP) })
+          : errorReply('NOPROTO this server speaks RESP3'),
+    ],
+    ['client', () => OK],
+    ['info', () => bulkText('loading:0\r\n')],
+  ]);
+}

@@ -1,0 +1,67 @@
+/**
+ * Notices that Redis was emptied, and has this node hand in what it knows: also where none of its keys is asked for,
+ * and the counts that it was the last to see are missing on other nodes.
+ */
+import type { Logger } from '../platform/log.js';
+import type { CounterMemory } from './model/counter-memory.js';
+import { LONGEST_SEED_MS } from './redis/counter-seeds.js';
+import type { MonthLedger } from './usage/month-ledger.js';
+import type { Heard, NodeCount } from './redis/node-count.js';
+import type { RedisCounters } from './redis/redis-counters.js';
+import type { QuotaSubject } from './model/subject.js';
+
+/** EmptiedStore notices that Redis was emptied, and brings back what this node knows. */
+export class EmptiedStore {
+  private forgottenMs = -Infinity;
+  /** What has to be handed in yet. */
+  private left = new Set<QuotaSubject>();
+  private restoring: Promise<void> | undefined;
+
+  constructor(
+    private readonly nodes: Pick<NodeCount, 'beat' | 'isAwaited'>,
+    private readonly counters: Pick<RedisCounters, 'restore'>,
+    private readonly ledger: MonthLedger,
+    private readonly memory: CounterMemory,
+    private readonly log: Logger,
+    /** What the store is called in the log. */
+    private readonly storeName = 'Redis',
+  ) {}
+
+  /**
+   * Asks once, and resolves when what this node knows has been handed in, as far as that could be done. Never rejects.
+   */
+  async look(): Promise<void> {
+    const askedMs = performance.now();
+    const heard = await this.nodes.beat();
+    if (heard === undefined) return;
+    if (heard.isLoss) {
+      this.noticed(heard);
+      // What is under way may have been handed in before it was emptied.
+      await this.restoring;
+    }
+    if (this.left.size > 0) await (this.restoring ??= this.restore().finally(() => (this.restoring = undefined)));
+    const isWhole = this.left.size === 0 && this.restoring === undefined;
+    if (isWhole && this.nodes.isAwaited) {
+      const after = await this.nodes.beat(heard.epoch);
+      if (after?.isLoss === true) this.noticed(after);
+    }
+    if (heard.isLoss || this.left.size > 0) return;
+    this.memory.wasNotEmptied(askedMs);
+    if (askedMs - this.forgottenMs < LONGEST_SEED_MS) return;
+    this.forgottenMs = askedMs;
+    this.ledger.forgetWritten();
+  }
+
+  private noticed({ isEmptied }: Heard): void {
+    const what = isEmptied ? 'was emptied' : 'and this process did not hear each other, and it may have been emptied';
+    this.log.warn({ event: 'quota_store_emptied' }, `${this.storeName} ${what}: what was counted is brought back`);
+    this.memory.wasEmptied();
+    for (const subject of this.ledger.allSeenLately()) this.left.add(subject);
+  }
+
+  private async restore(): Promise<void> {
+    const subjects = this.left;
+    this.left = new Set();
+    for (const subject of await this.counters.restore(subjects)) this.left.add(subject);
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Where the stores report to: what they decided is noted, and what takes the place of a decision that failed is found.
+ */
+import type { Clock } from '../platform/clock.js';
+import { Problem } from '../platform/problems/errors.js';
+import type { MonthLedger } from './usage/month-ledger.js';
+import type { Degradation } from './degradation.js';
+import type { Decider, DecisionSink } from './model/decision-sink.js';
+import { rememberRefusal } from './model/known-refusal.js';
+import type { QuotaDecision } from './model/policies.js';
+import type { QuotaSubject } from './model/subject.js';
+import type { ShadowLimits } from './shadow-limits.js';
+
+/**
+ * LimiterSink notes each decision in the ledger and on its subject, and has the shadow limits judge what was admitted.
+ */
+export class LimiterSink implements DecisionSink {
+  constructor(
+    private readonly ledger: MonthLedger,
+    private readonly shadows: ShadowLimits,
+    private readonly clock: Clock,
+    /** Undefined where the counters are in this process and cannot be lost. */
+    private readonly degradation?: Degradation,
+  ) {}
+
+  decided(subject: QuotaSubject, decision: QuotaDecision, by: Decider): QuotaDecision {
+    if (subject.isShadow) return decision;
+    // For the time when the store is lost; counters that cannot be are asked themselves.
+    if (this.degradation !== undefined) {
+      if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
+      subject.see(decision.used, decision.nowMs, decision.period.label);
+    }
+    if (decision.admitted) {
+      this.ledger.note(subject, decision);
+      if (subject.shadow !== undefined) this.shadows.judge(by, subject.shadow, decision);
+    } else {
+      rememberRefusal(subject, decision, this.clock.now());
+      this.ledger.noteRefusal(subject, decision);
+    }
+    return decision;
+  }
+
+  /** @throws Problem `quota_unavailable` where nothing takes the place of the decision. */
+  failed(subject: QuotaSubject, cost: number, cause: unknown): QuotaDecision | Promise<QuotaDecision> {
+    if (subject.isShadow) throw cause;
+    if (this.degradation === undefined) throw new Problem('quota_unavailable', { cause });
+    return this.degradation.decide(subject, cost, cause);
+  }
+
+  called(isAnswered: boolean, cause?: unknown): void {
+    this.degradation?.called(isAnswered, cause);
+  }
+}

@@ -1,0 +1,92 @@
+/** From what a store counted to the verdict on one request. Every store ends here, so that all of them answer alike. */
+import type { MonthPeriod } from './month-period.js';
+import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
+import {
+  ACCOUNT_MINUTE,
+  ACCOUNT_MONTH,
+  KEY_MINUTE,
+  KEY_MONTH,
+  violatedBy,
+  type DecisionSource,
+  type QuotaCounts,
+  type QuotaDecision,
+} from './policies.js';
+import type { QuotaSubject } from './subject.js';
+
+/** What a store found for a group of equal requests that arrived together: same key, same cost. */
+export interface GroupVerdict {
+  readonly source: DecisionSource;
+  readonly nowMs: number;
+  readonly period: MonthPeriod;
+  /** How many of the group, from the first, are admitted. */
+  readonly admitted: number;
+  /** Counts before the group. */
+  readonly before: Readonly<QuotaCounts>;
+  /** Second in which the oldest request that is still counted was made. */
+  readonly accountOldest: number;
+  readonly keyOldest: number;
+  /** Second from which one more request fits the minute window; 0 where it fits already. */
+  readonly accountFreedAt: number;
+  readonly keyFreedAt: number;
+}
+
+/** The decision for the request at `position` (from 0) of a group. */
+export function decisionFor(
+  subject: QuotaSubject,
+  cost: number,
+  verdict: GroupVerdict,
+  position: number,
+): QuotaDecision {
+  const admitted = position < verdict.admitted;
+  const added = cost * (admitted ? position + 1 : verdict.admitted);
+  const { before, period, nowMs } = verdict;
+  const used = {
+    keyMinute: before.keyMinute + added,
+    accountMinute: before.accountMinute + added,
+    accountMonth: before.accountMonth + added,
+    keyMonth: before.keyMonth + added,
+  };
+  const violated = admitted ? 0 : violatedBy(subject.limits, used, cost);
+  return {
+    admitted,
+    source: verdict.source,
+    cost,
+    nowMs,
+    period,
+    used,
+    keyMinuteResetMs: used.keyMinute > 0 ? (verdict.keyOldest + MINUTE_BUCKETS) * 1_000 : 0,
+    accountMinuteResetMs: used.accountMinute > 0 ? (verdict.accountOldest + MINUTE_BUCKETS) * 1_000 : 0,
+    violated,
+    retryAtMs:
+      violated === 0
+        ? 0
+        : freeAgainMs(violated, period.endMs, verdict.accountFreedAt * 1_000, verdict.keyFreedAt * 1_000),
+  };
+}
+
+/**
+ * The instant at which every violated window has room again, in milliseconds.
+ * @param monthEndMs when the months end.
+ * @param accountFreedMs when the account's minute has room, likewise the key's: only of meaning where it is violated.
+ */
+export function freeAgainMs(violated: number, monthEndMs: number, accountFreedMs: number, keyFreedMs: number): number {
+  let atMs = 0;
+  if ((violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0) atMs = monthEndMs;
+  if ((violated & ACCOUNT_MINUTE) !== 0) atMs = Math.max(atMs, accountFreedMs);
+  if ((violated & KEY_MINUTE) !== 0) atMs = Math.max(atMs, keyFreedMs);
+  return atMs;
+}
+
+/** The decision as it reads once its cost has been refunded. */
+export function withoutCost(decision: QuotaDecision): QuotaDecision {
+  const { used, cost } = decision;
+  return {
+    ...decision,
+    used: {
+      keyMinute: Math.max(0, used.keyMinute - cost),
+      accountMinute: Math.max(0, used.accountMinute - cost),
+      accountMonth: Math.max(0, used.accountMonth - cost),
+      keyMonth: Math.max(0, used.keyMonth - cost),
+    },
+  };
+}

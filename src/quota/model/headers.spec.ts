@@ -1,0 +1,205 @@
+/** The fields are valid structured fields (RFC 9651) and say what the decision says. */
+import { describe, expect, it, jest } from '@jest/globals';
+import { isInnerList, parseList } from 'structured-headers';
+import { NO_LIMITS, subjectWith } from '../../../test/support/quotas.js';
+import { fieldsOfLines } from '../../http/grammar/fields.js';
+import { quotaLines, remaining, retryAfterSeconds } from './headers.js';
+import { monthPeriodAt } from './month-period.js';
+import { ACCOUNT_MONTH, KEY_MINUTE, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
+
+const NOW_MS = Date.parse('2026-11-20T10:00:00.250Z');
+const NOTHING: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+const FOUR: QuotaLimits = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
+
+function decisionWith(used: Partial<QuotaCounts>, more: Partial<QuotaDecision> = {}): QuotaDecision {
+  return {
+    admitted: true,
+    source: 'store',
+    cost: 1,
+    nowMs: NOW_MS,
+    period: monthPeriodAt(NOW_MS),
+    used: { ...NOTHING, ...used },
+    keyMinuteResetMs: 0,
+    accountMinuteResetMs: 0,
+    violated: 0,
+    retryAtMs: 0,
+    ...more,
+  };
+}
+
+function fieldsOf(limits: Partial<QuotaLimits>, decision: QuotaDecision): Map<string, string> {
+  const flat = fieldsOfLines(quotaLines(subjectWith(limits), decision));
+  const fields = new Map<string, string>();
+  for (let at = 0; at < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
+  return fields;
+}
+
+/** A list of strings with integer parameters, as [name, parameters]. */
+function parsed(field: string | undefined): [unknown, Record<string, unknown>][] {
+  return parseList(field ?? '').map((member) => {
+    if (isInnerList(member)) throw new Error('an inner list');
+    const [name, parameters] = member;
+    for (const value of parameters.values()) expect(value).toEqual(expect.any(Number));
+    return [name, Object.fromEntries(parameters)];
+  });
+}
+
+describe('the rate-limit fields', () => {
+  it('name a policy for every limited window, in one order, in both fields', () => {
+    const fields = fieldsOf(FOUR, decisionWith({ keyMinute: 1, accountMinute: 2, accountMonth: 3, keyMonth: 4 }));
+    const novemberSeconds = 30 * 86_400;
+    expect(parsed(fields.get('RateLimit-Policy'))).toEqual([
+      ['key-minute', { q: 60, w: 60 }],
+      ['account-minute', { q: 120, w: 60 }],
+      ['account-month', { q: 10_000, w: novemberSeconds }],
+      ['key-month', { q: 5_000, w: novemberSeconds }],
+    ]);
+    expect(parsed(fields.get('RateLimit')).map(([name, { r }]) => [name, r])).toEqual([
+      ['key-minute', 59],
+      ['account-minute', 118],
+      ['account-month', 9_997],
+      ['key-month', 4_996],
+    ]);
+  });
+
+  it.each([
+    ['key-minute', { keyMinute: 7 }],
+    ['account-minute', { accountMinute: 7 }],
+    ['account-month', { accountMonth: 7 }],
+    ['key-month', { keyMonth: 7 }],
+  ])('name %s alone where it is the only limit', (name, limits) => {
+    const fields = fieldsOf(limits, decisionWith({}));
+    expect(parsed(fields.get('RateLimit-Policy')).map(([policy]) => policy)).toEqual([name]);
+    expect(parsed(fields.get('RateLimit')).map(([policy]) => policy)).toEqual([name]);
+    expect(fields.get('X-RateLimit-Limit')).toBe('7');
+    expect(fields.get('X-RateLimit-Remaining')).toBe('7');
+  });
+
+  it('are absent where nothing is limited, and where nobody counted', () => {
+    expect(fieldsOf({}, decisionWith({})).size).toBe(0);
+    expect(fieldsOf(FOUR, decisionWith({}, { source: 'open' })).size).toBe(0);
+  });
+
+  it('say in t how long until the window next gives something back, rounded up to whole seconds', () => {
+    const fields = fieldsOf(
+      FOUR,
+      decisionWith(
+        { keyMinute: 1, accountMinute: 1 },
+        { keyMinuteResetMs: NOW_MS + 1, accountMinuteResetMs: NOW_MS + 59_000 },
+      ),
+    );
+    const left = (monthPeriodAt(NOW_MS).endMs - NOW_MS) / 1_000;
+    expect(parsed(fields.get('RateLimit')).map(([, { t }]) => t)).toEqual([1, 59, Math.ceil(left), Math.ceil(left)]);
+  });
+
+  it.each([
+    ['2026-02-10T00:00:00Z', 28],
+    ['2028-02-10T00:00:00Z', 29],
+    ['2026-04-10T00:00:00Z', 30],
+    ['2026-12-10T00:00:00Z', 31],
+  ])('give the month of %s its real length of %i days', (instant, days) => {
+    const nowMs = Date.parse(instant);
+    const fields = fieldsOf({ accountMonth: 10 }, decisionWith({}, { nowMs, period: monthPeriodAt(nowMs) }));
+    expect(parsed(fields.get('RateLimit-Policy'))).toEqual([['account-month', { q: 10, w: days * 86_400 }]]);
+  });
+
+  it('follow into the next month, though the text of the policies is kept', () => {
+    const subject = subjectWith({ accountMonth: 10 });
+    const widths = ['2026-01-31T23:59:59Z', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z'].map((instant) => {
+      const nowMs = Date.parse(instant);
+      const flat = fieldsOfLines(quotaLines(subject, decisionWith({}, { nowMs, period: monthPeriodAt(nowMs) })));
+      return parsed(flat[1])[0]?.[1]['w'];
+    });
+    expect(widths).toEqual([31 * 86_400, 28 * 86_400, 31 * 86_400]);
+  });
+
+  it('show nothing left, never less, where a limit was lowered below what is used', () => {
+    const fields = fieldsOf({ keyMinute: 10, accountMonth: 50 }, decisionWith({ keyMinute: 55, accountMonth: 900 }));
+    expect(parsed(fields.get('RateLimit')).map(([, { r }]) => r)).toEqual([0, 0]);
+    expect(fields.get('X-RateLimit-Remaining')).toBe('0');
+    expect(remaining(10, 55)).toBe(0);
+  });
+
+  it('are integers that a structured field can carry, up to the largest limit that a plan can set', () => {
+    const largest = 999_999_999_999_999;
+    const fields = fieldsOf({ accountMonth: largest, keyMinute: 0 }, decisionWith({}));
+    expect(parsed(fields.get('RateLimit')).map(([, { r }]) => r)).toEqual([0, largest]);
+    expect(parsed(fields.get('RateLimit-Policy')).map(([, { q }]) => q)).toEqual([0, largest]);
+  });
+});
+
+describe('the X-RateLimit fields', () => {
+  const tightest = (limits: Partial<QuotaLimits>, decision: QuotaDecision): (string | undefined)[] => {
+    const fields = fieldsOf(limits, decision);
+    return ['Limit', 'Remaining', 'Reset'].map((name) => fields.get(`X-RateLimit-${name}`));
+  };
+  const resets = { keyMinuteResetMs: NOW_MS + 5_000, accountMinuteResetMs: NOW_MS + 9_000 };
+  const monthSeconds = String(Math.ceil((monthPeriodAt(NOW_MS).endMs - NOW_MS) / 1_000));
+
+  it('describe the window with the least left, in delta seconds', () => {
+    expect(tightest(FOUR, decisionWith({ keyMinute: 10, accountMinute: 90 }, resets))).toEqual(['120', '30', '9']);
+    expect(tightest(FOUR, decisionWith({ keyMinute: 40, accountMinute: 90 }, resets))).toEqual(['60', '20', '5']);
+    expect(tightest(FOUR, decisionWith({ accountMonth: 9_990 }, resets))).toEqual(['10000', '10', monthSeconds]);
+    expect(tightest(FOUR, decisionWith({ keyMonth: 4_999 }, resets))).toEqual(['5000', '1', monthSeconds]);
+  });
+
+  it('describe the month where a minute has as little left: its reset is the later one', () => {
+    expect(tightest(FOUR, decisionWith({ keyMinute: 60, accountMonth: 10_000 }, resets))).toEqual([
+      '10000',
+      '0',
+      monthSeconds,
+    ]);
+  });
+
+  it('describe the minute that resets later where both have as little left', () => {
+    const used = decisionWith({ keyMinute: 60, accountMinute: 120 }, resets);
+    expect(tightest({ keyMinute: 60, accountMinute: 120 }, used)).toEqual(['120', '0', '9']);
+  });
+});
+
+describe('Retry-After', () => {
+  const refusal = (retryAtMs: number, violated = KEY_MINUTE): QuotaDecision =>
+    decisionWith({ keyMinute: 60 }, { admitted: false, violated, retryAtMs, keyMinuteResetMs: retryAtMs });
+
+  it.each([0, 0.5, 0.999_999])('is a whole number, never earlier than t, with a jitter drawn at %d', (random) => {
+    const draw = jest.spyOn(Math, 'random').mockReturnValue(random);
+    for (let ms = 1; ms <= 61_000; ms += 313) {
+      const decision = refusal(NOW_MS + ms);
+      const t = parsed(fieldsOf({ keyMinute: 60 }, decision).get('RateLimit'))[0]?.[1]['t'] as number;
+      const seconds = retryAfterSeconds(decision);
+      expect(Number.isInteger(seconds)).toBe(true);
+      expect(seconds).toBeGreaterThanOrEqual(Math.max(1, t));
+      expect(NOW_MS + seconds * 1_000).toBeGreaterThanOrEqual(decision.retryAtMs);
+      expect(seconds).toBeLessThanOrEqual(t + 3);
+    }
+    draw.mockRestore();
+  });
+
+  it('of a used-up month is not before the month ends, and within a minute of it', () => {
+    const { endMs } = monthPeriodAt(NOW_MS);
+    for (let draw = 0; draw < 200; draw++) {
+      const atMs = NOW_MS + retryAfterSeconds(refusal(endMs, ACCOUNT_MONTH)) * 1_000;
+      expect(atMs).toBeGreaterThanOrEqual(endMs);
+      expect(atMs).toBeLessThanOrEqual(endMs + 61_000);
+    }
+  });
+
+  it('is not lifted above a minute by chance: asked for more, some SDKs wait for less than a second', () => {
+    for (let draw = 0; draw < 200; draw++) {
+      expect(retryAfterSeconds(refusal(NOW_MS + 59_000))).toBeLessThanOrEqual(60);
+    }
+  });
+
+  it('spreads: not every client is told the same', () => {
+    const drawn = new Set(Array.from({ length: 200 }, () => retryAfterSeconds(refusal(NOW_MS + 10_000))));
+    expect(drawn.size).toBe(3);
+  });
+
+  it('is at least a second, also where the room is there already', () => {
+    expect(retryAfterSeconds(refusal(NOW_MS))).toBeGreaterThanOrEqual(1);
+  });
+});
+
+it('no limit is no policy', () => {
+  expect(fieldsOf(NO_LIMITS, decisionWith({})).size).toBe(0);
+});

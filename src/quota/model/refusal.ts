@@ -1,0 +1,96 @@
+/** The words of a refused request: which limit, how much of it is used, when to come back. */
+import { Problem } from '../../platform/problems/errors.js';
+import { DO_NOT_RETRY, LONGEST_WAIT_MS } from '../../platform/problems/retry-after.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { retryAfterSeconds } from './headers.js';
+import type { MonthPeriod } from './month-period.js';
+import { ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH, policyNames, type QuotaCounts, type QuotaDecision } from './policies.js';
+import type { QuotaSubject } from './subject.js';
+
+/** When a month ends, in its account's zone: worked out once, because zones are slow to ask. */
+const ends = new WeakMap<MonthPeriod, string>();
+
+/** The 429 for a decision that does not admit: `quota_exceeded` when a month is used up, else `rate_limited`. */
+export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
+  const monthUsedUp = (decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+  return monthUsedUp && decision.ofShare !== true ? usedUpMonth(subject, decision) : fullMinute(subject, decision);
+}
+
+/**
+ * Says nothing that a library would wait for in silence: no `Retry-After` but in the month's last hour, and for
+ * libraries that read it `X-Should-Retry: false`. When the month ends stands in the body.
+ */
+function usedUpMonth(subject: QuotaSubject, decision: QuotaDecision): Problem {
+  const seconds = retryAfterSeconds(decision);
+  const isNear = seconds * 1_000 <= LONGEST_WAIT_MS && !neverFits(subject, decision);
+  return new Problem('quota_exceeded', {
+    detail: wordsOf(subject, decision, seconds),
+    // Ids, numbers and times of our own making, here and below.
+    isPlain: true,
+    violatedPolicies: policyNames(decision.violated),
+    headers: isNear ? ['Retry-After', String(seconds), ...DO_NOT_RETRY] : DO_NOT_RETRY,
+    ...(isNear ? { retryAfter: seconds } : {}),
+    resetsAt: endOf(decision.period, subject.calendar.timeZone),
+  });
+}
+
+function fullMinute(subject: QuotaSubject, decision: QuotaDecision): Problem {
+  const retryAfter = retryAfterSeconds(decision);
+  const detail = wordsOf(subject, decision, retryAfter);
+  const violatedPolicies = policyNames(decision.violated);
+  if (neverFits(subject, decision)) {
+    return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers: DO_NOT_RETRY });
+  }
+  const headers = ['Retry-After', String(retryAfter), 'X-Should-Retry', 'true'];
+  return new Problem('rate_limited', { detail, isPlain: true, violatedPolicies, headers, retryAfter });
+}
+
+/** Whether a request costs more than the limit that refuses it: no waiting makes room for it. */
+function neverFits({ limits }: QuotaSubject, { violated, cost, ofShare }: QuotaDecision): boolean {
+  return ofShare !== true && cost > limits[namedWindow(violated)];
+}
+
+function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number): string {
+  const window = namedWindow(decision.violated);
+  const who = window.startsWith('key') ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
+  if (decision.ofShare === true) {
+    const share = `this one's share of what is left to ${who} is used up`;
+    return `Each gateway counts by itself at the moment, and ${share}. Try again in ${seconds} seconds.`;
+  }
+  const limit = subject.limits[window];
+  if (decision.cost > limit) {
+    const most = `${grouped(limit)} requests in a ${isMonth(window) ? 'month' : 'minute'}`;
+    return `${who} may make ${most}, and this one counts as ${grouped(decision.cost)}: it is never admitted.`;
+  }
+  const count = `${grouped(Math.min(decision.used[window], limit))} of ${grouped(limit)} requests`;
+  return isMonth(window)
+    ? `${who} has used ${count} this month. It resets at ${endOf(decision.period, subject.calendar.timeZone)}.`
+    : `${who} has used ${count} in the last minute. Try again in ${seconds} seconds.`;
+}
+
+/** Of the windows that refuse, the one to speak of: a month before a minute, the first in the order of the headers. */
+function namedWindow(violated: number): keyof QuotaCounts {
+  if ((violated & ACCOUNT_MONTH) !== 0) return 'accountMonth';
+  if ((violated & KEY_MONTH) !== 0) return 'keyMonth';
+  return (violated & KEY_MINUTE) === 0 ? 'accountMinute' : 'keyMinute';
+}
+
+function isMonth(window: keyof QuotaCounts): boolean {
+  return window === 'accountMonth' || window === 'keyMonth';
+}
+
+/** A count as English writes it, `1,234,567`; `Intl` takes longer for it than all the rest of a refusal. */
+function grouped(count: number): string {
+  const digits = String(count);
+  let end = digits.length % 3 || 3;
+  let text = digits.slice(0, end);
+  for (; end < digits.length; end += 3) text += `,${digits.slice(end, end + 3)}`;
+  return text;
+}
+
+/** @param period of a calendar in that zone. */
+function endOf(period: MonthPeriod, timeZone: string): string {
+  let text = ends.get(period);
+  if (text === undefined) ends.set(period, (text = formatWithOffset(period.endMs, timeZone)));
+  return text;
+}

@@ -1,0 +1,188 @@
+/** Puts the quota decision together: counters in this process, or in Redis with everything that needs. */
+import type { Redis } from 'ioredis';
+import type { Kysely } from 'kysely';
+import type { Clock } from '../platform/clock.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { WriteWitness } from '../stores/database/database-health.js';
+import type { Tables } from '../stores/database/schema.js';
+import type { WorkSignal } from '../outbox/work-signal.js';
+import type { Logger } from '../platform/log.js';
+import type { ReadsGauges } from '../platform/metrics-text.js';
+import { METRICS } from '../platform/metrics.js';
+import {
+  connectRedis,
+  REDIS_DEADLINE_MS,
+  REDIS_START_TIMEOUT_MS,
+  redisReady,
+  storeName,
+} from '../stores/redis/connect.js';
+import { warnOfRisks } from '../stores/redis/risks.js';
+import { Breaker } from '../platform/breaker.js';
+import { CounterMemory } from './model/counter-memory.js';
+import { Degradation, type StoreName } from './degradation.js';
+import { EmptiedStore } from './emptied-store.js';
+import { FlushRounds } from './model/flush-rounds.js';
+import { MonthLedger } from './usage/month-ledger.js';
+import { LocalShare } from './local-share.js';
+import { LimiterSink } from './limiter-sink.js';
+import { NodeCount } from './redis/node-count.js';
+import { ProcessCounters } from './process/process-counters.js';
+import { Limiter } from './limiter.js';
+import { RedisCounters } from './redis/redis-counters.js';
+import { Recovery } from './recovery.js';
+import { ShadowLimits } from './shadow-limits.js';
+import { asksForWrite, StoreWatch } from './store-watch.js';
+import { UsageFlush, type UsageFollower } from './usage/usage-flush.js';
+import { UsageRecorder } from './usage/usage-recorder.js';
+import { UsageSweep } from './usage/usage-sweep.js';
+import { UsageTable } from './usage/usage-table.js';
+import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
+
+const REAP_INTERVAL_MS = 1_000;
+
+/** Quotas is what the program needs of limits and usage: who decides, who records, and their end. */
+export interface Quotas extends ReadsGauges {
+  readonly limiter: Limiter;
+  readonly recorder: UsageRecorder;
+  /**
+   * For the worker role, and for whoever has a counting process of its own. Undefined where a process that dies takes
+   * its counters with it.
+   */
+  readonly sweep: UsageSweep | undefined;
+  readonly throttleWindows: ThrottleWindows;
+  /** Starts writing usage and month counts to the database. */
+  start(flushIntervalMs: number): void;
+  /** Writes what is left and lets the counters go. Rejects when the last counts could not be written. */
+  stop(): Promise<void>;
+}
+
+/** QuotaParts is what they are put together from. */
+export interface QuotaParts {
+  readonly db: Kysely<Tables>;
+  readonly kind: DatabaseHandle['kind'];
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Told whether usage could be written. */
+  readonly witness?: WriteWitness;
+  /** Written behind each flush of usage. */
+  readonly follower?: UsageFollower;
+  /** Told which webhook endpoints notices of usage go to. */
+  readonly signal?: WorkSignal;
+  /** Pause between two looks at whether Redis counts; a shorter one in tests that wait for them. */
+  readonly watchIntervalMs?: number;
+}
+
+/** Counters in this process. */
+export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts): Quotas {
+  const ledger = new MonthLedger(db, clock);
+  const rounds = new FlushRounds();
+  const shadows = new ShadowLimits(clock, false);
+  const sink = new LimiterSink(ledger, shadows, clock);
+  const counters = new ProcessCounters(clock, ledger, 'store', rounds, sink);
+  METRICS.quotaStoreUp.series('process').set(1);
+  METRICS.quotaStoreLostTime.series().set(0);
+  const windows = new ProcessThrottleWindows(clock);
+  const limiter = new Limiter(counters, shadows, ledger, windows, clock, log);
+  const recorder = new UsageRecorder(clock);
+  const isShared = false;
+  const options = { isShared, exact: counters, rounds, ...told };
+  const flush = new UsageFlush(new UsageTable(db, kind, isShared), ledger, recorder, clock, log, options);
+  const reaping = setInterval(() => counters.reapIdle(), REAP_INTERVAL_MS);
+  reaping.unref();
+  return {
+    limiter,
+    recorder,
+    readGauges: () => {
+      METRICS.quotaCounters.series('account').set(counters.size.accounts);
+      METRICS.quotaCounters.series('key').set(counters.size.keys);
+      flush.readGauges();
+    },
+    sweep: undefined,
+    throttleWindows: windows,
+    start: (intervalMs) => flush.start(intervalMs),
+    stop: () => {
+      clearInterval(reaping);
+      return flush.stop();
+    },
+  };
+}
+
+/**
+ * Counters in Redis, or in the process that counts for all workers. Rejects when it does not answer at start: a wrong
+ * address must not look like an outage.
+ * @param url as `connectRedis` takes it.
+ * @param servesRequests whether this process hands out limits: it then counts as one of the nodes that share them.
+ */
+export async function openRedisQuotas(
+  { db, kind, clock, log, watchIntervalMs, ...told }: QuotaParts,
+  url: string,
+  servesRequests = true,
+): Promise<Quotas> {
+  const client = connectRedis(url, 'counters', log);
+  const inLog = storeName(url);
+  const store: StoreName = { inLog, inMetrics: inLog === 'Redis' ? 'redis' : 'process' };
+  const ledger = new MonthLedger(db, clock);
+  const memory = new CounterMemory(ledger);
+  const nodes = new NodeCount(client, servesRequests);
+  const own = new ProcessCounters(clock, ledger, 'local');
+  const local = new LocalShare(
+    own,
+    ledger,
+    () => nodes.place,
+    clock,
+    (accountId) => ledger.lastOf(accountId),
+  );
+  const degradation = new Degradation(new Breaker(clock), local, clock, log, store);
+  const shadows = new ShadowLimits(clock, true);
+  const sink = new LimiterSink(ledger, shadows, clock, degradation);
+  const counters = new RedisCounters(client, clock, ledger, sink, REDIS_DEADLINE_MS, memory);
+  const emptied = new EmptiedStore(nodes, counters, ledger, memory, log, store.inLog);
+  const ask = async (): Promise<void> => {
+    // Also of a lost one: it may be waiting for what this node has to hand in.
+    void emptied.look();
+    await asksForWrite(client);
+  };
+  const recovery = new Recovery(counters, degradation, ledger, ask);
+  try {
+    await redisReady(client, REDIS_START_TIMEOUT_MS);
+    await counters.synchronise();
+    await emptied.look();
+    await warnOfRisks(client, log);
+  } catch (error) {
+    client.disconnect();
+    throw error;
+  }
+  const windows = new RedisThrottleWindows(client, clock);
+  const fallback = { degradation, recovery };
+  const limiter = new Limiter(counters, shadows, ledger, windows, clock, log, fallback);
+  const recorder = new UsageRecorder(clock);
+  const isShared = true;
+  const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
+  const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
+  METRICS.quotaStoreUp.series(store.inMetrics).set(1);
+  const watch = new StoreWatch(degradation, recovery, ask, watchIntervalMs);
+  watch.start();
+  // A new connection may lead to a server that knows nothing.
+  (client as Redis).on('ready', () => void emptied.look());
+  return {
+    limiter,
+    recorder,
+    readGauges: () => {
+      for (const source of [nodes, degradation, flush]) source.readGauges();
+    },
+    sweep: new UsageSweep(table, client, flush.node, clock, log),
+    throttleWindows: windows,
+    start: (intervalMs) => flush.start(intervalMs),
+    stop: async () => {
+      watch.stop();
+      try {
+        await recovery.finish();
+        await emptied.look();
+        await flush.stop();
+      } finally {
+        await nodes.leave();
+        client.disconnect();
+      }
+    },
+  };
+}

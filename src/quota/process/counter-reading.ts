@@ -1,0 +1,51 @@
+/** What the counters of an account and a key say, read without counting. */
+import type { CounterReading, MinuteRoom } from '../model/counter-store.js';
+import type { MonthPeriod } from '../model/month-period.js';
+import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
+import { type QuotaCounts } from '../model/policies.js';
+import type { Counter } from './counter.js';
+
+/** countsOf is what is used by a key and its account; 0 where there is no counter. */
+export function countsOf(account: Counter | undefined, key: Counter | undefined): QuotaCounts {
+  return {
+    keyMinute: key?.sum ?? 0,
+    accountMinute: account?.sum ?? 0,
+    accountMonth: account?.used ?? 0,
+    keyMonth: key?.used ?? 0,
+  };
+}
+
+/** readingOf brings two counters to an instant, and reads them; one that does not know the month stands at nothing. */
+export function readingOf(
+  [account, key]: readonly [Counter | undefined, Counter | undefined],
+  nowMs: number,
+  period: MonthPeriod,
+  room: MinuteRoom,
+): CounterReading {
+  const ofAccount = inMonth(account, nowMs, period);
+  const ofKey = inMonth(key, nowMs, period);
+  return {
+    nowMs,
+    period,
+    used: countsOf(ofAccount, ofKey),
+    accountMinuteResetMs: resetMs(ofAccount),
+    keyMinuteResetMs: resetMs(ofKey),
+    accountFreedAtMs: freedAtMs(ofAccount, room.account),
+    keyFreedAtMs: freedAtMs(ofKey, room.key),
+  };
+}
+
+function inMonth(counter: Counter | undefined, nowMs: number, period: MonthPeriod): Counter | undefined {
+  counter?.advance(Math.floor(nowMs / 1_000), period);
+  return counter?.knows(period) === true ? counter : undefined;
+}
+
+function resetMs(counter: Counter | undefined): number {
+  if (counter === undefined || counter.sum === 0) return 0;
+  return (counter.oldest + MINUTE_BUCKETS) * 1_000;
+}
+
+function freedAtMs(counter: Counter | undefined, room: number): number {
+  const over = (counter?.sum ?? 0) - room;
+  return counter === undefined || over <= 0 ? 0 : counter.freedAt(over) * 1_000;
+}

@@ -1,0 +1,299 @@
+/**
+ * Live counters inside this process: one machine, nothing to install. Also what a node counts on with while Redis is
+ * away.
+ */
+import type { Clock } from '../../platform/clock.js';
+import { nowOrTold, type Waiting } from '../../platform/waiting.js';
+import {
+  accountCounterKey,
+  apiKeyCounterKey,
+  shadowAccountCounterKey,
+  shadowApiKeyCounterKey,
+} from '../../stores/redis/keys.js';
+import {
+  ANY_ROOM,
+  type CounterReading,
+  type CounterStore,
+  type ExactCount,
+  type Refund,
+  type MinuteRoom,
+  type MonthSet,
+  type MonthSource,
+  type WrittenMonth,
+} from '../model/counter-store.js';
+import type { Counter, SetAt } from './counter.js';
+import { countsOf, readingOf } from './counter-reading.js';
+import { CounterTable, NEVER_WRITTEN, type SeenCounts } from './counter-table.js';
+import { decisionFor } from '../model/decision.js';
+import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
+import type { FlushRounds } from '../model/flush-rounds.js';
+import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
+import { roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
+import type { QuotaSubject } from '../model/subject.js';
+import { SingleFlight } from './single-flight.js';
+
+/** ProcessCounters counts in this process alone. */
+export class ProcessCounters implements CounterStore {
+  private readonly accounts: ReadonlyMap<string, Counter>;
+  private readonly keys: ReadonlyMap<string, Counter>;
+  private readonly table: CounterTable;
+  private readonly seeding = new SingleFlight();
+  /** When a counter was last set, and which month of it: what was counted until then is not refunded from that. */
+  private readonly lastSets = new WeakMap<Counter, SetAt>();
+  /**
+   * Time of the last observation or set. A set is later than what was observed before it, also within a millisecond.
+   */
+  private latestMs = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly source: MonthSource,
+    private readonly reportAs: 'store' | 'local' = 'store',
+    /** How far the counts have been written; without it no counter is ever reaped. */
+    private readonly flushes?: FlushRounds,
+    private readonly sink: DecisionSink = PASSING_SINK,
+  ) {
+    this.table = new CounterTable(flushes);
+    this.accounts = this.table.accounts;
+    this.keys = this.table.keys;
+  }
+
+  /** Accounts and keys that have a counter here. */
+  get size(): { readonly accounts: number; readonly keys: number } {
+    return { accounts: this.accounts.size, keys: this.keys.size };
+  }
+
+  /**
+   * Reaps counters that nobody has used for two minutes and whose month stands in the database, from where they come
+   * back with the next request. Those of shadow limits stay for a month. Call it every second or so: it looks at some
+   * of them only.
+   */
+  reapIdle(): void {
+    this.table.reapIdle(Math.floor(this.clock.now() / 1_000));
+  }
+
+  decide(subject: QuotaSubject, cost: number): QuotaDecision | Promise<QuotaDecision> {
+    const nowMs = this.clock.now();
+    const period = subject.calendar.at(nowMs);
+    const account = this.accounts.get(subject.accountCounterKey);
+    const key = this.keys.get(subject.keyCounterKey);
+    if (account?.knows(period) !== true || key?.knows(period) !== true)
+      return this.seedAndDecide(subject, cost, period);
+    return this.sink.decided(subject, this.judge(subject, cost, account, key, nowMs, period), this);
+  }
+
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): QuotaDecision | undefined {
+    return nowOrTold(this.decide(subject, cost), waiting);
+  }
+
+  async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
+    if (this.flushes !== undefined && !subject.isShadow && !this.has(subject)) {
+      // The response took longer than the counters were kept.
+      await this.seed(subject.accountId, subject.keyId, subject.calendar.at(this.clock.now()));
+    }
+    const nowMs = this.clock.now();
+    const period = subject.calendar.at(nowMs);
+    const account = this.accounts.get(subject.accountCounterKey);
+    const key = this.keys.get(subject.keyCounterKey);
+    let fromMonth = 0;
+    for (const counter of [account, key]) {
+      fromMonth = 0;
+      if (counter === undefined) continue;
+      counter.advance(Math.floor(nowMs / 1_000), period);
+      if (!subject.isShadow) counter.usedInFlush = this.table.flush;
+      fromMonth = counter.refund(decision, this.lastSets.get(counter));
+    }
+    return { fromMonth, accountMonth: account?.used ?? 0, keyMonth: key?.used ?? 0, nowMs };
+  }
+
+  async read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
+    const names = namesOf(accountId, keyId);
+    const period = calendar.at(this.clock.now());
+    const isKnown = this.accounts.get(names.account)?.knows(period) === true;
+    if (!isKnown || (names.key !== undefined && this.keys.get(names.key)?.knows(period) !== true)) {
+      await this.seed(accountId, keyId, period);
+    }
+    return this.readNow(names, calendar, room);
+  }
+
+  /** Counts as they stand here, without creating a counter: 0 where there is none. */
+  peek(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom = ANY_ROOM,
+  ): CounterReading {
+    return this.readNow(namesOf(accountId, keyId), calendar, room);
+  }
+
+  async readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
+    const names = {
+      account: shadowAccountCounterKey(accountId),
+      key: keyId && shadowApiKeyCounterKey(accountId, keyId),
+    };
+    const reading = this.readNow(names, calendar, room);
+    const accountMonth = this.accounts.has(names.account) ? reading.used.accountMonth : live.accountMonth;
+    const keyMonth = names.key !== undefined && this.keys.has(names.key) ? reading.used.keyMonth : live.keyMonth;
+    return { ...reading, used: { ...reading.used, accountMonth, keyMonth } };
+  }
+
+  private readNow(
+    { account, key }: { account: string; key: string | undefined },
+    calendar: MonthCalendar,
+    room: MinuteRoom,
+  ): CounterReading {
+    const nowMs = this.clock.now();
+    return readingOf([this.accounts.get(account), this.keys.get(key ?? '')], nowMs, calendar.at(nowMs), room);
+  }
+
+  async setMonthUsed(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    used: number,
+  ): Promise<MonthSet> {
+    const nowMs = this.clock.now();
+    const period = calendar.at(nowMs);
+    const [counters, name, shadowName] =
+      keyId === undefined
+        ? [this.table.accounts, accountCounterKey(accountId), shadowAccountCounterKey(accountId)]
+        : [this.table.keys, apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
+    const counter = this.table.obtain(counters, name, period);
+    counter.advance(Math.floor(nowMs / 1_000), period);
+    const before = counter.knows(period) ? counter.used : 0;
+    for (const each of [counter, counters.get(shadowName)]) {
+      if (each === undefined) continue;
+      each.advance(Math.floor(nowMs / 1_000), period);
+      if (!each.knows(period)) each.turnTo(period.label, used);
+      each.usedInFlush = this.table.flush;
+      each.used = used;
+      this.lastSets.set(each, { month: each.month, atMs: nowMs });
+    }
+    this.latestMs = Math.max(nowMs, this.latestMs + 1);
+    return { period, before, used, observedAtMs: this.latestMs };
+  }
+
+  /** As `CounterTable.createFrom`. */
+  seedFrom(subject: QuotaSubject, ofAccount: SeenCounts, ofKey: SeenCounts, period: MonthPeriod): void {
+    this.table.createFrom(subject, ofAccount, ofKey, period);
+  }
+
+  /** Month counts to be written, with the months that they are labelled with; empty where the counters do not exist. */
+  monthUsed(subject: QuotaSubject): ExactCount[] {
+    const account = this.accounts.get(subject.accountCounterKey);
+    const key = this.keys.get(subject.keyCounterKey);
+    if (account === undefined || key === undefined) return [];
+    const nowMs = this.clock.now();
+    const period = subject.calendar.at(nowMs);
+    account.advance(Math.floor(nowMs / 1_000), period);
+    key.advance(Math.floor(nowMs / 1_000), period);
+    const observedAtMs = Math.max(nowMs, this.latestMs);
+    this.latestMs = observedAtMs;
+    return [
+      ...account.takeCounts(this.flushes).map((count) => ({ ...count, of: 'account' as const, observedAtMs })),
+      ...key.takeCounts(this.flushes).map((count) => ({ ...count, of: 'key' as const, observedAtMs })),
+    ];
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.table.clear();
+  }
+
+  private judge(
+    subject: QuotaSubject,
+    cost: number,
+    account: Counter,
+    key: Counter,
+    nowMs: number,
+    period: MonthPeriod,
+  ): QuotaDecision {
+    const bucket = Math.floor(nowMs / 1_000);
+    account.advance(bucket, period);
+    key.advance(bucket, period);
+    account.usedInFlush = key.usedInFlush = subject.isShadow ? NEVER_WRITTEN : (this.flushes?.begun ?? 0);
+    const before = countsOf(account, key);
+    const admitted = roomFor(subject.limits, before, cost) > 0 ? 1 : 0;
+    if (admitted === 1 && cost > 0) {
+      account.add(cost);
+      account.used += cost;
+      key.add(cost);
+      key.used += cost;
+    }
+    return decisionFor(
+      subject,
+      cost,
+      {
+        source: this.reportAs,
+        nowMs,
+        period,
+        admitted,
+        before,
+        accountOldest: account.oldest,
+        keyOldest: key.oldest,
+        accountFreedAt:
+          admitted === 1 ? 0 : account.freedAt(before.accountMinute + cost - subject.limits.accountMinute),
+        keyFreedAt: admitted === 1 ? 0 : key.freedAt(before.keyMinute + cost - subject.limits.keyMinute),
+      },
+      0,
+    );
+  }
+
+  private seedAndDecide(
+    subject: QuotaSubject,
+    cost: number,
+    period: MonthPeriod,
+  ): QuotaDecision | Promise<QuotaDecision> {
+    const { startsFrom, accountCounterKey: account, keyCounterKey: key } = subject;
+    if (startsFrom !== undefined) {
+      const { account: used, key: keyUsed } = startsFrom;
+      this.table.create([account, key], startsFrom.period, [
+        { used, later: [] },
+        { used: keyUsed, later: [] },
+      ]);
+      return this.decide(subject, cost);
+    }
+    return this.seed(subject.accountId, subject.keyId, period).then(
+      () => this.decide(subject, cost),
+      (error: unknown) => this.sink.failed(subject, cost, error),
+    );
+  }
+
+  /**
+   * Creates the missing counters from the database, and takes a missing month from there. Whoever comes second leaves
+   * them as they are. The name of a read has the number of reaped counters: a read that ended before a counter was
+   * reaped must not be joined after that, since it would not create the counter again.
+   */
+  private seed(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<void> {
+    return this.seeding.run(`${accountId}/${keyId ?? ''}/${period.label}/${this.table.reaped}`, async () => {
+      let reaped: number;
+      let used: WrittenMonth;
+      do {
+        ({ reaped } = this.table);
+        used = await this.source.usedInMonth(accountId, keyId, period);
+        // What was reaped meanwhile may have counted, and been written, after this was read.
+      } while (reaped !== this.table.reaped);
+      const { account, key } = namesOf(accountId, keyId);
+      this.table.create([account, key], period, [used.account, used.key]);
+    });
+  }
+
+  private has({ accountCounterKey: account, keyCounterKey: key }: QuotaSubject): boolean {
+    return this.accounts.has(account) && this.keys.has(key);
+  }
+}
+
+function namesOf(accountId: string, keyId: string | undefined): { account: string; key: string | undefined } {
+  return { account: accountCounterKey(accountId), key: keyId && apiKeyCounterKey(accountId, keyId) };
+}

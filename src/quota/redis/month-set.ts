@@ -1,0 +1,97 @@
+/**
+ * Setting the count of a month: in Redis, and in its row. Whatever a node saw of the counter before is older than the
+ * set and never takes its place; whatever was admitted after it counts on top.
+ */
+import type { Transaction } from 'kysely';
+import type { Tables } from '../../stores/database/schema.js';
+import { COUNTER_GRACE_MS } from '../../stores/redis/keys.js';
+import { ANY_ROOM, type MonthSet } from '../model/counter-store.js';
+import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
+import { millisecondsOf } from './read-response.js';
+import type { RedisCalls } from './redis-calls.js';
+import { Script } from '../../stores/redis/script.js';
+import { READ_LUA } from './scripts/read.js';
+import { SET_USED_LUA } from './scripts/set-used.js';
+import { observedAt } from '../model/observed-at.js';
+
+/** Longest that an operator's call waits for Redis, and longest that Redis may take to begin with it. */
+const SET_DEADLINE_MS = 240;
+/** How often the counter is read again until its time has moved on. */
+const OBSERVE_ATTEMPTS = 5;
+/** A row that claims to be newer than the set by more than this was written by a clock that has been set back since. */
+const LONGEST_SET_MS = 60_000;
+
+const SET_USED = new Script(SET_USED_LUA);
+const READ = new Script(READ_LUA);
+
+/** Sets it in Redis. Rejects when that could not be done, or when no response came in time. */
+export async function setInRedis(
+  calls: RedisCalls,
+  /** The counter and its shadow. */
+  keys: readonly string[],
+  calendar: MonthCalendar,
+  used: number,
+): Promise<MonthSet> {
+  const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
+    (await calls.run(READ, keys.slice(0, 1), [label, following, ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
+  const startMs = millisecondsOf(await read(NO_PERIOD));
+  const period = calendar.at(startMs);
+  const { label: month, following, endMs } = period;
+  const args = [month, following, endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
+  const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
+  if (done !== 1) throw new Error('the call came too late, and did nothing');
+  // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later
+  // one.
+  for (let attempt = 0; attempt < OBSERVE_ATTEMPTS; attempt++) {
+    const response = await read(period).catch(() => []);
+    const [nowUs = 0, label = -1, seen = used] = response;
+    if (millisecondsOf(response) > setMs && label !== -1)
+      return { period, before, used: seen, observedAtMs: nowUs / 1_000 };
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return { period, before, used, observedAtMs: setMs + 1 };
+}
+
+/** Writes the row of a count that was set, in the transaction that records why. Without a key: the account's. */
+export async function writeMonthSet(
+  trx: Transaction<Tables>,
+  accountId: string,
+  keyId: string | undefined,
+  { period, used, observedAtMs }: MonthSet,
+  nowMs: number,
+): Promise<void> {
+  const observed = observedAt(observedAtMs);
+  const row = { used, ...observed, set_at: observed.observed_at, updated_at: nowMs };
+  await trx
+    .insertInto('quota_counter')
+    .values({ account_id: accountId, api_key_id: keyId ?? '', period: period.label, ...row })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'api_key_id', 'period']).doUpdateSet((eb) => {
+        // A node may have seen, and written, what was counted since.
+        const atMs = observed.observed_at;
+        const isLater = eb.or([
+          eb('quota_counter.observed_at', '>', atMs),
+          eb.and([
+            eb('quota_counter.observed_at', '=', atMs),
+            eb('quota_counter.observed_us', '>', observed.observed_us),
+          ]),
+        ]);
+        const isNewer = eb.and([isLater, eb('quota_counter.observed_at', '<', atMs + LONGEST_SET_MS)]);
+        const newer = (column: 'used' | 'observed_at' | 'observed_us') =>
+          eb
+            .case()
+            .when(isNewer)
+            .then(eb.ref(`quota_counter.${column}`))
+            .else(eb.ref(`excluded.${column}`))
+            .end();
+        return {
+          set_at: row.set_at,
+          updated_at: nowMs,
+          used: newer('used'),
+          observed_at: newer('observed_at'),
+          observed_us: newer('observed_us'),
+        };
+      }),
+    )
+    .execute();
+}

@@ -1,0 +1,70 @@
+/** Script calls to Redis with a deadline; each tells whether Redis answered, and how long it took. */
+import { METRICS } from '../../platform/metrics.js';
+import type { RedisClient } from '../../stores/redis/connect.js';
+import { sendScript, type WrittenCall } from '../../stores/redis/script-command.js';
+import type { Script } from '../../stores/redis/script.js';
+import type { DecisionSink } from '../model/decision-sink.js';
+
+/** RedisCalls runs scripts within a deadline, and reports each call to the sink. */
+export class RedisCalls {
+  private readonly duration = METRICS.quotaStoreCallDuration.series();
+
+  constructor(
+    private readonly client: RedisClient,
+    /** Told of every call that went out. */
+    private readonly sink: Pick<DecisionSink, 'called'>,
+    readonly deadlineMs: number,
+  ) {}
+
+  /**
+   * Runs a script once. Rejects when it fails, or when no response came in time: then it may have run, or may run yet.
+   */
+  async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    deadlineMs = this.deadlineMs,
+  ): Promise<unknown> {
+    const startedMs = performance.now();
+    try {
+      const response = await withinDeadline(deadlineMs, script.run(this.client, keys, args));
+      this.ended(startedMs, performance.now(), true);
+      return response;
+    } catch (error) {
+      this.ended(startedMs, performance.now(), false, error);
+      throw error;
+    }
+  }
+
+  /** The same of a call that its caller has written and waits for by itself: it must say when that has `ended`. */
+  send(call: WrittenCall): void {
+    sendScript(this.client, call);
+  }
+
+  /** A call was answered, or why it was not. By `performance.now()`. */
+  ended(startedMs: number, endedMs: number, answered: boolean, cause?: unknown): void {
+    this.duration.observe((endedMs - startedMs) / 1_000);
+    this.sink.called(answered, cause);
+  }
+}
+
+/** What a call is given up with. */
+export function noResponse(deadlineMs: number): Error {
+  return new Error(`no answer within ${deadlineMs} ms`);
+}
+
+/**
+ * Rejects when no response came within the deadline. After the timer the event loop reads its sockets once more: when
+ * it was this process that stood still, the response is already there, and Redis must not be blamed.
+ */
+async function withinDeadline(deadlineMs: number, call: Promise<unknown>): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => setImmediate(() => reject(noResponse(deadlineMs))), deadlineMs);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

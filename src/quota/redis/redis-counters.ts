@@ -1,0 +1,253 @@
+/** Live counters in Redis, shared by every node. */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../platform/clock.js';
+import { REDIS_DEADLINE_MS, type RedisClient } from '../../stores/redis/connect.js';
+import {
+  accountCounterKey,
+  apiKeyCounterKey,
+  COUNTER_GRACE_MS,
+  REPLAY_MARKER_MS,
+  replayMarkerKey,
+  shadowAccountCounterKey,
+  shadowApiKeyCounterKey,
+} from '../../stores/redis/keys.js';
+import type { Waiting } from '../../platform/waiting.js';
+import {
+  ANY_ROOM,
+  type CounterReading,
+  type Refund,
+  type LosableStore,
+  type MinuteRoom,
+  type MonthSet,
+  type MonthsSeen,
+  type MonthSource,
+} from '../model/counter-store.js';
+import { CounterMemory } from '../model/counter-memory.js';
+import { CounterSeeds, refuseEndlessSeeding } from './counter-seeds.js';
+import { DecisionBatcher } from './decision-batcher.js';
+import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
+import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
+import { setInRedis } from './month-set.js';
+import type { OutageEntry } from '../model/outage-log.js';
+import type { QuotaCounts, QuotaDecision } from '../model/policies.js';
+import type { QuotaSubject } from '../model/subject.js';
+import { REPLAY_LUA } from './scripts/outage.js';
+import { millisecondsOf, NOTHING_USED, readingOf } from './read-response.js';
+import { RedisCalls } from './redis-calls.js';
+import { RedisClock } from './redis-clock.js';
+import { Script } from '../../stores/redis/script.js';
+import { READ_LUA, READ_NUMBERS } from './scripts/read.js';
+import { REFUND_LUA } from './scripts/refund.js';
+import { SharedNext } from './shared-next.js';
+
+/** How many keys are brought back side by side, so that requests need not wait behind them. */
+const RESTORED_AT_ONCE = 20;
+/** Nobody's request waits behind a usage report. */
+const READ_DEADLINE_MS = 240;
+
+const REFUND = new Script(REFUND_LUA);
+const READ = new Script(READ_LUA);
+const REPLAY = new Script(REPLAY_LUA);
+
+/** RedisCounters counts in Redis, for all nodes together. */
+export class RedisCounters implements LosableStore {
+  private readonly reading = new SharedNext<CounterReading>();
+  private readonly redisClock: RedisClock;
+  private readonly calls: RedisCalls;
+  private readonly batcher: DecisionBatcher;
+  private readonly seeds: CounterSeeds;
+  /** This node, in its markers and where it hands in. */
+  private readonly nodeId = randomBytes(9).toString('base64url');
+
+  constructor(
+    client: RedisClient,
+    clock: Clock,
+    source: MonthSource,
+    sink: DecisionSink = PASSING_SINK,
+    /** How long a call may take; a reading may take longer. */
+    private readonly deadlineMs = REDIS_DEADLINE_MS,
+    private readonly memory = new CounterMemory(),
+  ) {
+    this.calls = new RedisCalls(client, sink, deadlineMs);
+    this.redisClock = new RedisClock(clock);
+    this.seeds = new CounterSeeds(this.calls, this.redisClock, source, memory, this.nodeId);
+    const { isCluster } = client;
+    this.batcher = new DecisionBatcher(this.calls, this.redisClock, this.seeds, sink, isCluster, memory, this.nodeId);
+  }
+
+  /**
+   * Learns Redis's clock before the first decision, so that a month does not begin by ours. Rejects as a decision does.
+   */
+  synchronise(): Promise<void> {
+    return this.batcher.learnTime(Math.max(READ_DEADLINE_MS, this.deadlineMs));
+  }
+
+  decide(subject: QuotaSubject, cost: number): Promise<QuotaDecision> {
+    return this.batcher.decide(subject, cost);
+  }
+
+  decideFor(waiting: Waiting<QuotaDecision>, subject: QuotaSubject, cost: number): undefined {
+    this.batcher.decideFor(waiting, subject, cost);
+  }
+
+  get isUnsure(): boolean {
+    return this.batcher.isUnsure;
+  }
+
+  refundUnanswered(): Promise<boolean> {
+    return this.batcher.refundUnanswered();
+  }
+
+  get aheadMs(): number {
+    return this.redisClock.offsetMs;
+  }
+
+  /** From a second of our clock to that of the ring, which is Redis's. */
+  private get secondsAhead(): number {
+    return Math.round(this.aheadMs / 1_000);
+  }
+
+  async refund(subject: QuotaSubject, decision: QuotaDecision): Promise<Refund> {
+    // What was admitted here while Redis was away has the time of our clock, and stands in the ring where it was handed
+    // in.
+    const isOurTime = decision.source === 'local';
+    const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
+    const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
+    const { label, following } = decision.period;
+    const today = subject.calendar.at(this.redisClock.now());
+    const { accountId, keyId } = subject;
+    const month = [today.label, today.following, today.endMs + COUNTER_GRACE_MS];
+    // A month that has ended, or that this node knows nothing of, is not brought back to be given something.
+    const isSeen = subject.lastSeenMonth === label && today.label === label && !subject.isShadow;
+    const node = isSeen ? this.nodeId : '';
+    const refund = async (as: string): Promise<number[]> =>
+      (await this.calls.run(
+        REFUND,
+        [subject.accountCounterKey, subject.keyCounterKey],
+        [decision.cost, bucket, atMs, label, following, ...month, as],
+      )) as number[];
+    let response = await refund(node);
+    if (response[1]! < 0) {
+      await this.seeds.bring(accountId, keyId, today, subject);
+      response = await refund('');
+    }
+    const [nowUs = 0, fromAccount = 0, accountMonth = 0, fromMonth = 0, keyMonth = 0] = response;
+    const nowMs = nowUs / 1_000;
+    if (node !== '') this.memory.count(accountId, keyId, label, { account: -fromAccount, key: -fromMonth }, nowMs);
+    return { fromMonth, accountMonth, keyMonth, nowMs };
+  }
+
+  async replay(entry: OutageEntry): Promise<MonthsSeen> {
+    const { subject, period: admittedIn, used, seconds, id } = entry;
+    // By Redis's time: this node's clock may have run ahead meanwhile.
+    const period = subject.calendar.at(this.redisClock.now());
+    const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
+    const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
+    const { label, following, endMs } = period;
+    const { accountId, keyId } = subject;
+    const month = [label, following, endMs + COUNTER_GRACE_MS];
+    const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.nodeId, ...buckets];
+    for (let seeded = 0; ; seeded++) {
+      const response = (await this.calls.run(REPLAY, keys, args)) as number[];
+      const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = response;
+      if (done !== -1) {
+        const nowMs = nowUs / 1_000;
+        this.memory.count(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
+        return { accountMonth, keyMonth, nowMs };
+      }
+      refuseEndlessSeeding(seeded);
+      await this.seeds.bring(accountId, keyId, period, subject);
+    }
+  }
+
+  /** Who asks while the same is being read shares the next reading: a client that polls its usage costs little. */
+  read(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
+    const read = (): Promise<CounterReading> => this.readNow(accountId, keyId, calendar, room);
+    return room === ANY_ROOM ? this.reading.read(`${accountId}/${keyId ?? ''}`, read) : read();
+  }
+
+  private async readNow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    room: MinuteRoom,
+  ): Promise<CounterReading> {
+    const keys = [accountCounterKey(accountId), ...(keyId === undefined ? [] : [apiKeyCounterKey(accountId, keyId)])];
+    let { response, period } = await this.readMonth(keys, calendar, room);
+    if (response[1] === -1 || response[1 + READ_NUMBERS] === -1) {
+      await this.seeds.create(accountId, keyId, period);
+      ({ response, period } = await this.readMonth(keys, calendar, room));
+    }
+    return readingOf(response, period, NOTHING_USED);
+  }
+
+  async readShadow(
+    accountId: string,
+    keyId: string | undefined,
+    calendar: MonthCalendar,
+    live: QuotaCounts,
+    room: MinuteRoom = ANY_ROOM,
+  ): Promise<CounterReading> {
+    const account = shadowAccountCounterKey(accountId);
+    const keys = keyId === undefined ? [account] : [account, shadowApiKeyCounterKey(accountId, keyId)];
+    const { response, period } = await this.readMonth(keys, calendar, room);
+    return readingOf(response, period, live);
+  }
+
+  setMonthUsed(accountId: string, keyId: string | undefined, calendar: MonthCalendar, used: number): Promise<MonthSet> {
+    const keys =
+      keyId === undefined
+        ? [accountCounterKey(accountId), shadowAccountCounterKey(accountId)]
+        : [apiKeyCounterKey(accountId, keyId), shadowApiKeyCounterKey(accountId, keyId)];
+    return setInRedis(this.calls, keys, calendar, used);
+  }
+
+  /** Reads counters in the month that it is by Redis's time. */
+  private async readMonth(
+    keys: readonly string[],
+    calendar: MonthCalendar,
+    { account, key }: MinuteRoom,
+  ): Promise<{ response: number[]; period: MonthPeriod }> {
+    const rooms = [account, key].slice(0, keys.length);
+    const deadlineMs = Math.max(READ_DEADLINE_MS, this.deadlineMs);
+    const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
+      (await this.calls.run(READ, keys, [label, following, ...rooms], deadlineMs)) as number[];
+    const asked = calendar.at(this.redisClock.now());
+    const response = await read(asked);
+    const period = calendar.at(millisecondsOf(response));
+    return { response: period.label === asked.label ? response : await read(period), period };
+  }
+
+  /**
+   * Redis was emptied: hands in what this node knows, also of keys that nobody asks for, and creates their counters.
+   * Never rejects.
+   * @returns those that it did not reach.
+   */
+  async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {
+    const nowMs = this.redisClock.now();
+    const seen = [...subjects].filter((subject) => {
+      const { label } = subject.calendar.at(nowMs);
+      if (subject.lastSeenMonth !== label) return false;
+      this.memory.recall(subject.accountId, subject.keyId, label, subject);
+      return true;
+    });
+    const left: QuotaSubject[] = [];
+    const bring = async (subject: QuotaSubject): Promise<void> => {
+      const { accountId, keyId, calendar } = subject;
+      await this.seeds.bring(accountId, keyId, calendar.at(nowMs), subject).catch(() => void left.push(subject));
+    };
+    for (let at = 0; at < seen.length; at += RESTORED_AT_ONCE) {
+      const before = left.length;
+      const some = seen.slice(at, at + RESTORED_AT_ONCE);
+      await Promise.all(some.map(bring));
+      // Redis or the database has gone: not one after the other until each has been waited for.
+      if (left.length - before === some.length) return [...left, ...seen.slice(at + RESTORED_AT_ONCE)];
+    }
+    return left;
+  }
+}

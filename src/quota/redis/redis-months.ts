@@ -1,0 +1,43 @@
+/**
+ * Month counts as they stand in Redis, read beside the request path: to write them down again after a process has died.
+ */
+import type { RedisClient } from '../../stores/redis/connect.js';
+import { accountCounterKey, apiKeyCounterKey } from '../../stores/redis/keys.js';
+import { Script } from '../../stores/redis/script.js';
+import { MONTHS_LUA } from './scripts/months.js';
+
+/** Most counters of one call: bounds how long Redis is busy with it. */
+const COUNTERS_PER_CALL = 200;
+
+const MONTHS = new Script(MONTHS_LUA);
+
+/** A count of the month that its counter is in. */
+export interface SeenCount {
+  /** Empty: the account's own. */
+  readonly keyId: string;
+  readonly month: number;
+  readonly used: number;
+  /** Redis's time, ms. */
+  readonly observedAtMs: number;
+}
+
+/** The counters of an account and of some of its keys, those that exist. Rejects when Redis does not answer. */
+export async function readMonths(
+  client: RedisClient,
+  accountId: string,
+  keyIds: readonly string[],
+): Promise<SeenCount[]> {
+  const seen: SeenCount[] = [];
+  for (let at = 0; at < keyIds.length; at += COUNTERS_PER_CALL) {
+    const some = keyIds.slice(at, at + COUNTERS_PER_CALL);
+    const keys = some.map((keyId) =>
+      keyId === '' ? accountCounterKey(accountId) : apiKeyCounterKey(accountId, keyId),
+    );
+    const [observedAtMs = 0, ...numbers] = (await MONTHS.run(client, keys, [])) as number[];
+    some.forEach((keyId, index) => {
+      const [month = -1, used = 0] = numbers.slice(index * 2);
+      if (month !== -1) seen.push({ keyId, month, used, observedAtMs });
+    });
+  }
+  return seen;
+}

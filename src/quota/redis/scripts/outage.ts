@@ -1,0 +1,83 @@
+/** The way back from an outage, as Redis runs it: each of these changes counts once, however often it is sent. */
+import { SLOT_MARKER_MS } from '../../../stores/redis/keys.js';
+import { REFUND_FUNCTIONS_LUA } from './refund.js';
+
+/**
+ * Refunds what a batch admitted whose response nobody got, once. KEYS: as the batch had them. ARGV: the batch's number,
+ * the last instant (ms) at which it may still run, then cost, month label and label of the month after it of each
+ * group. Response: -1 while it may still run: ask again; 0 when it did not run or has been refunded; 1 when it was
+ * refunded now.
+ */
+export const UNDO_LUA = `${REFUND_FUNCTIONS_LUA}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+if now * 1000 + math.floor(tonumber(time[2]) / 1000) <= tonumber(ARGV[2]) then return -1 end
+local marker = {}
+for word in string.gmatch(redis.call('HGET', KEYS[#KEYS], 'b') or '', '%S+') do marker[#marker + 1] = word end
+if marker[1] ~= ARGV[1] then
+  -- Says nothing of that call, and shows that Redis takes writes again: one without memory answers, and counts nothing.
+  if redis.call('HSET', KEYS[#KEYS], 'b', '') == 1 then redis.call('PEXPIRE', KEYS[#KEYS], ${SLOT_MARKER_MS}) end
+  return 0
+end
+for g = 1, (#KEYS - 1) / 2 do
+  local cost = tonumber(ARGV[g * 3]) * tonumber(marker[g + 2])
+  local period, following = tonumber(ARGV[g * 3 + 1]), tonumber(ARGV[g * 3 + 2])
+  if cost > 0 then
+    back(young(load(KEYS[g * 2 - 1], now), now), cost, tonumber(marker[2]), period, following)
+    back(young(load(KEYS[g * 2], now), now), cost, tonumber(marker[2]), period, following)
+  end
+end
+redis.call('HSET', KEYS[#KEYS], 'b', '')
+return 1
+`;
+
+/**
+ * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long
+ * the marker lives (ms), label of the month that it was admitted in, cost in that month, label of the month that it is
+ * now, label of the month after that, time to live of the counters (ms, absolute), the node, then second and cost in
+ * turn; a cost below zero was refunded. Response: -1 when a counter is missing, or does not know the month, or is young
+ * and the node has to hand in first, else 1; then what account and key have used in the month that it is now, and the
+ * time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is
+ * one that the node's clock ran ahead to: it is counted there, and the counter stays in its own.
+ */
+export const REPLAY_LUA = `${REFUND_FUNCTIONS_LUA}
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+local a, k = young(load(KEYS[1], now), now, ARGV[7]), young(load(KEYS[2], now), now, ARGV[7])
+if not a or not k or a[11] or k[11] then return {-1, 0, 0} end
+local label, used, period, following = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+if not turn(a, period, following) or not turn(k, period, following) then return {-1, 0, 0} end
+
+local function addToMonth(w)
+  if label == period or label == w[5] then
+    w[6] = math.max(0, w[6] + used)
+    return
+  end
+  local months, isKnown = {}, false
+  for month, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (-?%d+)') do
+    if tonumber(month) == label then count, isKnown = text(math.max(0, count + used)), true end
+    months[#months + 1] = month .. ' ' .. count
+  end
+  if label > w[5] and not isKnown then table.insert(months, 1, text(label) .. ' ' .. text(math.max(0, used))) end
+  if #months > 0 then call('HSET', w[1], 'm', table.concat(months, ' ')) end
+end
+
+if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
+  for _, w in ipairs({a, k}) do
+    turned(w, ARGV[6])
+    addToMonth(w)
+    for i = 8, #ARGV - 1, 2 do
+      local bucket, cost = math.min(tonumber(ARGV[i]), w[2]), tonumber(ARGV[i + 1])
+      if cost < 0 then cost = -math.min(-cost, tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) end
+      if bucket > w[2] - BUCKETS and cost ~= 0 then
+        if w[3] == 0 or bucket < w[4] then w[4] = bucket end
+        w[3] = w[3] + cost
+        redis.call('HINCRBY', w[1], bucket % BUCKETS, cost)
+        if bucket == w[4] then w[4] = counted(w, bucket) end
+      end
+    end
+    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', monthText(w), 'u', w[6])
+  end
+end
+return {1, a[6], k[6], now * 1000000 + tonumber(time[2])}
+`;

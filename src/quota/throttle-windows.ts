@@ -1,0 +1,117 @@
+/** Sliding windows of the throttles in `throttle-rows.ts`, in this process or in Redis. */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../platform/clock.js';
+import type { RedisClient } from '../stores/redis/connect.js';
+import { throttleKey } from '../stores/redis/keys.js';
+import { Script } from '../stores/redis/script.js';
+import type { ThrottleRow } from './model/throttle-rows.js';
+import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from './redis/scripts/throttle.js';
+import { MINUTE_BUCKETS, MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';
+
+/** ThrottleVerdict says whether a hit was admitted, and when the window gives way. */
+export interface ThrottleVerdict {
+  readonly admitted: boolean;
+  readonly hits: number;
+  /** Until the window next gives something back, or until one more fits when refused. */
+  readonly resetMs: number;
+  /** Where it was counted, for `refund`. */
+  readonly bucket: number;
+}
+
+/** ThrottleWindows counts hits of our own endpoints in windows of any length. */
+export interface ThrottleWindows {
+  /** Counts one hit if it fits under `limit` in any span of the row's window; a refused hit does not count. */
+  increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict>;
+  /** Refunds a hit that was admitted in this bucket, as far as the window still holds it. Never rejects. */
+  refund(row: ThrottleRow, key: string, bucket: number): Promise<void>;
+  /** Forgets every hit of the window. Never rejects. */
+  forget(row: ThrottleRow, key: string): Promise<void>;
+}
+
+/** ProcessThrottleWindows counts them in this process, with a table of its own for each row. */
+export class ProcessThrottleWindows implements ThrottleWindows {
+  private readonly tables = new Map<string, LRUCache<string, SlidingWindow>>();
+
+  constructor(private readonly clock: Clock) {}
+
+  async increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict> {
+    const bucketMs = row.windowMs / MINUTE_SECONDS;
+    const nowMs = this.clock.now();
+    const windows = this.tableOf(row);
+    let window = windows.get(key);
+    if (window === undefined) windows.set(key, (window = new SlidingWindow()));
+    window.slideTo(Math.floor(nowMs / bucketMs));
+    if (window.sum >= limit) {
+      const freedAt = window.freedAt(window.sum + 1 - limit);
+      return { admitted: false, hits: window.sum, resetMs: freedAt * bucketMs - nowMs, bucket: window.current };
+    }
+    window.add(1);
+    const resetMs = (window.oldest + MINUTE_BUCKETS) * bucketMs - nowMs;
+    return { admitted: true, hits: window.sum, resetMs, bucket: window.current };
+  }
+
+  async refund(row: ThrottleRow, key: string, bucket: number): Promise<void> {
+    const window = this.tableOf(row).get(key);
+    window?.slideTo(Math.floor(this.clock.now() / (row.windowMs / MINUTE_SECONDS)));
+    window?.giveBack(bucket, 1);
+  }
+
+  async forget(row: ThrottleRow, key: string): Promise<void> {
+    this.tableOf(row).delete(key);
+  }
+
+  /** Keys of one row never push out those of another. */
+  private tableOf({ name, mostKeys }: ThrottleRow): LRUCache<string, SlidingWindow> {
+    let table = this.tables.get(name);
+    if (table === undefined) this.tables.set(name, (table = new LRUCache({ max: mostKeys })));
+    return table;
+  }
+}
+
+const THROTTLE = new Script(THROTTLE_LUA);
+const REFUND = new Script(THROTTLE_REFUND_LUA);
+
+/** Shared by every node; falls back to this process while Redis is away, so that a throttle is never simply open. */
+export class RedisThrottleWindows implements ThrottleWindows {
+  private readonly local: ProcessThrottleWindows;
+
+  constructor(
+    private readonly client: RedisClient,
+    clock: Clock,
+  ) {
+    this.local = new ProcessThrottleWindows(clock);
+  }
+
+  async increment(row: ThrottleRow, key: string, limit: number): Promise<ThrottleVerdict> {
+    try {
+      const args = [bucketMsOf(row), limit, row.windowMs * 2];
+      const response = await THROTTLE.run(this.client, [throttleKey(row.name, key)], args);
+      const [admitted = 0, hits = 0, resetMs = 0, bucket = 0] = response as number[];
+      return { admitted: admitted === 1, hits, resetMs, bucket };
+    } catch {
+      return await this.local.increment(row, key, limit);
+    }
+  }
+
+  async refund(row: ThrottleRow, key: string, bucket: number): Promise<void> {
+    await this.local.refund(row, key, bucket);
+    try {
+      await REFUND.run(this.client, [throttleKey(row.name, key)], [bucketMsOf(row), bucket]);
+    } catch {
+      // It stays counted until it leaves the window: a throttle that is a little narrower is no reason to fail.
+    }
+  }
+
+  async forget(row: ThrottleRow, key: string): Promise<void> {
+    await this.local.forget(row, key);
+    try {
+      await this.client.unlink(throttleKey(row.name, key));
+    } catch {
+      // As above.
+    }
+  }
+}
+
+function bucketMsOf({ windowMs }: ThrottleRow): number {
+  return Math.max(1, Math.floor(windowMs / MINUTE_SECONDS));
+}

@@ -1,0 +1,70 @@
+/** The accounts that are refused most are found, however many others there are, and what is kept stays bounded. */
+import { describe, expect, it } from '@jest/globals';
+import { ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../model/policies.js';
+import { RefusalTally } from './refusal-tally.js';
+
+const refuse = (tally: RefusalTally, account: string, times: number, violated = KEY_MINUTE): void => {
+  for (let time = 0; time < times; time++) tally.note(account, violated);
+};
+const accountsOf = (tally: RefusalTally, most: number) =>
+  tally
+    .top(most)
+    .flatMap(({ accountId, policy, count }) => (count > 0 ? [`${accountId ?? 'other'} ${policy} ${count}`] : []));
+
+describe('the tally of refusals', () => {
+  it('ranks accounts by how often they were refused, each by the policies that did, and adds the others up', () => {
+    const tally = new RefusalTally();
+    refuse(tally, 'acc_a', 5);
+    refuse(tally, 'acc_b', 7, ACCOUNT_MONTH);
+    refuse(tally, 'acc_b', 2, KEY_MINUTE | KEY_MONTH);
+    refuse(tally, 'acc_c', 1);
+    refuse(tally, 'acc_d', 2, KEY_MONTH);
+    expect(accountsOf(tally, 2)).toEqual([
+      'acc_b key-minute 2',
+      'acc_b account-month 7',
+      'acc_b key-month 2',
+      'acc_a key-minute 5',
+      'other key-minute 1',
+      'other key-month 2',
+    ]);
+    expect(tally.top(0).every(({ accountId }) => accountId === undefined)).toBe(true);
+  });
+
+  it('says 0 of the others where there is nothing to say', () => {
+    expect(new RefusalTally().top(3)).toEqual(
+      ['key-minute', 'account-minute', 'account-month', 'key-month'].map((policy) => ({
+        accountId: undefined,
+        policy,
+        count: 0,
+      })),
+    );
+  });
+
+  it('knows of the last five minutes, and of nothing before', () => {
+    const tally = new RefusalTally();
+    refuse(tally, 'acc_a', 3);
+    for (let minute = 0; minute < 5; minute++) {
+      tally.turn();
+      refuse(tally, 'acc_b', 1);
+    }
+    expect(accountsOf(tally, 5)).toEqual(['acc_b key-minute 5', 'acc_a key-minute 3']);
+    tally.turn();
+    expect(accountsOf(tally, 5)).toEqual(['acc_b key-minute 5']);
+    for (let minute = 0; minute < 5; minute++) tally.turn();
+    expect(accountsOf(tally, 5)).toEqual([]);
+  });
+
+  it('holds no more than so many accounts, loses no refusal, and finds the one that is refused most among them', () => {
+    const tally = new RefusalTally();
+    for (let round = 0; round < 3; round++) {
+      for (let account = 0; account < 20_000; account++) {
+        tally.note(`acc_${account}`, KEY_MINUTE);
+        if (account % 10 === 0) tally.note('acc_busy', KEY_MINUTE);
+      }
+    }
+    const rows = tally.top(1);
+    expect(rows[0]).toEqual({ accountId: 'acc_busy', policy: 'key-minute', count: 6_000 });
+    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(66_000);
+    expect(new Set(tally.top(Infinity).map(({ accountId }) => accountId)).size).toBeLessThanOrEqual(2_001);
+  });
+});

@@ -1,0 +1,171 @@
+/**
+ * What the counters hold and nobody recorded: the requests of a process that died before it wrote them down. Worked out
+ * as counter minus record, and written as an absolute value, so that doing it again, or in several workers at once,
+ * changes nothing.
+ */
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import { jsonRows, type JsonColumn } from '../../stores/database/json-rows.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { calendarOf, lastDayOf } from '../model/month-period.js';
+import { UNRECORDED } from '../model/usage-cell.js';
+import type { CounterRow } from './usage-table.js';
+
+const ROWS_PER_PAGE = 500;
+
+const COLUMNS: readonly JsonColumn[] = [
+  { name: 'account_id', type: 'text' },
+  { name: 'api_key_id', type: 'text' },
+  { name: 'period', type: 'bigint' },
+];
+
+/** A counter of the database, without its count. */
+export interface CounterName {
+  readonly accountId: string;
+  /** Empty: the account's own. */
+  readonly keyId: string;
+  readonly month: number;
+}
+
+interface Sums {
+  readonly account_id: string;
+  readonly api_key_id: string;
+  readonly period: number;
+  readonly recorded: number;
+  /** Of it, what was worked out here before. */
+  readonly derived: number;
+  readonly set_at: number;
+  readonly time_zone: string;
+  readonly billing_day: number;
+}
+
+/** Counters that were written since; account by account. */
+export async function countersSince(db: Kysely<Tables>, sinceMs: number): Promise<CounterName[]> {
+  const rows = await db
+    .selectFrom('quota_counter')
+    .select(['account_id', 'api_key_id', 'period'])
+    .where('updated_at', '>=', sinceMs)
+    .orderBy('account_id')
+    .execute();
+  return rows.map((row) => ({ accountId: row.account_id, keyId: row.api_key_id, month: row.period }));
+}
+
+/**
+ * Those whose record is not what it must be. Call it when every process has written what it knew when the counts were
+ * read. Of keys only: an account's own count is that of its keys together.
+ */
+export async function countersThatDiffer(
+  db: Kysely<Tables>,
+  kind: DatabaseHandle['kind'],
+  counts: readonly CounterRow[],
+): Promise<CounterRow[]> {
+  const ofKeys = counts.filter(({ keyId }) => keyId !== '');
+  const differing: CounterRow[] = [];
+  for (let at = 0; at < ofKeys.length; at += ROWS_PER_PAGE) {
+    const page = ofKeys.slice(at, at + ROWS_PER_PAGE);
+    const sums = new Map((await sumsOf(db, kind, page)).map((row) => [nameOf(row), row]));
+    for (const count of page) {
+      const row = sums.get(`${count.accountId}/${count.keyId}/${count.month}`);
+      if (row !== undefined && missing(count, row) !== row.derived) differing.push(count);
+    }
+  }
+  return differing;
+}
+
+/**
+ * Writes what of these counts is in no record; call it when `countersThatDiffer` may be. Resolves to how many had
+ * something missing.
+ */
+export async function writeUnrecorded(
+  db: Kysely<Tables>,
+  kind: DatabaseHandle['kind'],
+  counts: readonly CounterRow[],
+  nowMs: number,
+): Promise<number> {
+  const differing = await countersThatDiffer(db, kind, counts);
+  for (const count of differing) await db.transaction().execute((trx) => correct(trx, kind, count, nowMs));
+  return differing.length;
+}
+
+/**
+ * Reads again what another worker may be writing as well, holding the counter's row, and brings the derived row to what
+ * it must be.
+ */
+async function correct(
+  trx: Transaction<Tables>,
+  kind: DatabaseHandle['kind'],
+  count: CounterRow,
+  nowMs: number,
+): Promise<void> {
+  await trx
+    .selectFrom('quota_counter')
+    .select('used')
+    .where('account_id', '=', count.accountId)
+    .where('api_key_id', '=', count.keyId)
+    .where('period', '=', count.month)
+    .$if(kind === 'postgres', (select) => select.forUpdate())
+    .execute();
+  const [row] = await sumsOf(trx, kind, [count]);
+  if (row === undefined) return;
+  const cost = missing(count, row) - row.derived;
+  if (cost === 0) return;
+  // A day of its month: behind that it would be shown as of the next one, and before it would not be found again.
+  const today = calendarOf(row.time_zone, 1).dayAt(nowMs).label;
+  const day = Math.max(count.month, Math.min(today, lastDayOf(count.month, row.billing_day)));
+  await sql`
+    insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
+    values (${count.accountId}, ${day}, ${count.keyId}, '', ${count.month}, ${UNRECORDED}, 0,
+      cast(${cost} as bigint), cast(${nowMs} as bigint))
+    on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
+      cost = usage_daily.cost + excluded.cost, updated_at = excluded.updated_at
+  `.execute(trx);
+}
+
+/** What is in no record; what was already known to be missing where an operator has set the count since it was read. */
+function missing(count: CounterRow, row: Sums): number {
+  if (row.set_at >= count.observedAtMs) return row.derived;
+  return Math.max(0, count.used - (row.recorded - row.derived));
+}
+
+/**
+ * What stands beside counters. Where a billing day was moved back, a count goes on under its label while the calendar
+ * says an earlier one: what it counts is recorded under that, and belongs to it all the same.
+ */
+export function sumsQuery(kind: DatabaseHandle['kind'], counters: readonly CounterName[]): RawBuilder<Sums> {
+  const names = counters.map(({ accountId, keyId, month }) => [accountId, keyId, month]);
+  // SQLite would go through all of usage for every page: it does not look for the outer rows inside of `union all`.
+  const accounts = sql.join([...new Set(counters.map(({ accountId }) => accountId))]);
+  const since = Math.min(...counters.map(({ month }) => month));
+  const ofThese = sql`account_id in (${accounts}) and day >= ${since}`;
+  return sql<Sums>`
+    select name.account_id, name.api_key_id, name.period, account.time_zone, account.billing_day,
+      counter.set_at,
+      cast(coalesce(sum(usage.cost), 0) as bigint) as recorded,
+      cast(coalesce(sum(case when usage.period = name.period and usage.operation = ''
+        and usage.outcome = ${UNRECORDED} then usage.cost else 0 end), 0)
+        as bigint) as derived
+    from ${jsonRows(kind, COLUMNS, names, 'name')}
+    join account on account.id = name.account_id
+    join quota_counter as counter on counter.account_id = name.account_id
+      and counter.api_key_id = name.api_key_id and counter.period = name.period
+    left join (
+      select account_id, api_key_id, period, day, operation, outcome, cost from usage_daily where ${ofThese}
+      union all
+      select account_id, api_key_id, period, day, operation, '', cost from usage_in_flight where ${ofThese}
+    ) as usage on usage.account_id = name.account_id and usage.api_key_id = name.api_key_id
+      and usage.period <= name.period and usage.day >= name.period
+    group by name.account_id, name.api_key_id, name.period, account.time_zone, account.billing_day, counter.set_at
+  `;
+}
+
+async function sumsOf(
+  db: Kysely<Tables>,
+  kind: DatabaseHandle['kind'],
+  counters: readonly CounterName[],
+): Promise<Sums[]> {
+  return (await sumsQuery(kind, counters).execute(db)).rows;
+}
+
+function nameOf({ account_id: accountId, api_key_id: keyId, period }: Sums): string {
+  return `${accountId}/${keyId}/${period}`;
+}

@@ -1,0 +1,50 @@
+/** Forgets usage and month counts that are older than `usage.retention`, a bounded number of rows at a time. */
+import { sql, type Kysely } from 'kysely';
+import type { Clock } from '../../platform/clock.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { dayPeriodAt } from '../model/month-period.js';
+
+const DAY_MS = 86_400_000;
+/** Rows of one statement: others wait for the database no longer than that takes. */
+const ROWS_AT_ONCE = 5_000;
+/** Longer than any process tries to hand in what it could not write. */
+const NODE_RETENTION_DAYS = 31;
+
+/** UsageRetention deletes usage that is older than it has to be kept. */
+export class UsageRetention {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly kind: DatabaseHandle['kind'],
+    private readonly retentionDays: number,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Deletes what is older. Idempotent; rejects as the database does, and can be asked again. Resolves to the number of
+   * rows.
+   */
+  async deleteOld(): Promise<number> {
+    const now = this.clock.now();
+    // A day more: no time zone's day is deleted before its time.
+    const day = dayPeriodAt(now - (this.retentionDays + 1) * DAY_MS).label;
+    const nodeMs = now - NODE_RETENTION_DAYS * DAY_MS;
+    return (
+      (await this.deleteAll('usage_daily', sql`day < ${day}`)) +
+      (await this.deleteAll('quota_counter', sql`period < ${day}`)) +
+      (await this.deleteAll('usage_node', sql`buried_at > 0 and updated_at < cast(${nodeMs} as bigint)`))
+    );
+  }
+
+  private async deleteAll(table: keyof Tables, where: ReturnType<typeof sql>): Promise<number> {
+    const row = sql.raw(this.kind === 'sqlite' ? 'rowid' : 'ctid');
+    for (let all = 0; ;) {
+      const { numAffectedRows = 0n } = await sql`
+        delete from ${sql.table(table)} where ${row} in
+          (select ${row} from ${sql.table(table)} where ${where} limit ${ROWS_AT_ONCE})
+      `.execute(this.db);
+      all += Number(numAffectedRows);
+      if (numAffectedRows < ROWS_AT_ONCE) return all;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Rows of the usage table, summed up as they are asked for, page by page. Off the request path; one bounded statement a
+ * page.
+ */
+import { sql, type Kysely } from 'kysely';
+import { decodeCursor, encodeCursor, invalidCursor, type Page } from '../../stores/database/cursor.js';
+import { kindOf } from '../../stores/database/database-kind.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { scopesWithin } from '../../stores/database/scopes-within.js';
+import { IN_FLIGHT, OUTCOME_NAMES, SHADOW_REFUSED_NAME } from '../model/usage-cell.js';
+import { dateOf, USAGE_GROUPS, type UsageGroup, type UsageQuery } from './usage-query.js';
+
+/** Whose rows: of an account, or of one of its keys. */
+export interface UsageOwner {
+  readonly accountId: string;
+  readonly keyId: string | undefined;
+}
+
+/** One row of a response: what it is grouped by, and the sums. */
+export interface UsageRow {
+  /** First day of the billing period. */
+  readonly month?: string;
+  readonly day?: string;
+  /** Null: the account's own counter, which an operator set. */
+  readonly api_key_id?: string | null;
+  /** Null where no operation is known. */
+  readonly operation?: string | null;
+  readonly outcome?: string;
+  readonly requests: number;
+  /** What they cost, as it stands in the counters. */
+  readonly cost: number;
+}
+
+type RawRow = Record<string, string | number> & { requests: number; cost: number };
+
+/** UsageRows reads pages of usage rows. */
+export class UsageRows {
+  constructor(private readonly db: Kysely<Tables>) {}
+
+  /** A page of sums, sorted by what they are grouped by. Rejects with `invalid_cursor`, or as the database does. */
+  async page(owner: UsageOwner, query: UsageQuery): Promise<Page<UsageRow>> {
+    const { groups, limit, cursor, ofShadow = false } = query;
+    const list = `${ofShadow ? 'shadow' : 'usage'}:${owner.accountId}:${owner.keyId ?? ''}:${groups.join()}`;
+    const after = cursor === undefined ? undefined : positionOf(list, cursor, groups);
+    const rows = await this.read(owner, query, after);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const position = last && JSON.stringify(groups.map((group) => last[USAGE_GROUPS[group]]));
+    return {
+      data: rows.slice(0, limit).map((row) => usageRow(row, groups)),
+      nextCursor: position === undefined ? null : encodeCursor(list, position),
+    };
+  }
+
+  /** All pages, one after the other. */
+  async *all(owner: UsageOwner, query: UsageQuery): AsyncGenerator<readonly UsageRow[]> {
+    for (let cursor = query.cursor; ;) {
+      const page = await this.page(owner, { ...query, cursor });
+      yield page.data;
+      if (page.nextCursor === null) return;
+      cursor = page.nextCursor;
+    }
+  }
+
+  private async read(
+    { accountId, keyId }: UsageOwner,
+    { groups, from, to, limit, ofShadow = false, granted }: UsageQuery,
+    after: readonly (string | number)[] | undefined,
+  ): Promise<RawRow[]> {
+    const columns = sql.join(groups.map((group) => sql.ref(USAGE_GROUPS[group])));
+    const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
+    // One statement finds the keys, once for all rows: an account has far more rows than keys.
+    const ofGranted =
+      granted === undefined
+        ? sql``
+        : sql`and api_key_id in (
+            select id from api_key where account_id = ${accountId} and ${scopesWithin(kindOf(this.db), granted)})`;
+    const own = sql`account_id = ${accountId} and day between ${from} and ${to} ${ofKey} ${ofGranted}`;
+    const shadow = sql`outcome ${ofShadow ? sql`=` : sql`<>`} ${SHADOW_REFUSED_NAME}`;
+    const beyond = after === undefined ? sql`` : sql`and (${columns}) > (${sql.join(after)})`;
+    const { rows } = await sql<RawRow>`
+      select ${columns}, cast(sum(requests) as bigint) as requests, cast(sum(cost) as bigint) as cost
+      from (
+        select period, day, api_key_id, operation, outcome, requests, cost from usage_daily where ${own}
+        union all
+        select period, day, api_key_id, operation, ${sql.lit(OUTCOME_NAMES[IN_FLIGHT])}, requests, cost
+        from usage_in_flight where ${own}
+      ) as usage
+      where ${shadow} ${beyond}
+      group by ${columns}
+      having sum(requests) <> 0 or sum(cost) <> 0
+      order by ${columns}
+      limit ${limit + 1}
+    `.execute(this.db);
+    return rows;
+  }
+}
+
+/** Where the last page ended. Throws `invalid_cursor` for what no page has given out. */
+function positionOf(list: string, cursor: string, groups: readonly UsageGroup[]): (string | number)[] {
+  const values: unknown = parsed(decodeCursor(list, cursor));
+  const isPosition =
+    Array.isArray(values) &&
+    values.length === groups.length &&
+    groups.every((group, index) =>
+      group === 'month' || group === 'day' ? isDay(values[index]) : isText(values[index]),
+    );
+  if (!isPosition) throw invalidCursor();
+  return values as (string | number)[];
+}
+
+/** What the columns hold; PostgreSQL refuses a statement with any other value. */
+function isDay(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Math.abs(value as number) <= 99_991_231;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && !value.includes('\0');
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function usageRow(raw: RawRow, groups: readonly UsageGroup[]): UsageRow {
+  const { requests, cost } = raw;
+  const fields = groups.map((group) => {
+    const value = raw[USAGE_GROUPS[group]] ?? '';
+    if (group === 'month' || group === 'day') return [group, dateOf(Number(value))];
+    return [group === 'api_key' ? 'api_key_id' : group, value === '' ? null : value];
+  });
+  return { ...(Object.fromEntries(fields) as Partial<UsageRow>), requests, cost };
+}

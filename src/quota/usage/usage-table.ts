@@ -1,0 +1,273 @@
+/**
+ * Usage and month counts in the database: a batch is written as a whole and once, however often it is sent. Rows of
+ * requests in flight belong to the process that serves them, so that those of one that has died can be told from the
+ * others.
+ */
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import { jsonRows, type JsonColumn } from '../../stores/database/json-rows.js';
+import { packedRows } from '../../stores/database/packed-rows.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { observedAt } from '../model/observed-at.js';
+import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from '../model/usage-cell.js';
+import type { UsageChange } from './usage-recorder.js';
+
+/** A month count as it stood at an instant. */
+export interface CounterRow {
+  readonly accountId: string;
+  /** Empty: the account's own. */
+  readonly keyId: string;
+  /** Label of the month. */
+  readonly month: number;
+  readonly used: number;
+  /** By the clock of the counters, ms, with a fraction where that is known. */
+  readonly observedAtMs: number;
+}
+
+/** What is written in one step. */
+export interface UsageBatch {
+  /**
+   * Counts the batches of this process; a number that is not greater than the last written one has been written.
+   * `ROUND` batches and more apart are batches of different flushes.
+   */
+  readonly number: number;
+  readonly usage: readonly UsageChange[];
+  readonly counters: readonly CounterRow[];
+}
+
+/** Batch numbers of one flush of a process begin at a multiple of this. */
+export const ROUND = 1_000_000;
+
+const IN_FLIGHT_NAME = OUTCOME_NAMES[IN_FLIGHT];
+/** Most rows of one statement: bounds how long it runs. */
+const ROWS_PER_STATEMENT = 5_000;
+
+const KEY_COLUMNS: readonly JsonColumn[] = [
+  { name: 'account_id', type: 'text' },
+  { name: 'day', type: 'bigint' },
+  { name: 'api_key_id', type: 'text' },
+  { name: 'operation', type: 'text' },
+  { name: 'period', type: 'bigint' },
+  { name: 'outcome', type: 'text' },
+];
+const USAGE_COLUMNS: readonly JsonColumn[] = [
+  ...KEY_COLUMNS,
+  { name: 'requests', type: 'bigint' },
+  { name: 'cost', type: 'bigint' },
+];
+const COUNTER_COLUMNS: readonly JsonColumn[] = [
+  { name: 'account_id', type: 'text' },
+  { name: 'api_key_id', type: 'text' },
+  { name: 'period', type: 'bigint' },
+  { name: 'used', type: 'bigint' },
+  { name: 'observed_at', type: 'bigint' },
+  { name: 'observed_us', type: 'bigint' },
+];
+
+/**
+ * A counter's clock is not known better than this: what was observed later than now and that was observed by one that
+ * was set back since.
+ */
+const CLOCK_SLACK_MS = 1_000;
+
+/** UsageTable writes batches of usage and month counts, each of them once. */
+export class UsageTable {
+  constructor(
+    readonly db: Kysely<Tables>,
+    readonly kind: DatabaseHandle['kind'],
+    /**
+     * Whether other processes count in the same place: then the latest observation is right, and not the latest writer.
+     */
+    private readonly isShared: boolean,
+    /** The counters' clock minus this process's, ms. */
+    private readonly aheadMs: () => number = () => 0,
+  ) {}
+
+  /**
+   * Writes a batch of a process, unless it stands there already. Rejects with nothing written, or with everything.
+   * @param alongside writes what belongs to it in the same transaction.
+   */
+  async write(
+    node: string,
+    batch: UsageBatch,
+    nowMs: number,
+    alongside: (trx: Transaction<Tables>) => Promise<void> = async () => {},
+  ): Promise<void> {
+    await this.db.transaction().execute(async (trx) => {
+      if (!(await this.isNew(trx, node, batch.number, nowMs))) return;
+      const ended = batch.usage.filter(({ outcome }) => outcome !== IN_FLIGHT_NAME);
+      for (const rows of chunks(ended)) await this.addUsage(trx, rows, nowMs);
+      const inFlight = batch.usage.filter(({ outcome }) => outcome === IN_FLIGHT_NAME);
+      for (const rows of chunks(inFlight)) await this.addInFlight(trx, node, rows);
+      if (inFlight.length > 0) await forgetEnded(trx, node);
+      for (const rows of chunks(batch.counters)) await this.putCounters(trx, rows, nowMs);
+      await alongside(trx);
+    });
+  }
+
+  /**
+   * Gives the requests in flight of processes that are gone their end: `unrecorded`. A process that was thought gone
+   * and is not takes them from there again when they end, so that the sum is right at every moment.
+   * @param silentSinceMs processes that have written nothing since; those of `exceptNode` never.
+   */
+  async bury(silentSinceMs: number, exceptNode: string, nowMs: number): Promise<string[]> {
+    return this.db.transaction().execute(async (trx) => {
+      // Held until the end: neither a second worker nor the process itself comes in between.
+      const gone = await trx
+        .updateTable('usage_node')
+        .set({ buried_at: nowMs })
+        .where('updated_at', '<', silentSinceMs)
+        .where('id', '!=', exceptNode)
+        .where('buried_at', '=', 0)
+        .returning('id')
+        .execute();
+      const ids = gone.map(({ id }) => id);
+      if (ids.length === 0) return ids;
+      await sql`
+        insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
+        select account_id, day, api_key_id, operation, period, ${UNRECORDED}, sum(requests), sum(cost),
+          cast(${nowMs} as bigint)
+        from usage_in_flight where node in (${sql.join(ids)})
+        group by account_id, day, api_key_id, operation, period
+        order by account_id, day, api_key_id, operation, period
+        ${ADD_USAGE}
+      `.execute(trx);
+      await trx.deleteFrom('usage_in_flight').where('node', 'in', ids).execute();
+      return ids;
+    });
+  }
+
+  /** Marks a process as ended that has written everything, unless it leaves requests behind: those are for `bury`. */
+  async end(node: string, nowMs: number): Promise<void> {
+    await this.db
+      .updateTable('usage_node')
+      .set({ buried_at: nowMs })
+      .where('id', '=', node)
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('usage_in_flight').select('node').where('node', '=', node))),
+      )
+      .execute();
+  }
+
+  /** In which flush each process is that lives. */
+  async rounds(): Promise<Map<string, number>> {
+    const nodes = this.db.selectFrom('usage_node').select(['id', 'batch']).where('buried_at', '=', 0);
+    return new Map((await nodes.execute()).map(({ id, batch }) => [id, Math.floor(batch / ROUND)]));
+  }
+
+  /** Writes month counts as they were observed; what was seen before an operator set them counts no more. */
+  async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
+    const values = rows.map(({ accountId, keyId, month, used, observedAtMs }) => {
+      const { observed_at: ms, observed_us: us } = observedAt(observedAtMs);
+      return [accountId, keyId, month, used, ms, us];
+    });
+    const isRight = this.isShared ? this.isLater(nowMs) : sql`1 = 1`;
+    const right = (column: string) =>
+      sql`case when ${isRight} then ${sql.ref(`excluded.${column}`)} else ${sql.ref(`quota_counter.${column}`)} end`;
+    await sql`
+      insert into quota_counter (account_id, api_key_id, period, used, observed_at, observed_us, updated_at)
+      select account_id, api_key_id, period, used, observed_at, observed_us, cast(${nowMs} as bigint)
+      from ${this.rowsOf(COUNTER_COLUMNS, values, 'seen')} where true
+      ${this.kind === 'sqlite' ? sql`` : sql`order by account_id, api_key_id, period`}
+      on conflict (account_id, api_key_id, period) do update set
+        used = ${right('used')}, observed_at = ${right('observed_at')}, observed_us = ${right('observed_us')},
+        updated_at = excluded.updated_at
+      where excluded.observed_at >= quota_counter.set_at
+    `.execute(trx);
+  }
+
+  /**
+   * Whether what is written was observed later than what stands there: then it is right, also where it is lower,
+   * because a cost was given back. Of the same instant the higher one is later. What stands there of an instant to come
+   * was observed before the clock was set back.
+   */
+  private isLater(nowMs: number): RawBuilder<unknown> {
+    const storeNowMs = Math.floor(nowMs + this.aheadMs()) + CLOCK_SLACK_MS;
+    return sql`(
+      excluded.observed_at > quota_counter.observed_at
+      or (excluded.observed_at = quota_counter.observed_at and (excluded.observed_us > quota_counter.observed_us
+        or (excluded.observed_us = quota_counter.observed_us and excluded.used > quota_counter.used)))
+      or quota_counter.observed_at > cast(${storeNowMs} as bigint)
+    )`;
+  }
+
+  private async isNew(trx: Transaction<Tables>, node: string, batch: number, nowMs: number): Promise<boolean> {
+    const { rows } = await sql`
+      insert into usage_node (id, batch, updated_at, buried_at)
+      values (${node}, cast(${batch} as bigint), cast(${nowMs} as bigint), 0)
+      on conflict (id) do update set batch = excluded.batch, updated_at = excluded.updated_at, buried_at = 0
+      where usage_node.batch < excluded.batch
+      returning batch
+    `.execute(trx);
+    return rows.length > 0;
+  }
+
+  private async addUsage(trx: Transaction<Tables>, rows: readonly UsageChange[], nowMs: number): Promise<void> {
+    await sql`
+      insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
+      select account_id, day, api_key_id, operation, period, outcome, requests, cost, cast(${nowMs} as bigint)
+      from ${this.changes(rows)} where true
+      ${ADD_USAGE}
+    `.execute(trx);
+  }
+
+  /**
+   * Changes as a table. PostgreSQL takes no row twice in a statement (two subjects of one key), and needs one order of
+   * them for all processes, or those would wait for each other; SQLite is spared both.
+   */
+  private changes(rows: readonly UsageChange[]): RawBuilder<unknown> {
+    const changed = this.rowsOf(USAGE_COLUMNS, rows.map(valuesOf), 'changed');
+    if (this.kind === 'sqlite') return changed;
+    const columns = sql.join(KEY_COLUMNS.map(({ name }) => sql.ref(name)));
+    return sql`(
+      select ${columns}, sum(requests) as requests, sum(cost) as cost from ${changed}
+      group by ${columns} order by ${columns}
+    ) as summed`;
+  }
+
+  private rowsOf(
+    columns: readonly JsonColumn[],
+    rows: readonly (readonly (string | number)[])[],
+    alias: string,
+  ): RawBuilder<unknown> {
+    return this.kind === 'sqlite' ? packedRows(columns, rows, alias) : jsonRows(this.kind, columns, rows, alias);
+  }
+
+  private async addInFlight(trx: Transaction<Tables>, node: string, rows: readonly UsageChange[]): Promise<void> {
+    await sql`
+      insert into usage_in_flight (node, account_id, day, api_key_id, operation, period, requests, cost)
+      select cast(${node} as text), account_id, day, api_key_id, operation, period, requests, cost
+      from ${this.changes(rows)} where true
+      on conflict (node, account_id, day, api_key_id, operation, period) do update set
+        requests = usage_in_flight.requests + excluded.requests,
+        cost = usage_in_flight.cost + excluded.cost
+    `.execute(trx);
+  }
+}
+
+/** The end of an insert of usage: what is there already grows. */
+export const ADD_USAGE = sql`
+  on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
+    requests = usage_daily.requests + excluded.requests,
+    cost = usage_daily.cost + excluded.cost,
+    updated_at = excluded.updated_at
+`;
+
+async function forgetEnded(trx: Transaction<Tables>, node: string): Promise<void> {
+  await trx
+    .deleteFrom('usage_in_flight')
+    .where('node', '=', node)
+    .where('requests', '=', 0)
+    .where('cost', '=', 0)
+    .execute();
+}
+
+function valuesOf(row: UsageChange): (string | number)[] {
+  return [row.accountId, row.day, row.keyId, row.operation, row.month, row.outcome, row.requests, row.cost];
+}
+
+function* chunks<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    yield rows.slice(start, start + ROWS_PER_STATEMENT);
+  }
+}

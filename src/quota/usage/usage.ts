@@ -1,0 +1,161 @@
+/** What is used and what is left, for `/usage` and the admin API. Reading counts nothing. */
+import type { Clock } from '../../platform/clock.js';
+import type { GatewayFile } from '../../config/model/schema.js';
+import type { ParameterError } from '../../platform/problems/parameter-problem.js';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+import { limitedWindows, remaining } from '../model/headers.js';
+import { effectiveLimits, type LimitChanges } from '../model/effective-limits.js';
+import { calendarOf } from '../model/month-period.js';
+import type { Limiter } from '../limiter.js';
+import type { QuotaSubject } from '../model/subject.js';
+import { dateOf, LARGEST_USAGE_PAGE, usageQuery, type UsageParameters, type UsageQuery } from './usage-query.js';
+import { PACE_DAYS, usageForecast, type UsageForecast } from './usage-forecast.js';
+import type { UsageRow, UsageRows } from './usage-rows.js';
+
+const DAY_MS = 86_400_000;
+
+/** One window of a usage report; `resets_at` is RFC 3339 with the account's offset. */
+export interface UsageWindow {
+  readonly policy: string;
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  readonly resets_at: string;
+}
+
+/** UsageReport is what an account, and one of its keys, has used of each window. */
+export interface UsageReport {
+  readonly account_id: string;
+  readonly api_key_id: string | null;
+  readonly plan: string;
+  /** Only where the counters could not be asked: then the windows say what this process knows. */
+  readonly approximate?: true;
+  readonly windows: readonly UsageWindow[];
+}
+
+/** Whose usage is asked for. */
+export interface UsageSubject {
+  readonly accountId: string;
+  /** Undefined: the account's own windows only. */
+  readonly keyId: string | undefined;
+  readonly plan: string;
+  readonly timeZone: string;
+  readonly billingDay: number;
+  /** What makes its limits differ from the plan's. */
+  readonly limitChanges: LimitChanges;
+}
+
+/** A report with a page of the rows that were asked for. */
+export interface UsageRowsReport extends UsageReport {
+  /** First and last day of the rows. */
+  readonly from: string;
+  readonly to: string;
+  readonly data: readonly UsageRow[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** UsageReader makes the reports of `/usage` and of the admin API. */
+export class UsageReader {
+  constructor(
+    private plans: GatewayFile['plans'],
+    private readonly limiter: Limiter,
+    readonly rows: UsageRows,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Reads by these plans from now on. */
+  use(plans: GatewayFile['plans']): void {
+    this.plans = plans;
+  }
+
+  /**
+   * The rows that parameters ask for, in the calendar of an account; undefined where they ask for none.
+   * @param found what is wrong with them already.
+   * @throws Problem `invalid_parameter`
+   */
+  query(
+    parameters: UsageParameters,
+    of: Pick<UsageSubject, 'timeZone' | 'billingDay'>,
+    found?: readonly ParameterError[],
+  ): UsageQuery | undefined {
+    return usageQuery(parameters, calendarOf(of.timeZone, of.billingDay), this.clock.now(), found);
+  }
+
+  /**
+   * Reads the report, and where a query asks for them a page of rows beside it. Rejects where the report cannot be had,
+   * or the rows.
+   * @param counted the key's subject, where a request of it is at hand: what it last saw counts while the counters are
+   * away.
+   */
+  async readWithRows(
+    subject: UsageSubject,
+    query: UsageQuery | undefined,
+    counted?: QuotaSubject,
+  ): Promise<UsageReport | UsageRowsReport> {
+    if (query === undefined) return this.read(subject, counted);
+    const [report, page] = await Promise.all([this.read(subject, counted), this.rows.page(subject, query)]);
+    return {
+      ...report,
+      from: dateOf(query.from),
+      to: dateOf(query.to),
+      data: page.data,
+      has_more: page.nextCursor !== null,
+      next_cursor: page.nextCursor,
+    };
+  }
+
+  /**
+   * Where the month's limits of a report are heading, the account's and the key's.
+   * @param sinceMs since when there can have been requests.
+   */
+  async forecasts(subject: UsageSubject, { windows }: UsageReport, sinceMs: number): Promise<UsageForecast[]> {
+    const { accountId, keyId, timeZone, billingDay } = subject;
+    const calendar = calendarOf(timeZone, billingDay);
+    const nowMs = this.clock.now();
+    const today = calendar.dayAt(nowMs);
+    const time = { nowMs, today, month: calendar.at(nowMs), timeZone, sinceMs };
+    const from = calendar.dayAt(today.startMs - PACE_DAYS * DAY_MS).label;
+    const query = { from, to: today.label, limit: LARGEST_USAGE_PAGE, cursor: undefined };
+    const ofMonths = windows.filter(({ policy }) => policy.endsWith('-month'));
+    return Promise.all(
+      ofMonths.map(async (window) => {
+        const owner = { accountId, keyId: window.policy.startsWith('key') ? keyId : undefined };
+        const { data } = await this.rows.page(owner, { ...query, groups: ['day', 'outcome'] });
+        return usageForecast(window, data, time);
+      }),
+    );
+  }
+
+  /**
+   * Limits and counts of an account, and of one of its keys. Rejects where neither the counters nor this process know
+   * them.
+   */
+  private async read(subject: UsageSubject, counted: QuotaSubject | undefined): Promise<UsageReport> {
+    const plan = Object.hasOwn(this.plans, subject.plan) ? this.plans[subject.plan] : undefined;
+    const calendar = calendarOf(subject.timeZone, subject.billingDay);
+    const reading = await this.limiter.readOrKnow(subject.accountId, subject.keyId, calendar, counted);
+    const { used, period } = reading;
+    const windows =
+      plan === undefined ? [] : limitedWindows(effectiveLimits(plan, subject.limitChanges, period.label), used);
+    return {
+      account_id: subject.accountId,
+      api_key_id: subject.keyId ?? null,
+      plan: subject.plan,
+      ...(reading.isApproximate ? { approximate: true } : {}),
+      windows: windows
+        .filter(({ of }) => of === 'account' || subject.keyId !== undefined)
+        .map(({ policy, window, of, limit, used }) => {
+          const minuteResetMs = of === 'key' ? reading.keyMinuteResetMs : reading.accountMinuteResetMs;
+          const resetMs = window === 'month' ? reading.period.endMs : Math.max(minuteResetMs, reading.nowMs);
+          return {
+            policy,
+            limit,
+            used,
+            remaining: remaining(limit, used),
+            resets_at: formatWithOffset(resetMs, subject.timeZone),
+          };
+        }),
+    };
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Decides whether a change widens access: one row for each kind of change. A store calls `ChangeContext.authorize` with
+ * the row before and after the change, in the transaction that writes it. Narrowing a key must stay quick.
+ */
+import type { PlanConfig } from '../config/model/schema.js';
+import { wantsType } from '../outbox/event-patterns.js';
+import { missingScopes } from '../keys/scopes.js';
+import { effectiveLimits, NO_GRANT, type KeyLimits } from '../quota/model/effective-limits.js';
+import type { QuotaLimits } from '../quota/model/policies.js';
+import { containsNetwork } from '../platform/network-list.js';
+
+/** KeyAccess is the access that an API key gives. */
+export interface KeyAccess {
+  readonly isActive: boolean;
+  readonly scopes: readonly string[];
+  /** Empty: any address. */
+  readonly allowedIps: readonly string[];
+  /** Milliseconds since the epoch; null: never. */
+  readonly expiresAt: number | null;
+  /** Limits in force, the plan's included. */
+  readonly limits: QuotaLimits;
+}
+
+/** AccessChanges lists the fields that are compared before and after a change, by kind. */
+export interface AccessChanges {
+  readonly api_key: KeyAccess;
+  readonly account: { readonly isActive: boolean; readonly billingDay: number; readonly limits: QuotaLimits };
+  readonly account_member: { readonly role: 'owner' | 'admin' | 'viewer' };
+  readonly member: { readonly isActive: boolean; readonly isOperator: boolean };
+  readonly webhook_endpoint: {
+    readonly isEnabled: boolean;
+    readonly url: string;
+    /** Types and families; empty: all. */
+    readonly eventTypes: readonly string[];
+  };
+  /** The oldest events that the current URL of an endpoint may receive, in milliseconds since the epoch. */
+  readonly webhook_history: { readonly sinceMs: number };
+}
+
+/** Refuses a change by throwing a `Problem`. @param before null where the change makes something new. */
+export type AuthorizeChange = <Kind extends keyof AccessChanges>(
+  kind: Kind,
+  before: AccessChanges[Kind] | null,
+  after: AccessChanges[Kind],
+) => void;
+
+const ROLE_RANKS = { viewer: 0, admin: 1, owner: 2 } as const;
+
+const WIDENS: {
+  readonly [Kind in keyof AccessChanges]: (one: AccessChanges[Kind], two: AccessChanges[Kind]) => boolean;
+} = {
+  api_key: (before, after) =>
+    (after.isActive && !before.isActive) ||
+    missingScopes(before.scopes, after.scopes).length > 0 ||
+    admitsMore(before.allowedIps, after.allowedIps) ||
+    (after.expiresAt ?? Infinity) > (before.expiresAt ?? Infinity) ||
+    areHigher(before.limits, after.limits),
+  account: (before, after) =>
+    (after.isActive && !before.isActive) ||
+    // Another billing day can start the month's count again.
+    after.billingDay !== before.billingDay ||
+    areHigher(before.limits, after.limits),
+  account_member: (before, after) => ROLE_RANKS[after.role] > ROLE_RANKS[before.role],
+  member: (before, after) => (after.isActive && !before.isActive) || (after.isOperator && !before.isOperator),
+  webhook_endpoint: (before, after) =>
+    (after.isEnabled && !before.isEnabled) ||
+    after.url !== before.url ||
+    wantsMore(before.eventTypes, after.eventTypes),
+  webhook_history: (before, after) => after.sinceMs < before.sinceMs,
+};
+
+/** Reports whether a change gives anyone access that they did not have. What is new always does. */
+export function widensAccess<Kind extends keyof AccessChanges>(
+  kind: Kind,
+  before: AccessChanges[Kind] | null,
+  after: AccessChanges[Kind],
+): boolean {
+  return before === null || WIDENS[kind](before, after);
+}
+
+/** Returns the limits that a plan sets, with those of a key in their place. @param plan undefined: not configured. */
+export function limitsInForce(plan: PlanConfig | undefined, keyLimits: KeyLimits | null = null): QuotaLimits {
+  const changes = { keyLimits, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
+  return effectiveLimits(plan ?? { key: {}, account: {} }, changes, 0);
+}
+
+function areHigher(before: QuotaLimits, after: QuotaLimits): boolean {
+  return (Object.keys(before) as (keyof QuotaLimits)[]).some((window) => after[window] > before[window]);
+}
+
+/** Reports whether an address list admits an address that the one before it refused. An empty list admits all. */
+function admitsMore(before: readonly string[], after: readonly string[]): boolean {
+  if (before.length === 0) return false;
+  return after.length === 0 || !after.every((entry) => before.some((block) => containsNetwork(block, entry)));
+}
+
+/** Reports whether a list of event types asks for a type or family that the one before it left out. */
+function wantsMore(before: readonly string[], after: readonly string[]): boolean {
+  if (before.length === 0) return false;
+  return after.length === 0 || !after.every((pattern) => before.includes(pattern) || wantsType(before, pattern));
+}

@@ -1,0 +1,103 @@
+/** Runs the migrations that a database lacks: in one transaction, and in one process at a time. */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import { VERSION } from '../../platform/version.js';
+import { kindOf } from './database-kind.js';
+import { DatabaseOpenError } from './database-errors.js';
+import { MIGRATIONS } from './migrations.js';
+import type { Tables } from './schema.js';
+
+/** Table of the migrations that have run. Kysely's own migrator made it in earlier versions, hence its name. */
+const HISTORY = 'kysely_migration';
+
+/** The database's own time in ISO 8601. */
+const NOW = {
+  sqlite: sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
+  postgres: sql`to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+};
+
+/** Number of the advisory lock. Kysely's migrator locks with the same number, so that both exclude each other. */
+const LOCK_NUMBER = 3_853_314_791_062_309_107n;
+
+/** Describes what `migrate` did, or is about to do. */
+export interface Migrated {
+  /** Name of the last migration that had run before; null for a new database. */
+  readonly from: string | null;
+  /** Name of the first migration that runs. */
+  readonly first: string;
+  readonly to: string;
+  /** How many migrations run. */
+  readonly count: number;
+}
+
+/**
+ * Brings the tables up to date. Takes no lock where nothing is to do. The lock ends with the transaction, so that it
+ * cannot outlive its owner on a connection that a pooler shares.
+ * @param prepare called under the lock, before the first migration; where it rejects, nothing is migrated.
+ * @returns undefined where the tables were up to date. Rejects with the database's error, or with `DatabaseOpenError`
+ * where a newer version wrote the database.
+ */
+export async function migrate(
+  db: Kysely<Tables>,
+  prepare: (migrated: Migrated) => Promise<void> = async () => {},
+): Promise<Migrated | undefined> {
+  if ((await readState(db)).pending.length === 0) return undefined;
+  return db.transaction().execute(async (trx) => {
+    await lock(trx);
+    const { last, pending } = await readState(trx);
+    if (pending.length === 0) return undefined;
+    const [first = ''] = pending;
+    const migrated = { from: last ?? null, first, to: pending.at(-1) ?? first, count: pending.length };
+    await prepare(migrated);
+    await trx.schema
+      .createTable(HISTORY)
+      .ifNotExists()
+      .addColumn('name', 'varchar(255)', (column) => column.primaryKey().notNull())
+      .addColumn('timestamp', 'varchar(255)', (column) => column.notNull())
+      .execute();
+    for (const name of pending) {
+      await MIGRATIONS[name]?.up(trx);
+      await sql`insert into ${sql.table(HISTORY)} (name, timestamp) values (${name}, ${NOW[kindOf(trx)]})`.execute(trx);
+    }
+    return migrated;
+  });
+}
+
+/** Makes other processes wait until this transaction ends. On SQLite, `begin immediate` has done so already. */
+async function lock(trx: Transaction<Tables>): Promise<void> {
+  if (kindOf(trx) === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_NUMBER)})`.execute(trx);
+}
+
+/** Compares the history with the program's migrations. */
+async function readState(db: Kysely<Tables>): Promise<{ readonly last?: string; readonly pending: readonly string[] }> {
+  const executed = (await readHistory(db)).toSorted();
+  const known = Object.keys(MIGRATIONS);
+  const last = executed.at(-1);
+  const newest = known.at(-1) ?? '';
+  const unknown = executed.findLast((name) => !known.includes(name));
+  if (unknown !== undefined) throw newerDatabase(unknown, newest);
+  const pending = known.filter((name) => !executed.includes(name));
+  // A migration that was added between two others would run on tables that it does not expect.
+  if (last !== undefined && pending.some((name) => name < last)) {
+    throw new DatabaseOpenError(`The database has ${last} and lacks ${pending.join(', ')}: restore a backup.`);
+  }
+  return { pending, ...(last === undefined ? {} : { last }) };
+}
+
+function newerDatabase(unknown: string, newest: string): DatabaseOpenError {
+  return new DatabaseOpenError(
+    `The database was written by a newer version of Trailgate: it has migration ${unknown}, and Trailgate ${VERSION} ` +
+      `knows migrations up to ${newest}. Start the newer version, or restore a backup.`,
+  );
+}
+
+/** Names of the migrations that have run, in no order; none for a new database. */
+async function readHistory(db: Kysely<Tables>): Promise<string[]> {
+  const found =
+    kindOf(db) === 'postgres'
+      ? sql<{ name: string | null }>`select to_regclass(${HISTORY})::text as name`
+      : sql<{ name: string | null }>`select name from sqlite_master where type = 'table' and name = ${HISTORY}`;
+  const { rows: tables } = await found.execute(db);
+  if ((tables[0]?.name ?? null) === null) return [];
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(HISTORY)}`.execute(db);
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,99 @@
+/** Webhook endpoints as rows, as the control plane shows them, and as the audit log keeps them. */
+import type { Transaction } from 'kysely';
+import type { AuditedFields } from '../../records/audit-log.js';
+import { kindOf } from '../../stores/database/database-kind.js';
+import type { Tables } from '../../stores/database/schema.js';
+import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
+import { Problem } from '../../platform/problems/errors.js';
+
+/** An integrator's URL, and what it wants to be told. */
+export interface WebhookEndpoint {
+  readonly id: string;
+  readonly accountId: string;
+  readonly url: string;
+  readonly description: string;
+  /** Types, and families such as `customer.*`; empty: all. */
+  readonly eventTypes: readonly string[];
+  /** Pauses before the second attempt and those behind it, in seconds; null: the usual ones. */
+  readonly retrySchedule: readonly number[] | null;
+  readonly isOrdered: boolean;
+  /** Null: the usual. So are the two below. */
+  readonly ratePerSecond: number | null;
+  readonly concurrency: number | null;
+  readonly timeoutMs: number | null;
+  readonly status: WebhookEndpointTable['status'];
+  readonly disabledReason: WebhookEndpointTable['disabled_reason'];
+  readonly statusChangedAt: number;
+  /** When the endpoint got its URL. */
+  readonly urlSetAt: number;
+  /** Since when nothing has arrived there; null: the last attempt succeeded. */
+  readonly failingSince: number | null;
+  readonly failures: number;
+  readonly lastSuccessAt: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly version: number;
+}
+
+/** The endpoint of a row. */
+export function webhookEndpointOf(row: WebhookEndpointTable): WebhookEndpoint {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    url: row.url,
+    description: row.description,
+    eventTypes: JSON.parse(row.event_types) as string[],
+    retrySchedule: row.retry_schedule === null ? null : (JSON.parse(row.retry_schedule) as number[]),
+    isOrdered: row.ordered === 1,
+    ratePerSecond: row.rate_per_second,
+    concurrency: row.concurrency,
+    timeoutMs: row.timeout_ms,
+    status: row.status,
+    disabledReason: row.disabled_reason,
+    statusChangedAt: row.status_changed_at,
+    urlSetAt: row.url_set_at ?? row.updated_at,
+    failingSince: row.failing_since,
+    failures: row.failures,
+    lastSuccessAt: row.last_success_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    version: row.version,
+  };
+}
+
+/** The fields of an endpoint that people change, by the names of the API. */
+export function changeableFields(row: WebhookEndpointTable): AuditedFields {
+  return {
+    url: row.url,
+    description: row.description,
+    event_types: JSON.parse(row.event_types) as unknown,
+    retry_schedule: row.retry_schedule === null ? null : (JSON.parse(row.retry_schedule) as unknown),
+    ordered: row.ordered === 1,
+    rate_per_second: row.rate_per_second,
+    concurrency: row.concurrency,
+    timeout_ms: row.timeout_ms,
+    status: row.status,
+  };
+}
+
+/** Such fields as the audit log keeps them: in the query of a URL receivers put their tokens. */
+export function auditedEndpoint(fields: AuditedFields): AuditedFields {
+  const { url } = fields;
+  return typeof url === 'string' ? { ...fields, url: url.replace(/\?.*$/s, '?…') } : fields;
+}
+
+/** The endpoint's row, held until the transaction ends. Rejects with `resource_not_found`. */
+export async function lockWebhookEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpointTable> {
+  const row = await trx
+    .selectFrom('webhook_endpoint')
+    .selectAll()
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .$if(kindOf(trx) === 'postgres', (select) => select.forUpdate())
+    .executeTakeFirst();
+  return row ?? webhookEndpointNotFound();
+}
+
+export function webhookEndpointNotFound(): never {
+  throw new Problem('resource_not_found', { detail: 'There is no webhook endpoint with this id.' });
+}

@@ -1,0 +1,58 @@
+/** What the running configuration allows of webhook endpoints: where they may be, what they may want, how many. */
+import type { GatewayFile } from '../../config/model/schema.js';
+import { parseDestination, outboundRules, type OutboundRules } from '../../http/outbound/destination.js';
+import { OutboundRefused } from '../../http/outbound/outbound-refused.js';
+import { Problem, type FieldError } from '../../platform/problems/errors.js';
+import type { EventCatalogue } from '../../outbox/event-catalogue.js';
+
+/** What is judged. */
+export interface AskedOfEndpoint {
+  readonly url: string | undefined;
+  readonly eventTypes: readonly string[] | undefined;
+  /** What the endpoint wants already: it may keep what the configuration does not have any more. */
+  readonly known?: readonly string[];
+}
+
+/** EndpointRules reads the configuration anew on each question, so that a reload is in force at once. */
+export class EndpointRules {
+  private built: { readonly of: GatewayFile['webhooks']; readonly rules: OutboundRules } | undefined;
+
+  constructor(
+    private readonly webhooks: () => GatewayFile['webhooks'],
+    private readonly events: EventCatalogue,
+  ) {}
+
+  /** Most endpoints of an account. */
+  get maxEndpoints(): number {
+    return this.webhooks().maxEndpoints;
+  }
+
+  /** What destinations are judged by. */
+  get outbound(): OutboundRules {
+    const webhooks = this.webhooks();
+    if (this.built?.of !== webhooks) this.built = { of: webhooks, rules: outboundRules(webhooks) };
+    return this.built.rules;
+  }
+
+  /** Throws `validation_failed` with a pointer for each thing that is not allowed. */
+  check({ url, eventTypes = [], known = [] }: AskedOfEndpoint): void {
+    const refused = url === undefined ? undefined : this.refusalOf(url);
+    const errors: FieldError[] = refused === undefined ? [] : [refused];
+    for (const [index, pattern] of eventTypes.entries()) {
+      if (known.includes(pattern) || this.events.knows(pattern)) continue;
+      const detail = `${pattern} is no type of event, and no family of one; see the list of event types`;
+      errors.push({ pointer: `#/event_types/${index}`, detail });
+    }
+    if (errors.length > 0) throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+  }
+
+  private refusalOf(url: string): FieldError | undefined {
+    try {
+      parseDestination(url, this.outbound);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof OutboundRefused)) throw error;
+      return { pointer: '#/url', detail: `The URL ${error.message}`, code: error.reason };
+    }
+  }
+}

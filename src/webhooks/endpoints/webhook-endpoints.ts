@@ -1,0 +1,339 @@
+/**
+ * Webhook endpoints as the control plane manages them. Each change is one transaction with its audit entry; the workers
+ * are told behind its commit.
+ */
+import { sql, type Transaction } from 'kysely';
+import { lockAccount } from '../../accounts/accounts.js';
+import type { AccessChanges } from '../../records/access-changes.js';
+import type { AuditAction } from '../../records/audit-actions.js';
+import { changedFields, recordChange, type AuditedFields, type ChangeContext } from '../../records/audit-log.js';
+import { checkVersion, type ExpectedVersions } from '../../records/versions.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../../stores/database/cursor.js';
+import { newId } from '../../stores/database/ids.js';
+import type { Tables } from '../../stores/database/schema.js';
+import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { addLane, quietLane, wakeLanes } from '../../outbox/lane-rows.js';
+import { lockLanes } from '../deliveries/order.js';
+import type { WorkSignal } from '../../outbox/work-signal.js';
+import { parseWebhookSecret } from '../signing/webhook-secret.js';
+import type { WebhookSecrets } from '../signing/secret-store.js';
+import { changedEndpoint, statusAction } from './endpoint-change.js';
+import type { CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint } from './endpoint-fields.js';
+import type { EndpointRules } from './endpoint-rules.js';
+import {
+  auditedEndpoint,
+  changeableFields,
+  lockWebhookEndpoint,
+  webhookEndpointNotFound,
+  webhookEndpointOf,
+  type WebhookEndpoint,
+} from './endpoint-rows.js';
+import { endOpenDeliveries, makeDueNow, releaseHeldDeliveries, type DeliverySpan } from './open-deliveries.js';
+
+/** What the endpoints stand on. */
+export interface WebhookEndpointsDependencies {
+  readonly database: DatabaseHandle;
+  readonly clock: Clock;
+  readonly secrets: WebhookSecrets;
+  readonly signal: WorkSignal;
+  readonly rules: EndpointRules;
+}
+
+/** An endpoint with the secret that was just made: the only moment at which it exists in the clear. */
+export interface WebhookEndpointWithSecret {
+  readonly endpoint: WebhookEndpoint;
+  readonly secret: string;
+}
+
+/** Whoever asks for a change, and what else it depends on. */
+export interface EndpointChange {
+  readonly context: ChangeContext;
+  readonly expected?: ExpectedVersions;
+  readonly isOperator: boolean;
+}
+
+const MS_PER_SECOND = 1_000;
+
+/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+export class WebhookEndpoints {
+  constructor(private readonly deps: WebhookEndpointsDependencies) {}
+
+  /** Makes an endpoint and its secret. Rejects with `too_many_endpoints` where the account has as many as it may. */
+  async create(
+    accountId: string,
+    input: CreateWebhookEndpoint,
+    context: ChangeContext,
+  ): Promise<WebhookEndpointWithSecret> {
+    const { database, clock, secrets, rules } = this.deps;
+    rules.check({ url: input.url, eventTypes: input.event_types });
+    secrets.check();
+    const now = clock.now();
+    const row = newRow(accountId, input, now);
+    const secret = await database.db.transaction().execute(async (trx) => {
+      await lockAccount(trx, database.kind, accountId);
+      await this.checkRoom(trx, accountId);
+      await trx.insertInto('webhook_endpoint').values(row).execute();
+      await addLane(trx, row.id);
+      const made = await secrets.add(trx, row.id, broughtBy(input.secret), now);
+      await record(trx, context, row, 'webhook_endpoint.created', { before: null, after: changeableFields(row) });
+      return made;
+    });
+    return { endpoint: webhookEndpointOf(row), secret };
+  }
+
+  /** Rejects with `resource_not_found`. */
+  async get(id: string): Promise<WebhookEndpoint> {
+    const query = this.deps.database.db.selectFrom('webhook_endpoint').selectAll().where('id', '=', id);
+    const row = await query.where('deleted_at', 'is', null).executeTakeFirst();
+    return webhookEndpointOf(row ?? webhookEndpointNotFound());
+  }
+
+  /** The endpoints of an account in the order in which they were made. */
+  async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<WebhookEndpoint>> {
+    const list = `webhook-endpoints:${accountId}`;
+    let query = this.deps.database.db
+      .selectFrom('webhook_endpoint')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('deleted_at', 'is', null);
+    if (cursor !== undefined) query = query.where('id', '>', decodeCursor(list, cursor));
+    const rows = await query
+      .orderBy('id')
+      .limit(limit + 1)
+      .execute();
+    return pageOf(list, limit, rows, webhookEndpointOf);
+  }
+
+  /**
+   * Changes what is named and leaves the rest; what waits goes to a new URL. A change to the values that it has already
+   * leaves no trace.
+   */
+  async update(id: string, changes: UpdateWebhookEndpoint, change: EndpointChange): Promise<WebhookEndpoint> {
+    const { database, clock, rules, signal } = this.deps;
+    const before = await this.get(id);
+    if (changes.deliver !== undefined && changes.status !== 'enabled') {
+      throw new Problem('conflict', {
+        detail: '`deliver` says what goes out when `status` becomes `enabled`: send both.',
+      });
+    }
+    rules.check({ url: changes.url, eventTypes: changes.event_types, known: before.eventTypes });
+    const isEnabling = changes.status === 'enabled' && before.status !== 'enabled';
+    if (isEnabling) {
+      // What is not to go out is given up while nobody works on it.
+      await database.db.transaction().execute((trx) => this.check(trx, id, changes, change));
+      await this.prepareWaiting(id, changes);
+    }
+    const row = await database.db.transaction().execute(async (trx) => {
+      const held = await this.check(trx, id, changes, change);
+      return this.updateIn(trx, held, changes, change.context);
+    });
+    if (changes.ordered === false) await releaseHeldDeliveries(database.db, id, clock.now());
+    if (!isEnabling && row.status === 'enabled' && row.url !== before.url) await this.hasten(id);
+    signal.tellChanged([id]);
+    return webhookEndpointOf(row);
+  }
+
+  /** Gives the endpoint a new secret; the ones of before sign too until the overlap ends. */
+  async rotateSecret(
+    id: string,
+    input: RotateWebhookSecret,
+    { context, expected }: Pick<EndpointChange, 'context' | 'expected'>,
+  ): Promise<WebhookEndpointWithSecret> {
+    const { database, clock, secrets, signal } = this.deps;
+    secrets.check();
+    const now = clock.now();
+    const rotation = {
+      brought: broughtBy(input.secret),
+      overlapMs: input.overlap_seconds * MS_PER_SECOND,
+      endsPrevious: input.end_previous_secret,
+    };
+    const made = await database.db.transaction().execute(async (trx) => {
+      const before = await lockWebhookEndpoint(trx, id);
+      await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
+      const secret = await secrets.rotate(trx, id, rotation, now);
+      const row = { ...before, updated_at: now, version: before.version + 1 };
+      await trx
+        .updateTable('webhook_endpoint')
+        .set({ updated_at: now, version: row.version })
+        .where('id', '=', id)
+        .execute();
+      const after = { previous_secrets_expire_at: new Date(now + rotation.overlapMs).toISOString() };
+      await record(trx, context, row, 'webhook_endpoint.secret_rotated', { before: null, after });
+      return { endpoint: webhookEndpointOf(row), secret };
+    });
+    // A receiver that refused the signature may take it now.
+    if (made.endpoint.status === 'enabled') await this.hasten(id);
+    signal.tellChanged([id]);
+    return made;
+  }
+
+  /** Signs with the current secret alone from now on. Where there is no other, nothing changes. */
+  async endPreviousSecret(
+    id: string,
+    { context, expected }: Pick<EndpointChange, 'context' | 'expected'>,
+  ): Promise<WebhookEndpoint> {
+    const { database, clock, secrets, signal } = this.deps;
+    const now = clock.now();
+    const row = await database.db.transaction().execute(async (trx) => {
+      const before = await lockWebhookEndpoint(trx, id);
+      const end = await secrets.endPrevious(trx, id, now);
+      if (end === null) return before;
+      await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
+      const change = { updated_at: now, version: before.version + 1 };
+      await trx.updateTable('webhook_endpoint').set(change).where('id', '=', id).execute();
+      const after = { ...before, ...change };
+      await record(trx, context, after, 'webhook_endpoint.previous_secret_ended', {
+        before: { previous_secrets_expire_at: new Date(end).toISOString() },
+        after: { previous_secrets_expire_at: null },
+      });
+      return after;
+    });
+    signal.tellChanged([id]);
+    return webhookEndpointOf(row);
+  }
+
+  /** Deletes the endpoint and its secrets; what waits for it is given up. Deliveries can be looked at still. */
+  async delete(id: string, { context, expected }: Pick<EndpointChange, 'context' | 'expected'>): Promise<void> {
+    const { database, clock, signal } = this.deps;
+    const now = clock.now();
+    await database.db.transaction().execute(async (trx) => {
+      const before = await lockWebhookEndpoint(trx, id);
+      await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
+      const row = { ...before, deleted_at: now, updated_at: now, version: before.version + 1 };
+      await trx.updateTable('webhook_endpoint').set(row).where('id', '=', id).execute();
+      await trx.deleteFrom('webhook_lane').where('endpoint_id', '=', id).execute();
+      await trx.deleteFrom('webhook_secret').where('endpoint_id', '=', id).execute();
+      await record(trx, context, row, 'webhook_endpoint.deleted', { before: changeableFields(before), after: null });
+    });
+    signal.tellChanged([id]);
+    await endOpenDeliveries(database.db, id, 'endpoint_deleted', now);
+  }
+
+  private async checkRoom(trx: Transaction<Tables>, accountId: string): Promise<void> {
+    const { maxEndpoints } = this.deps.rules;
+    const { count } = await trx
+      .selectFrom('webhook_endpoint')
+      .select(sql<number>`count(*)`.as('count'))
+      .where('account_id', '=', accountId)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirstOrThrow();
+    if (Number(count) < maxEndpoints) return;
+    const detail = `The account has ${count} webhook endpoints, the most that it may have. Delete one first.`;
+    throw new Problem('too_many_endpoints', { detail });
+  }
+
+  /** Holds the row, once the change may be made. */
+  private async check(
+    trx: Transaction<Tables>,
+    id: string,
+    changes: UpdateWebhookEndpoint,
+    { context, expected, isOperator }: EndpointChange,
+  ): Promise<WebhookEndpointTable> {
+    const before = await lockWebhookEndpoint(trx, id);
+    const isOperators = changes.status === 'disabled' || before.disabled_reason === 'operator';
+    if (isOperators && !isOperator && changes.status !== undefined && changes.status !== before.status) {
+      const what = changes.status === 'disabled' ? 'disable an endpoint: pause it' : 'enable what they have disabled';
+      throw new Problem('forbidden', { detail: `Only operators may ${what}.`, requiredRoles: ['operator'] });
+    }
+    const after = changedEndpoint(before, changes, this.deps.clock.now());
+    // A repeated change has nothing to be in the way of.
+    if (changedFields(changeableFields(before), changeableFields(after)) === null) return before;
+    await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
+    context.authorize?.('webhook_endpoint', accessOf(before), accessOf(after));
+    return before;
+  }
+
+  private async updateIn(
+    trx: Transaction<Tables>,
+    before: WebhookEndpointTable,
+    changes: UpdateWebhookEndpoint,
+    context: ChangeContext,
+  ): Promise<WebhookEndpointTable> {
+    const now = this.deps.clock.now();
+    const after = changedEndpoint(before, changes, now);
+    const difference = changedFields(changeableFields(before), changeableFields(after));
+    if (difference === null) return before;
+    // Who holds deliveries for their order asks whether it is wanted, behind the same lock.
+    if (after.ordered !== before.ordered) await lockLanes(trx, [before.id]);
+    await trx.updateTable('webhook_endpoint').set(after).where('id', '=', before.id).execute();
+    await record(trx, context, after, statusAction(before, after), difference);
+    if (after.status === 'enabled') await wakeLanes(trx, [after.id], now);
+    else await quietLane(trx, after.id);
+    return after;
+  }
+
+  /** Gives up what is not chosen, and lets go of what was held: with what is given up its order has changed. */
+  private async prepareWaiting(id: string, { deliver = 'all' }: UpdateWebhookEndpoint): Promise<void> {
+    const { database, clock } = this.deps;
+    const now = clock.now();
+    const span: DeliverySpan | undefined =
+      typeof deliver === 'object'
+        ? { sinceMs: Date.parse(deliver.since), untilMs: deliver.until === undefined ? now : Date.parse(deliver.until) }
+        : undefined;
+    if (deliver !== 'all') await endOpenDeliveries(database.db, id, 'skipped', now, span);
+    await releaseHeldDeliveries(database.db, id, now);
+    await makeDueNow(database.db, id, now);
+  }
+
+  /** Has what waits attempted at once. */
+  private async hasten(id: string): Promise<void> {
+    const { database, clock } = this.deps;
+    const now = clock.now();
+    await makeDueNow(database.db, id, now);
+    await database.db.transaction().execute((trx) => wakeLanes(trx, [id], now));
+  }
+}
+
+function newRow(accountId: string, input: CreateWebhookEndpoint, nowMs: number): WebhookEndpointTable {
+  return {
+    id: newId('whe', nowMs),
+    account_id: accountId,
+    url: input.url,
+    description: input.description,
+    event_types: JSON.stringify(input.event_types),
+    retry_schedule: input.retry_schedule === null ? null : JSON.stringify(input.retry_schedule),
+    ordered: input.ordered ? 1 : 0,
+    rate_per_second: input.rate_per_second,
+    concurrency: input.concurrency,
+    timeout_ms: input.timeout_ms,
+    status: 'enabled',
+    disabled_reason: null,
+    status_changed_at: nowMs,
+    url_set_at: nowMs,
+    failing_since: null,
+    failures: 0,
+    last_success_at: null,
+    version: 1,
+    created_at: nowMs,
+    updated_at: nowMs,
+    deleted_at: null,
+  };
+}
+
+function accessOf({ status, url, event_types: eventTypes }: WebhookEndpointTable): AccessChanges['webhook_endpoint'] {
+  return { isEnabled: status === 'enabled', url, eventTypes: JSON.parse(eventTypes) as string[] };
+}
+
+function broughtBy(text: string | undefined): Buffer | null {
+  return text === undefined ? null : parseWebhookSecret(text);
+}
+
+async function timeZoneOf(trx: Transaction<Tables>, { account_id: id }: WebhookEndpointTable): Promise<string> {
+  const account = trx.selectFrom('account').select('time_zone').where('id', '=', id);
+  return (await account.executeTakeFirst())?.time_zone ?? 'UTC';
+}
+
+function record(
+  trx: Transaction<Tables>,
+  context: ChangeContext,
+  row: WebhookEndpointTable,
+  action: AuditAction,
+  { before, after }: { readonly before: AuditedFields | null; readonly after: AuditedFields | null },
+): Promise<void> {
+  const target = { accountId: row.account_id, targetType: 'webhook_endpoint', targetId: row.id } as const;
+  const change = { before: before && auditedEndpoint(before), after: after && auditedEndpoint(after) };
+  return recordChange(trx, context, { ...target, action, targetVersion: row.version, ...change }, row.updated_at);
+}

@@ -1,0 +1,264 @@
+/**
+ * Events that responses of the backends are. What has become of a change outside of our database cannot be undone, so
+ * an event is never refused: its response waits for it for a moment, then goes out, and the event waits in memory.
+ */
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import type { DataCheck } from '../../config/data-schema.js';
+import type { EventType } from '../../config/model/schema.js';
+import type { Tables } from '../../stores/database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import { isExactNumber, parseExact, plainDigits, toPlain } from '../../platform/json/exact-json.js';
+import type { Logger } from '../../platform/log.js';
+import { METRICS } from '../../platform/metrics.js';
+import type { ReadsGauges } from '../../platform/metrics-text.js';
+import type { WorkSignal } from '../../outbox/work-signal.js';
+import type { ForeignEvent } from '../../outbox/event-types.js';
+import { addEvents } from '../../outbox/outbox.js';
+import { EventSchemas } from './event-schemas.js';
+
+/** Whose events they are. */
+const SOURCE = 'emits';
+/** A response waits no longer for its event. */
+const RESPONSE_TIMEOUT_MS = 500;
+/** Of all that wait, in a process. */
+const MOST_EVENTS = 10_000;
+const MOST_BYTES = 16 * 1_024 * 1_024;
+const EVENTS_PER_TRANSACTION = 250;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** The last of them have so long when the program ends; less than a phase of the end has. */
+const STOP_TIMEOUT_MS = 4_000;
+/** One operation is complained of so often. */
+const COMPLAINT_INTERVAL_MS = 60_000;
+/** Of those that are lost, so many are named in a line of the log. */
+const MOST_NAMED = 20;
+/** As of events that are handed in. */
+const RESOURCE = /^[\x21-\x7e]{1,200}$/;
+
+/** An event as its response makes it. */
+export interface Emitted {
+  readonly accountId: string;
+  readonly emits: { readonly type: string; readonly resource: readonly string[] | undefined };
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The data as it was sent. */
+  readonly text: string;
+}
+
+interface Waiting extends ForeignEvent {
+  /** Until it is held to its schema, or is late: then the text is enough to remember. */
+  data: Emitted['data'] | undefined;
+  state: 'unchecked' | 'accepted' | 'unusable';
+  /** Until its response has gone out. */
+  done: (() => void) | undefined;
+  /** When it goes out at the latest, by `performance.now()`. */
+  lateAtMs: number;
+}
+
+/** What the log says of an event that is lost. */
+type Lost = Pick<Waiting, 'type' | 'accountId' | 'resource'>;
+
+/** EmittedEvents writes them, those that come meanwhile together in the next transaction. */
+export class EmittedEvents implements ReadsGauges {
+  private readonly schemas: EventSchemas;
+  private readonly waiting: Waiting[] = [];
+  private readonly complaints = new Map<string, number>();
+  private readonly process = randomUUID();
+  private bytes = 0;
+  private count = 0;
+  private failures = 0;
+  /** Lost since the log has last said so. */
+  private unsaid = 0;
+  /** One for all: they wait in the order in which they are late. */
+  private timer: NodeJS.Timeout | undefined;
+  private isStopping = false;
+  private isOver = false;
+  private writing: Promise<void> | undefined;
+  private endPause: () => void = () => undefined;
+
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+    private readonly signal: WorkSignal,
+    private readonly log: Logger,
+    types: () => readonly EventType[] | undefined,
+  ) {
+    this.schemas = new EventSchemas(() => types() ?? []);
+  }
+
+  /** Takes an event; calls `done` once: when it is written, or has to be waited for too long. Never throws. */
+  add({ accountId, emits, data, text }: Emitted, done: () => void): void {
+    const resource = resourceIn(data, emits.resource);
+    if (this.waiting.length >= MOST_EVENTS || this.bytes + text.length > MOST_BYTES) {
+      this.drop([{ type: emits.type, accountId, resource }]);
+      done();
+      return;
+    }
+    const event: Waiting = {
+      type: emits.type,
+      accountId,
+      dataText: text,
+      // Of ours: an id that a client chooses may come twice.
+      dedupeKey: `${SOURCE}:${this.process}:${++this.count}`,
+      source: SOURCE,
+      resource,
+      occurredAtMs: this.clock.now(),
+      fingerprint: null,
+      data,
+      state: 'unchecked',
+      done,
+      lateAtMs: performance.now() + RESPONSE_TIMEOUT_MS,
+    };
+    this.waiting.push(event);
+    this.bytes += text.length;
+    this.timer ??= setTimeout(() => this.letLateGo(), RESPONSE_TIMEOUT_MS);
+    // With those that come in this turn of the loop: a transaction costs more than an event.
+    this.writing ??= nextTurn().then(() => this.write());
+  }
+
+  /** Counts a response of success that is no event. */
+  unusable(operation: string, reason: string): void {
+    METRICS.events.series(SOURCE, 'unusable').inc();
+    const now = performance.now();
+    if (now < (this.complaints.get(operation) ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
+    this.complaints.set(operation, now);
+    this.log.warn({ event: 'event_unusable', operation, reason }, 'A response that ought to be an event is none');
+  }
+
+  /** Writes what is left, for so long at most; what cannot be written is lost, and counted. */
+  async stop(timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
+    this.isStopping = true;
+    this.endPause();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+    await Promise.race([this.writing, late]);
+    clearTimeout(timer);
+    this.isOver = true;
+    this.endPause();
+    clearTimeout(this.timer);
+    const lost = this.waiting.splice(0);
+    if (lost.length > 0) this.drop(lost, true);
+    for (const event of lost) letGo(event);
+  }
+
+  /** Those whose responses have gone out: what waits for its turn is no sign of anything. */
+  readGauges(): void {
+    const late = this.waiting.reduce((count, { done }) => (done === undefined ? count + 1 : count), 0);
+    METRICS.eventsUnwritten.series().set(late);
+  }
+
+  private letLateGo(): void {
+    this.timer = undefined;
+    const now = performance.now();
+    for (const event of this.waiting) {
+      if (event.done === undefined) continue;
+      if (event.lateAtMs > now) {
+        this.timer = setTimeout(() => this.letLateGo(), event.lateAtMs - now);
+        return;
+      }
+      METRICS.events.series(SOURCE, 'late').inc();
+      event.data = undefined;
+      letGo(event);
+    }
+  }
+
+  private async write(): Promise<void> {
+    while (this.waiting.length > 0) {
+      const events = this.waiting.slice(0, EVENTS_PER_TRANSACTION);
+      try {
+        const { endpointIds } = await addEvents(this.db, await this.accepted(events), this.clock.now());
+        this.signal.tell(endpointIds);
+        this.written(events);
+      } catch (error) {
+        if (this.isOver) break;
+        await this.pause(error);
+      }
+    }
+    this.writing = undefined;
+  }
+
+  /** Those whose data is as their type says. Never rejects: what cannot be checked must not hold up the others. */
+  private async accepted(events: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const checks = new Map<string, DataCheck | null | undefined>();
+    for (const event of events) {
+      if (event.state !== 'unchecked') continue;
+      try {
+        if (!checks.has(event.type)) checks.set(event.type, await this.schemas.checkOf(event.type));
+        event.state = this.isUsable(event, checks.get(event.type)) ? 'accepted' : 'unusable';
+      } catch (error) {
+        event.state = 'unusable';
+        this.unusable(event.type, error instanceof Error ? error.message : String(error));
+      }
+    }
+    return events.filter(({ state }) => state === 'accepted');
+  }
+
+  private isUsable(event: Waiting, check: DataCheck | null | undefined): boolean {
+    const fault = check?.(toPlain(event.data ?? parseExact(event.dataText)));
+    event.data = undefined;
+    if (fault !== undefined) this.unusable(event.type, `${fault.pointer} ${fault.detail}`);
+    return fault === undefined;
+  }
+
+  private written(events: readonly Waiting[]): void {
+    this.waiting.splice(0, events.length);
+    if (this.failures > 0) this.log.info({ event: 'events_written' }, 'Events of operations are written again');
+    this.failures = 0;
+    let accepted = 0;
+    for (const event of events) {
+      this.bytes -= event.dataText.length;
+      if (event.state === 'accepted') accepted += 1;
+      letGo(event);
+    }
+    METRICS.events.series(SOURCE, 'accepted').inc(accepted);
+  }
+
+  private async pause(error: unknown): Promise<void> {
+    const message = 'Events of operations wait in memory: the database does not take them';
+    if (this.failures === 0) this.log.error({ event: 'events_unwritten', err: error }, message);
+    const growingMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.failures++);
+    const pauseMs = this.isStopping ? FIRST_PAUSE_MS : growingMs;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pauseMs);
+      this.endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** @param isLast nobody will hear of them later. */
+  private drop(lost: readonly Lost[], isLast = false): void {
+    METRICS.events.series(SOURCE, 'dropped').inc(lost.length);
+    this.unsaid += lost.length;
+    const now = performance.now();
+    if (!isLast && now < (this.complaints.get('') ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
+    this.complaints.set('', now);
+    const named = lost
+      .slice(0, MOST_NAMED)
+      .map(({ type, accountId, resource }) => ({ type, account_id: accountId, resource }));
+    const waiting = this.waiting.length;
+    this.log.error({ event: 'event_dropped', dropped: this.unsaid, waiting, named }, 'Events of operations are lost');
+    this.unsaid = 0;
+  }
+}
+
+/** Lets its response go, where it has not gone. */
+function letGo(event: Waiting): void {
+  const { done } = event;
+  event.done = undefined;
+  done?.();
+}
+
+/** What an event is about; null where nothing stands there that could be an id. */
+function resourceIn(data: unknown, parts: readonly string[] | undefined): string | null {
+  if (parts === undefined) return null;
+  let value: unknown = data;
+  for (const part of parts) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return null;
+    value = (value as Record<string, unknown>)[part];
+  }
+  const text = typeof value === 'number' || isExactNumber(value) ? plainDigits(value) : value;
+  return typeof text === 'string' && RESOURCE.test(text) ? text : null;
+}

@@ -1,0 +1,206 @@
+/**
+ * Takes in what services hand in: all events of a request or none. Requests that come while a transaction is under way
+ * share the next one, so that many small ones cost no more commits than a few large ones.
+ */
+import type { CompiledQuery, Kysely } from 'kysely';
+import type { EventType } from '../../config/model/schema.js';
+import { kindOf } from '../../stores/database/database-kind.js';
+import { textList } from '../../stores/database/json-rows.js';
+import type { Tables } from '../../stores/database/schema.js';
+import { executeTogether } from '../../stores/database/together.js';
+import type { Clock } from '../../platform/clock.js';
+import { METRICS } from '../../platform/metrics.js';
+import { Problem, type FieldError } from '../../platform/problems/errors.js';
+import type { WorkSignal } from '../../outbox/work-signal.js';
+import type { ForeignEvent } from '../../outbox/event-types.js';
+import { addEvents, type AddedEvents } from '../../outbox/outbox.js';
+import { judgeBatch, type HandedInEvent } from './event-batch.js';
+import { EventSchemas } from './event-schemas.js';
+import { knownEvents, knownEventsQuery, knownIn, type KnownEvent } from './known-events.js';
+
+/** A transaction takes no more requests when it has so many events. */
+const EVENTS_PER_TRANSACTION = 1_000;
+
+/** Requests that wait for their transaction; more are refused, so that a database that is slow fills no memory. */
+const MOST_WAITING = 200;
+
+/** What became of one event. */
+export interface TakenEvent {
+  /** `evt_…`, as receivers have it. */
+  readonly eventId: string;
+  /** Endpoints that are told of it. */
+  readonly deliveries: number;
+  /** It was handed in before. */
+  readonly isDuplicate: boolean;
+}
+
+interface WaitingRequest {
+  readonly events: readonly ForeignEvent[];
+  resolve(taken: readonly TakenEvent[]): void;
+  reject(reason: unknown): void;
+}
+
+/** EventIntake judges and writes what services hand in. */
+export class EventIntake {
+  private readonly schemas: EventSchemas;
+  private readonly waiting: WaitingRequest[] = [];
+  private isWriting = false;
+
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+    private readonly signal: WorkSignal,
+    types: () => readonly EventType[],
+  ) {
+    this.schemas = new EventSchemas(types);
+  }
+
+  /**
+   * Takes events in; they stand in the database when this resolves, in their order. Rejects with a `Problem` where one
+   * of them is wrong or contradicts what was handed in before, or as the database does: then none is written.
+   */
+  async take(service: string, handedIn: readonly HandedInEvent[]): Promise<readonly TakenEvent[]> {
+    const { events, errors } = await judgeBatch(service, handedIn, this.schemas, this.clock.now());
+    try {
+      if (errors.length > 0) throw invalid(errors);
+      if (this.waiting.length >= MOST_WAITING) throw overloaded();
+      const taken = await new Promise<readonly TakenEvent[]>((resolve, reject) => {
+        this.waiting.push({ events, resolve, reject });
+        void this.write();
+      });
+      for (const { isDuplicate } of taken) {
+        METRICS.events.series('service', isDuplicate ? 'duplicate' : 'accepted').inc();
+      }
+      return taken;
+    } catch (error) {
+      if (error instanceof Problem) METRICS.events.series('service', 'refused').inc(handedIn.length);
+      throw error;
+    }
+  }
+
+  private async write(): Promise<void> {
+    if (this.isWriting) return;
+    this.isWriting = true;
+    try {
+      for (let requests = this.next(); requests.length > 0; requests = this.next()) await this.writeTogether(requests);
+    } finally {
+      this.isWriting = false;
+    }
+  }
+
+  /** Those that share a transaction: at least one. */
+  private next(): WaitingRequest[] {
+    let count = 0;
+    const end = this.waiting.findIndex(({ events }, index) => {
+      count += events.length;
+      return index > 0 && count > EVENTS_PER_TRANSACTION;
+    });
+    return this.waiting.splice(0, end === -1 ? this.waiting.length : end);
+  }
+
+  private async writeTogether(requests: readonly WaitingRequest[]): Promise<void> {
+    try {
+      const { responses, added } = await this.db
+        .transaction()
+        .execute((trx) => writeRequests(trx, requests, this.clock.now()));
+      this.signal.tell(added.endpointIds);
+      for (const [index, response] of responses.entries()) {
+        if (response instanceof Problem) requests[index]?.reject(response);
+        else requests[index]?.resolve(response);
+      }
+    } catch (error) {
+      // What is wrong with one must not cost the others theirs.
+      if (error instanceof Problem && requests.length > 1) {
+        for (const request of requests) await this.writeTogether([request]);
+        return;
+      }
+      for (const request of requests) request.reject(error);
+    }
+  }
+}
+
+/** Adds the events of those requests in which nothing is wrong. */
+async function writeRequests(
+  trx: Kysely<Tables>,
+  requests: readonly WaitingRequest[],
+  nowMs: number,
+): Promise<{ responses: (readonly TakenEvent[] | Problem)[]; added: AddedEvents }> {
+  const all = requests.flatMap(({ events }) => events);
+  const found = await executeTogether(trx, [accountsQuery(trx, all), knownEventsQuery(trx, all)]);
+  const accounts = new Set((found[0]!.rows as readonly { id: string }[]).map(({ id }) => id));
+  const known = knownIn(found[1]!);
+  const refusals = requests.map(({ events }) => unknownAccounts(events, accounts) ?? noteOrConflict(events, known));
+  const added = await addEvents(
+    trx,
+    requests.flatMap(({ events }, index) => (refusals[index] === undefined ? events : [])),
+    nowMs,
+  );
+  // Somebody else has handed in one of them in this moment: it has to be looked at again whether that is the same.
+  const late = all.filter(({ dedupeKey }) => known.get(dedupeKey)?.id === null && !added.events.has(dedupeKey));
+  const foundLate = await knownEvents(trx, late);
+  if (late.some((event) => foundLate.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
+  const told = new Set<string>();
+  const responses = requests.map(
+    ({ events }, index) => refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, told)),
+  );
+  return { responses, added };
+}
+
+function takenOf(
+  { dedupeKey }: ForeignEvent,
+  { events: added }: AddedEvents,
+  known: ReadonlyMap<string, KnownEvent>,
+  late: ReadonlyMap<string, KnownEvent>,
+  told: Set<string>,
+): TakenEvent {
+  const own = added.get(dedupeKey);
+  if (own !== undefined) {
+    const isDuplicate = told.has(dedupeKey);
+    told.add(dedupeKey);
+    return { eventId: own.id, deliveries: own.deliveries, isDuplicate };
+  }
+  const other = late.get(dedupeKey) ?? known.get(dedupeKey);
+  return { eventId: other?.id ?? '', deliveries: other?.deliveries ?? 0, isDuplicate: true };
+}
+
+/** Notes what a request will add, for those behind it; a conflict where one of its ids stands for something else. */
+function noteOrConflict(events: readonly ForeignEvent[], known: Map<string, KnownEvent>): Problem | undefined {
+  const noted: string[] = [];
+  for (const { dedupeKey, fingerprint } of events) {
+    const before = known.get(dedupeKey);
+    if (before !== undefined && before.fingerprint !== fingerprint) {
+      for (const key of noted) known.delete(key);
+      return conflict(dedupeKey.slice(dedupeKey.indexOf(':', dedupeKey.indexOf(':') + 1) + 1));
+    }
+    if (before !== undefined) continue;
+    known.set(dedupeKey, { id: null, fingerprint, deliveries: 0 });
+    noted.push(dedupeKey);
+  }
+  return undefined;
+}
+
+function accountsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
+  const ids = textList(kindOf(trx), [...new Set(events.map(({ accountId }) => accountId))]);
+  return trx.selectFrom('account').select('id').where('id', 'in', ids).compile();
+}
+
+function unknownAccounts(events: readonly ForeignEvent[], accounts: ReadonlySet<string>): Problem | undefined {
+  const errors = events.flatMap(({ accountId }, index): FieldError[] =>
+    accounts.has(accountId) ? [] : [{ pointer: `#/events/${index}/account_id`, detail: 'is no account' }],
+  );
+  return errors.length === 0 ? undefined : invalid(errors.slice(0, 20));
+}
+
+function invalid(errors: readonly FieldError[]): Problem {
+  return new Problem('validation_failed', { detail: 'No event was taken in: some are not valid.', errors });
+}
+
+function overloaded(): Problem {
+  const detail = 'Too many requests wait for the database. Send this one again.';
+  return new Problem('gateway_overloaded', { detail, headers: ['Retry-After', '1'] });
+}
+
+function conflict(id: string): Problem {
+  const which = id === '' ? 'One of these ids' : `The id ${id}`;
+  return new Problem('event_conflict', { detail: `${which} stands for another event already. None was taken in.` });
+}

@@ -1,0 +1,134 @@
+/** Deliveries as those see them who manage an endpoint: a page of them, or one with its attempts and what is sent. */
+import { sql, type Kysely } from 'kysely';
+import { decodeCursor, pageOf, type Page, type PageRequest } from '../../stores/database/cursor.js';
+import type { Tables } from '../../stores/database/schema.js';
+import type { WebhookAttemptTable, WebhookDeliveryTable } from '../../stores/database/tables/webhook-tables.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { payloadOf } from '../sending/payload.js';
+
+/** What counts of a list's row; the newest attempt of a delivery says how it stands. */
+export type LastAttempt = Pick<WebhookAttemptTable, 'at' | 'status_code' | 'error'>;
+
+/** A delivery, without what it delivers. */
+export interface Delivery {
+  readonly row: WebhookDeliveryTable;
+  /** Null where the event is kept no more. */
+  readonly type: string | null;
+  readonly lastAttempt: LastAttempt | null;
+}
+
+/** A delivery with all that is kept of it. */
+export interface DeliveryDetail extends Delivery {
+  /** The oldest first. */
+  readonly attempts: readonly WebhookAttemptTable[];
+  /** JSON as it is sent; null where the event is kept no more. */
+  readonly payload: string | null;
+}
+
+/** As the API knows it: what is held waits too. */
+export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
+
+/** Which deliveries. */
+export interface DeliveryQuery extends PageRequest {
+  readonly status?: DeliveryStatus | undefined;
+  readonly type?: string | undefined;
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+}
+
+/** So many that wait are counted, no more: there may be a million. */
+export const MOST_COUNTED = 1_000;
+
+/** Of one delivery; those of its first cycles may be left out. */
+const MOST_ATTEMPTS = 200;
+
+/** DeliveryReader reads what the workers write. */
+export class DeliveryReader {
+  constructor(private readonly db: Kysely<Tables>) {}
+
+  /** The deliveries of an endpoint, the newest first. */
+  async list(endpointId: string, query: DeliveryQuery): Promise<Page<Delivery>> {
+    const { cursor, limit, status, type, sinceMs, untilMs } = query;
+    const list = `deliveries:${JSON.stringify([endpointId, status, type, sinceMs, untilMs])}`;
+    let select = this.db
+      .selectFrom('webhook_delivery as delivery')
+      .leftJoin('event', 'event.id', 'delivery.event_id')
+      .selectAll('delivery')
+      .select('event.type')
+      .where('delivery.endpoint_id', '=', endpointId);
+    // As constants: what waits and what has failed have indexes of their own, which a parameter would not find.
+    if (status === 'pending') select = select.where(sql<boolean>`delivery.state in ('pending', 'held')`);
+    else if (status !== undefined) select = select.where('delivery.state', '=', sql.lit(status));
+    if (type !== undefined) select = select.where('event.type', '=', type);
+    if (sinceMs !== undefined) select = select.where('delivery.created_at', '>=', sinceMs);
+    if (untilMs !== undefined) select = select.where('delivery.created_at', '<=', untilMs);
+    if (cursor !== undefined) select = select.where('delivery.id', '<', decodeCursor(list, cursor));
+    const rows = await select
+      .orderBy('delivery.id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const last = await this.lastAttempts(rows.slice(0, limit).map(({ id }) => id));
+    return pageOf(list, limit, rows, ({ type: of, ...row }) => ({
+      row,
+      type: of,
+      lastAttempt: last.get(row.id) ?? null,
+    }));
+  }
+
+  /** Rejects with `resource_not_found`. */
+  async get(id: string): Promise<DeliveryDetail> {
+    const row = await this.db.selectFrom('webhook_delivery').selectAll().where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw deliveryNotFound();
+    const event = await this.db.selectFrom('event').selectAll().where('id', '=', row.event_id).executeTakeFirst();
+    const newestFirst = await this.db
+      .selectFrom('webhook_attempt')
+      .selectAll()
+      .where('delivery_id', '=', id)
+      .orderBy('id', 'desc')
+      .limit(MOST_ATTEMPTS)
+      .execute();
+    const payload =
+      event &&
+      payloadOf({
+        id: event.id,
+        type: event.type,
+        accountId: event.account_id,
+        occurredAtMs: event.occurred_at,
+        data: event.data,
+      }).toString();
+    return {
+      row,
+      type: event?.type ?? null,
+      lastAttempt: newestFirst[0] ?? null,
+      attempts: newestFirst.toReversed(),
+      payload: payload ?? null,
+    };
+  }
+
+  /** How many deliveries of an endpoint wait, at most `MOST_COUNTED`. */
+  async countWaiting(endpointId: string): Promise<number> {
+    const rows = await this.db
+      .selectFrom('webhook_delivery')
+      .select('id')
+      .where('endpoint_id', '=', endpointId)
+      .where(sql<boolean>`state in ('pending', 'held')`)
+      .limit(MOST_COUNTED)
+      .execute();
+    return rows.length;
+  }
+
+  private async lastAttempts(ids: readonly string[]): Promise<ReadonlyMap<string, LastAttempt>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('webhook_attempt')
+      .select(['delivery_id', 'at', 'status_code', 'error'])
+      .where('delivery_id', 'in', ids)
+      .orderBy('id')
+      .execute();
+    return new Map(rows.map(({ delivery_id: id, ...attempt }) => [id, attempt]));
+  }
+}
+
+export function deliveryNotFound(): Problem {
+  return new Problem('resource_not_found', { detail: 'There is no delivery with this id.' });
+}

@@ -1,0 +1,167 @@
+/**
+ * What becomes of a webhook endpoint that fails: its account is warned after a day and it is disabled after five, each
+ * with one notice, however many processes and events see it. Deliveries wait meanwhile.
+ */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import { kindOf } from '../../stores/database/database-kind.js';
+import { textList } from '../../stores/database/json-rows.js';
+import type { Tables } from '../../stores/database/schema.js';
+import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
+import { quietLane } from '../../outbox/lane-rows.js';
+import type { WebhookEndpointState } from '../../outbox/event-types.js';
+import { addEvents } from '../../outbox/outbox.js';
+import { mailDisabled } from './disabled-mail.js';
+
+/** Nothing has arrived for so long: the account is warned; the endpoint is disabled. */
+const WARN_AFTER_MS = 24 * 3_600_000;
+const DISABLE_AFTER_MS = 5 * 24 * 3_600_000;
+/** And so many attempts have failed meanwhile. */
+const FEWEST_FAILURES = 5;
+
+const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
+
+/** What was decided of an endpoint. */
+export interface EndpointVerdict {
+  readonly endpointId: string;
+  readonly accountId: string;
+  readonly what: 'disabled' | 'warned';
+  readonly reason: 'gone' | 'failing';
+}
+
+/** What was decided, and who has to be told of it by an event: behind the commits. */
+export interface Verdicts {
+  readonly verdicts: readonly EndpointVerdict[];
+  readonly endpointIds: readonly string[];
+}
+
+/**
+ * Disables endpoints whose receivers have said that they are gone.
+ * @param goneUrls each endpoint with the URL that was asked: with another one it goes on.
+ */
+export async function disableGone(
+  db: Kysely<Tables>,
+  goneUrls: readonly (readonly [endpointId: string, url: string])[],
+  nowMs: number,
+  hasMail: boolean,
+): Promise<Verdicts> {
+  const all = await Promise.all(goneUrls.map(([id, url]) => disable(db, id, { goneUrl: url }, nowMs, hasMail)));
+  return merged(all);
+}
+
+/** Looks at endpoints of which attempts have failed: warns, or disables. */
+export async function judgeFailing(
+  db: Kysely<Tables>,
+  endpointIds: readonly string[],
+  nowMs: number,
+  hasMail: boolean,
+): Promise<Verdicts> {
+  if (endpointIds.length === 0) return { verdicts: [], endpointIds: [] };
+  const rows = await db
+    .selectFrom('webhook_endpoint')
+    .selectAll()
+    .where('id', 'in', textList(kindOf(db), endpointIds))
+    .where('status', '=', 'enabled')
+    .where('failing_since', '<=', nowMs - WARN_AFTER_MS)
+    .execute();
+  const all: Verdicts[] = [];
+  for (const row of rows) {
+    const isOver = (row.failing_since ?? nowMs) <= nowMs - DISABLE_AFTER_MS && row.failures >= FEWEST_FAILURES;
+    all.push(await (isOver ? disable(db, row.id, {}, nowMs, hasMail) : warn(db, row, nowMs)));
+  }
+  return merged(all);
+}
+
+/**
+ * Exactly one caller gets the row that is changed, and with it writes the entry, the event and the mails.
+ * @param why without a URL: it fails.
+ */
+async function disable(
+  db: Kysely<Tables>,
+  id: string,
+  why: { readonly goneUrl?: string },
+  nowMs: number,
+  hasMail: boolean,
+): Promise<Verdicts> {
+  const { goneUrl } = why;
+  const reason = goneUrl === undefined ? 'failing' : 'gone';
+  return await db.transaction().execute(async (trx) => {
+    let update = trx
+      .updateTable('webhook_endpoint')
+      .set({ status: 'disabled', disabled_reason: reason, status_changed_at: nowMs, updated_at: nowMs })
+      .set('version', sql`version + 1`)
+      .where('id', '=', id)
+      .where('status', '=', 'enabled')
+      .where('deleted_at', 'is', null);
+    // Not where a success has come in between.
+    if (goneUrl === undefined) update = update.where('failing_since', '<=', nowMs - DISABLE_AFTER_MS);
+    else update = update.where('url', '=', goneUrl);
+    const row = await update.returningAll().executeTakeFirst();
+    if (row === undefined) return { verdicts: [], endpointIds: [] };
+    await quietLane(trx, id);
+    await recordDisabled(trx, row, nowMs);
+    if (hasMail) await mailDisabled(trx, row, reason, nowMs);
+    const verdict = { endpointId: id, accountId: row.account_id, what: 'disabled', reason } as const;
+    return { verdicts: [verdict], endpointIds: await notice(trx, row, nowMs, `disabled:${id}:${row.version}`) };
+  });
+}
+
+async function warn(db: Kysely<Tables>, row: WebhookEndpointTable, nowMs: number): Promise<Verdicts> {
+  const verdict = { endpointId: row.id, accountId: row.account_id, what: 'warned', reason: 'failing' } as const;
+  const { events, endpointIds } = await addEvents(
+    db,
+    [eventOf(row, 'webhook_endpoint.failing', `failing:${row.id}:${row.failing_since}`)],
+    nowMs,
+  );
+  return { verdicts: events.size > 0 ? [verdict] : [], endpointIds };
+}
+
+async function notice(
+  trx: Transaction<Tables>,
+  row: WebhookEndpointTable,
+  nowMs: number,
+  name: string,
+): Promise<readonly string[]> {
+  return (await addEvents(trx, [eventOf(row, 'webhook_endpoint.disabled', name)], nowMs)).endpointIds;
+}
+
+function eventOf(
+  row: WebhookEndpointTable,
+  type: 'webhook_endpoint.disabled' | 'webhook_endpoint.failing',
+  name: string,
+) {
+  const data: WebhookEndpointState = {
+    webhook_endpoint: {
+      id: row.id,
+      url: withoutQuery(row.url),
+      description: row.description,
+      status: row.status,
+      disabled_reason: row.disabled_reason,
+      failing_since: row.failing_since === null ? null : new Date(row.failing_since).toISOString(),
+    },
+  };
+  return { type, accountId: row.account_id, data, dedupeKey: `webhook_endpoint.${name}`, exceptEndpointId: row.id };
+}
+
+/** In the query of a URL receivers put their tokens. */
+function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, '?…');
+}
+
+function recordDisabled(trx: Transaction<Tables>, row: WebhookEndpointTable, nowMs: number): Promise<void> {
+  const target = { accountId: row.account_id, targetType: 'webhook_endpoint', targetId: row.id } as const;
+  const change = {
+    action: 'webhook_endpoint.disabled',
+    targetVersion: row.version,
+    before: { status: 'enabled' },
+    after: { status: 'disabled', disabled_reason: row.disabled_reason },
+  } as const;
+  return recordChange(trx, SYSTEM, { ...target, ...change }, nowMs);
+}
+
+function merged(all: readonly Verdicts[]): Verdicts {
+  return {
+    verdicts: all.flatMap(({ verdicts }) => verdicts),
+    endpointIds: [...new Set(all.flatMap(({ endpointIds }) => endpointIds))],
+  };
+}

@@ -1,0 +1,240 @@
+/**
+ * Deliveries that are attempted again because somebody asks: one, or all of an endpoint that stand so. Each begins its
+ * schedule anew. Everything that is kept can be replayed, as often as anybody wants.
+ */
+import { sql, type RawBuilder, type SelectQueryBuilder, type SqlBool, type Transaction } from 'kysely';
+import { newId } from '../../stores/database/ids.js';
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import type { Tables } from '../../stores/database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { DELIVERY_RETENTION_MS, insertDeliveries } from '../../outbox/fan-out.js';
+import { wakeLanes } from '../../outbox/lane-rows.js';
+import type { WorkSignal } from '../../outbox/work-signal.js';
+import { makeDueNow } from '../endpoints/open-deliveries.js';
+import { lockWebhookEndpoint, webhookEndpointOf, type WebhookEndpoint } from '../endpoints/endpoint-rows.js';
+import { wantsType } from '../../outbox/event-patterns.js';
+import { TEST_SOURCE } from '../../outbox/own-events.js';
+import { deliveryNotFound } from './delivery-reader.js';
+
+/** Which deliveries of an endpoint. */
+export interface ReplayQuery {
+  readonly status: 'failed' | 'succeeded' | 'all';
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  /** Undefined: all. */
+  readonly types?: readonly string[] | undefined;
+}
+
+/** So many rows are changed in one transaction. */
+const ROWS_AT_ONCE = 1_000;
+/** In one request: more is asked for in parts. */
+const MOST_REPLAYED = 100_000;
+
+type Deliveries = SelectQueryBuilder<Tables, 'webhook_delivery', object>;
+
+/** Replays asks the workers to attempt deliveries again. */
+export class Replays {
+  constructor(
+    private readonly database: DatabaseHandle,
+    private readonly clock: Clock,
+    private readonly signal: WorkSignal,
+  ) {}
+
+  /** Attempts one again, at once. Rejects with `webhook_endpoint_disabled`, or with `conflict` for one that is held. */
+  async retry(id: string, context: ChangeContext): Promise<void> {
+    const now = this.clock.now();
+    const endpointId = await this.database.db.transaction().execute(async (trx) => {
+      const found = await trx.selectFrom('webhook_delivery').selectAll().where('id', '=', id).executeTakeFirst();
+      if (found === undefined) throw deliveryNotFound();
+      const endpoint = await enabledEndpoint(trx, found.endpoint_id);
+      authorizeHistory(context, endpoint, found.created_at);
+      const replayed = await replay(trx, now).where('id', '=', id).returning('cycle').executeTakeFirst();
+      if (replayed === undefined) {
+        const detail = 'It waits behind another delivery of its resource, and is attempted behind it.';
+        throw new Problem('conflict', { detail });
+      }
+      await wakeLanes(trx, [found.endpoint_id], now);
+      const target = { accountId: found.account_id, targetType: 'webhook_delivery', targetId: id } as const;
+      const change = { before: { status: found.state }, after: { status: 'pending', replays: replayed.cycle } };
+      await recordChange(trx, context, { ...target, action: 'webhook_delivery.retried', ...change }, now);
+      return found.endpoint_id;
+    });
+    this.signal.tell([endpointId]);
+  }
+
+  /**
+   * Attempts all that are asked for again; with `all`, events that the endpoint was too young for are delivered, too.
+   * What is under way or waits already is left as it is. The audit log has it before the first is changed, with how
+   * many there were: an end of the program on the way leaves what was done so far, and who asked for it.
+   * @returns how many.
+   */
+  async replayAll(endpointId: string, query: ReplayQuery, context: ChangeContext): Promise<number> {
+    const { db } = this.database;
+    const now = this.clock.now();
+    // Of now: what fails from here on is another matter.
+    const asked = { ...query, untilMs: Math.min(query.untilMs ?? now, now) };
+    const endpoint = await db.transaction().execute(async (trx) => {
+      const found = await enabledEndpoint(trx, endpointId);
+      const { version, accountId } = found;
+      authorizeHistory(context, found, Math.max(query.sinceMs ?? 0, query.status === 'all' ? 0 : found.createdAt));
+      const after = { matching: await countMatching(trx, endpointId, asked), ...auditedQuery(query) };
+      const target = { accountId, targetType: 'webhook_endpoint', targetId: endpointId } as const;
+      const change = { action: 'webhook_endpoint.replayed', targetVersion: version, before: null, after } as const;
+      await recordChange(trx, context, { ...target, ...change }, now);
+      return found;
+    });
+    let total = 0;
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const from: string = after;
+      const page = await db.transaction().execute((trx) => replayPage(trx, endpointId, asked, from, now));
+      total += page.count;
+      after = page.after;
+    }
+    if (query.status === 'all') total += await this.addMissing(endpoint, asked, now);
+    // Whoever replays has mended something: what waits for its next attempt goes out, too.
+    await makeDueNow(db, endpointId, now);
+    await db.transaction().execute((trx) => wakeLanes(trx, [endpointId], now));
+    this.signal.tell([endpointId]);
+    return total;
+  }
+
+  /** Makes the deliveries of events that are older than the endpoint, or that it did not want then. */
+  private async addMissing(endpoint: WebhookEndpoint, query: ReplayQuery, now: number): Promise<number> {
+    const { db } = this.database;
+    let total = 0;
+    for (let after = ''; total < MOST_REPLAYED;) {
+      const events = await db
+        .selectFrom('event')
+        .select(['id', 'type', 'resource'])
+        .where('account_id', '=', endpoint.accountId)
+        .where('id', '>', after)
+        .where('source', '!=', TEST_SOURCE)
+        .where('created_at', '>=', query.sinceMs ?? 0)
+        .where('created_at', '<=', query.untilMs ?? now)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('webhook_delivery')
+                .select('webhook_delivery.id')
+                .whereRef('event_id', '=', 'event.id')
+                .where('endpoint_id', '=', endpoint.id),
+            ),
+          ),
+        )
+        .orderBy('id')
+        .limit(ROWS_AT_ONCE)
+        .execute();
+      const wanted = events.filter(
+        ({ type }) =>
+          wantsType(endpoint.eventTypes, type) && (query.types === undefined || wantsType(query.types, type)),
+      );
+      const rows = wanted.map(({ id, resource }) => [newId('whd', now), id, endpoint.id, endpoint.accountId, resource]);
+      if (rows.length > 0) await insertDeliveries(db, rows, now);
+      total += rows.length;
+      if (events.length < ROWS_AT_ONCE) return total;
+      after = events.at(-1)?.id ?? after;
+    }
+    return total;
+  }
+}
+
+/** How many are asked for. Rejects with `validation_failed` where they are too many for one request. */
+async function countMatching(trx: Transaction<Tables>, endpointId: string, query: ReplayQuery): Promise<number> {
+  const some = matching(trx.selectFrom('webhook_delivery'), endpointId, query)
+    .select('id')
+    .limit(MOST_REPLAYED + 1);
+  const { count } = await trx
+    .selectFrom(some.as('some'))
+    .select(sql<number>`count(*)`.as('count'))
+    .executeTakeFirstOrThrow();
+  if (Number(count) <= MOST_REPLAYED) return Number(count);
+  const detail = `covers more than ${MOST_REPLAYED.toLocaleString('en')} deliveries; replay shorter spans one by one`;
+  const errors = [{ pointer: '#/since', detail }];
+  throw new Problem('validation_failed', { detail: 'That is too much at once.', errors });
+}
+
+/** The next deliveries behind an id; `after` is undefined behind the last. */
+async function replayPage(
+  trx: Transaction<Tables>,
+  endpointId: string,
+  query: ReplayQuery,
+  from: string,
+  now: number,
+): Promise<{ readonly count: number; readonly after: string | undefined }> {
+  const ids = await matching(trx.selectFrom('webhook_delivery'), endpointId, query)
+    .select('id')
+    .where('id', '>', from)
+    .orderBy('id')
+    .limit(ROWS_AT_ONCE)
+    .execute();
+  const last = ids.at(-1)?.id;
+  if (last === undefined) return { count: 0, after: undefined };
+  const result = await replay(trx, now)
+    .where(
+      'id',
+      'in',
+      ids.map(({ id }) => id),
+    )
+    .executeTakeFirst();
+  return { count: Number(result.numUpdatedRows), after: ids.length < ROWS_AT_ONCE ? undefined : last };
+}
+
+/** An update that makes deliveries due, as if they were new. What is held is not touched: its turn comes. */
+function replay(trx: Transaction<Tables>, now: number) {
+  return trx
+    .updateTable('webhook_delivery')
+    .set(({ eb }) => ({
+      state: 'pending' as const,
+      reason: null,
+      due_at: now,
+      attempts: 0,
+      cycle: eb('cycle', '+', 1),
+      updated_at: now,
+      keep_until: now + DELIVERY_RETENTION_MS,
+    }))
+    .where('state', '!=', 'held');
+}
+
+/** Ended deliveries of an endpoint; tests are sent anew instead. */
+function matching(deliveries: Deliveries, endpointId: string, query: ReplayQuery): Deliveries {
+  const { status, sinceMs, untilMs, types } = query;
+  let found = deliveries.where('endpoint_id', '=', endpointId).where('kind', '=', 'event');
+  // As a constant: what has failed has an index of its own, which a parameter would not find.
+  if (status === 'all') found = found.where('state', 'in', ['failed', 'succeeded']);
+  else found = found.where('state', '=', sql.lit(status));
+  if (sinceMs !== undefined) found = found.where('created_at', '>=', sinceMs);
+  if (untilMs !== undefined) found = found.where('created_at', '<=', untilMs);
+  if (types !== undefined) {
+    found = found.where(({ exists, selectFrom }) => {
+      const ofType = selectFrom('event').select('event.id').whereRef('event.id', '=', 'webhook_delivery.event_id');
+      return exists(ofType.where(({ or }) => or(types.map(isOfType))));
+    });
+  }
+  return found;
+}
+
+/** Whether an event is of a type or family, in SQL. */
+function isOfType(type: string): RawBuilder<SqlBool> {
+  if (!type.endsWith('.*')) return sql`event.type = ${type}`;
+  // `_` is any character to `like`.
+  return sql`event.type like ${`${type.slice(0, -1).replaceAll('_', '~_')}%`} escape '~'`;
+}
+
+/** Asks whether the current URL may receive events from this time on: they may be older than the URL. */
+function authorizeHistory({ authorize }: ChangeContext, { urlSetAt }: WebhookEndpoint, sinceMs: number): void {
+  authorize?.('webhook_history', { sinceMs: urlSetAt }, { sinceMs });
+}
+
+async function enabledEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpoint> {
+  const endpoint = webhookEndpointOf(await lockWebhookEndpoint(trx, id));
+  if (endpoint.status === 'enabled') return endpoint;
+  const detail = `The webhook endpoint is ${endpoint.status}: enable it first, and what waits goes out.`;
+  throw new Problem('webhook_endpoint_disabled', { detail });
+}
+
+function auditedQuery({ status, sinceMs, untilMs, types }: ReplayQuery): Record<string, unknown> {
+  const at = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
+  return { status, since: at(sinceMs), until: at(untilMs), types };
+}

@@ -1,0 +1,194 @@
+/**
+ * Sends a test to an endpoint: one signed attempt at once, by whoever was asked and not by the workers, also while the
+ * endpoint is paused. It is kept as a delivery, which can be looked at and attempted again.
+ */
+import { recordChange, type ChangeContext } from '../../records/audit-log.js';
+import type { DatabaseHandle } from '../../stores/database/connect.js';
+import { newId } from '../../stores/database/ids.js';
+import type { WebhookAttemptTable, WebhookDeliveryTable } from '../../stores/database/tables/webhook-tables.js';
+import { retryAfterOf, Throttle } from '../../quota/throttle.js';
+import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js';
+import type { ThrottleVerdict, ThrottleWindows } from '../../quota/throttle-windows.js';
+import type { Clock } from '../../platform/clock.js';
+import { Problem } from '../../platform/problems/errors.js';
+import { DELIVERY_RETENTION_MS } from '../../outbox/fan-out.js';
+import type { WebhookEndpoint } from '../endpoints/endpoint-rows.js';
+import type { EventCatalogue, PublishedEventType } from '../../outbox/event-catalogue.js';
+import { TEST_EVENT, TEST_SOURCE } from '../../outbox/own-events.js';
+import type { AttemptMade, WebhookSender } from '../sending/attempt.js';
+import { payloadOf } from '../sending/payload.js';
+import type { WebhookSecrets } from '../signing/secret-store.js';
+
+/** What tests are sent with. */
+export interface TestSendParts {
+  readonly database: DatabaseHandle;
+  readonly clock: Clock;
+  readonly secrets: WebhookSecrets;
+  readonly catalogue: EventCatalogue;
+  readonly sender: WebhookSender;
+  readonly throttles: ThrottleWindows;
+  /** For a whole attempt, where the endpoint does not say. */
+  readonly timeoutMs: () => number;
+}
+
+/** Of one process: each holds a connection, and somebody waits. */
+const MOST_TESTS = 20;
+
+/** TestSend sends tests. */
+export class TestSend {
+  private underWay = 0;
+  private readonly ofEndpoint: Throttle;
+  private readonly ofAccount: Throttle;
+
+  constructor(private readonly parts: TestSendParts) {
+    this.ofEndpoint = new Throttle(parts.throttles, THROTTLES.webhookTestsOfEndpoint);
+    this.ofAccount = new Throttle(parts.throttles, THROTTLES.webhookTestsOfAccount);
+  }
+
+  /**
+   * Rejects with `too_many_requests` where the endpoint or its account had too many tests in the last minute.
+   * @returns the id of the delivery, which has had its attempt.
+   */
+  async send(endpoint: WebhookEndpoint, type: string | undefined, context: ChangeContext): Promise<string> {
+    const published = this.typeOf(type);
+    if (this.underWay >= MOST_TESTS) {
+      const detail = 'Many tests are under way at this moment. Try again in a few seconds.';
+      throw new Problem('too_many_requests', { detail, headers: ['Retry-After', '5'] });
+    }
+    this.underWay += 1;
+    try {
+      await this.count(endpoint);
+      return await this.attempt(endpoint, published, context);
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+
+  /** A test sends a request to any public address and shows its response, so nobody may send many. */
+  private async count({ id, accountId }: WebhookEndpoint): Promise<void> {
+    const ofAccount = await this.ofAccount.count(accountId);
+    if (!ofAccount.admitted) throw tooMany('The account', THROTTLES.webhookTestsOfAccount, ofAccount);
+    const ofEndpoint = await this.ofEndpoint.count(id);
+    if (ofEndpoint.admitted) return;
+    await this.ofAccount.refund(accountId, ofAccount);
+    throw tooMany('The endpoint', THROTTLES.webhookTestsOfEndpoint, ofEndpoint);
+  }
+
+  private typeOf(name = TEST_EVENT): PublishedEventType {
+    const type = this.parts.catalogue.type(name);
+    if (type !== undefined) return type;
+    const errors = [{ pointer: '#/type', detail: 'is no type of event; see the list of event types' }];
+    throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
+  }
+
+  private async attempt(
+    endpoint: WebhookEndpoint,
+    { type, example }: PublishedEventType,
+    context: ChangeContext,
+  ): Promise<string> {
+    const { clock, secrets, sender, timeoutMs } = this.parts;
+    const now = clock.now();
+    const keys = await secrets.signingKeys(endpoint.id, now);
+    const delivery = newDelivery(endpoint, now);
+    const data = JSON.stringify(example ?? {});
+    await this.begin(delivery, type, data, context);
+    const sent = { id: delivery.event_id, type, accountId: endpoint.accountId, occurredAtMs: now, data };
+    const made = await sender.attempt({
+      url: endpoint.url,
+      eventId: delivery.event_id,
+      body: payloadOf(sent),
+      keys,
+      timeoutMs: endpoint.timeoutMs ?? timeoutMs(),
+    });
+    if ('shortOf' in made) {
+      throw new Problem('gateway_overloaded', { detail: 'There is no connection left for a test. Try again shortly.' });
+    }
+    await this.end(delivery, made);
+    return delivery.id;
+  }
+
+  /** Written before it is sent: whatever happens then, somebody has asked for it. */
+  private async begin(delivery: WebhookDeliveryTable, type: string, data: string, context: ChangeContext) {
+    const { database } = this.parts;
+    const { event_id: id, account_id: accountId, endpoint_id: endpointId, created_at: now } = delivery;
+    const event = {
+      id,
+      account_id: accountId,
+      type,
+      data,
+      dedupe_key: `${TEST_SOURCE}:${delivery.id}`,
+      source: TEST_SOURCE,
+      resource: null,
+      occurred_at: now,
+      fingerprint: null,
+      created_at: now,
+      keep_until: delivery.keep_until,
+    };
+    await database.db.transaction().execute(async (trx) => {
+      await trx.insertInto('event').values(event).execute();
+      await trx.insertInto('webhook_delivery').values(delivery).execute();
+      const target = { accountId, targetType: 'webhook_endpoint', targetId: endpointId } as const;
+      const change = {
+        action: 'webhook_endpoint.tested',
+        before: null,
+        after: { type, delivery_id: delivery.id },
+      } as const;
+      await recordChange(trx, context, { ...target, ...change }, now);
+    });
+  }
+
+  private async end(delivery: WebhookDeliveryTable, made: AttemptMade): Promise<void> {
+    const { database, clock } = this.parts;
+    const attempt: WebhookAttemptTable = {
+      id: newId('wha', made.atMs),
+      delivery_id: delivery.id,
+      number: 1,
+      cycle: 0,
+      at: made.atMs,
+      status_code: made.statusCode,
+      duration_ms: made.durationMs,
+      error: made.error,
+      address: made.address,
+      response_body: made.responseBody,
+    };
+    const hasArrived = made.outcome === 'succeeded';
+    const reason = made.outcome === 'gone' || made.outcome === 'aborted' ? made.outcome : ('exhausted' as const);
+    await database.db.transaction().execute(async (trx) => {
+      await trx.insertInto('webhook_attempt').values(attempt).execute();
+      await trx
+        .updateTable('webhook_delivery')
+        .set({ attempts: 1, updated_at: clock.now() })
+        .set(hasArrived ? { state: 'succeeded', reason: null } : { state: 'failed', reason })
+        .where('id', '=', delivery.id)
+        // Somebody may have asked for it again meanwhile.
+        .where('cycle', '=', 0)
+        .execute();
+    });
+  }
+}
+
+function tooMany(whose: string, { limit }: ThrottleRow, verdict: ThrottleVerdict): Problem {
+  const seconds = String(retryAfterOf(verdict));
+  const detail = `${whose} can have ${limit} tests a minute. Wait ${seconds} seconds.`;
+  return new Problem('too_many_requests', { detail, headers: ['Retry-After', seconds] });
+}
+
+/** As it stands until its attempt is done; the workers do not look at it. */
+function newDelivery(endpoint: WebhookEndpoint, nowMs: number): WebhookDeliveryTable {
+  return {
+    id: newId('whd', nowMs),
+    event_id: newId('evt', nowMs),
+    endpoint_id: endpoint.id,
+    account_id: endpoint.accountId,
+    state: 'failed',
+    reason: 'exhausted',
+    resource: null,
+    due_at: nowMs,
+    attempts: 0,
+    cycle: 0,
+    kind: 'test',
+    created_at: nowMs,
+    updated_at: nowMs,
+    keep_until: nowMs + DELIVERY_RETENTION_MS,
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * The secrets that the webhooks of an endpoint are signed with, as they are kept: sealed, because they have to be read
+ * again for every attempt. Each comes with a key pair. During a rotation an endpoint has several.
+ */
+import { createHmac } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import { newId } from '../../stores/database/ids.js';
+import { kindOf } from '../../stores/database/database-kind.js';
+import { textList } from '../../stores/database/json-rows.js';
+import type { Tables } from '../../stores/database/schema.js';
+import type { WebhookSecretTable } from '../../stores/database/tables/webhook-tables.js';
+import { SealError, type SecretBox } from '../../stores/secrets/secret-box.js';
+import { Problem } from '../../platform/problems/errors.js';
+import {
+  formatPublicKey,
+  formatWebhookSecret,
+  newSigningSeed,
+  newWebhookSecret,
+  privateKeyOf,
+} from './webhook-secret.js';
+import type { SigningKeys } from './webhook-signature.js';
+
+/** So many secrets sign at a time: beyond that the oldest one ends. */
+const MOST_LIVE = 3;
+const FINGERPRINT_PURPOSE = 'webhook secrets';
+
+/** A public key of an endpoint, and until when it signs. */
+export interface WebhookPublicKey {
+  /** `whpk_…` */
+  readonly key: string;
+  readonly createdAt: number;
+  /** Null: the current one. */
+  readonly expiresAt: number | null;
+}
+
+export interface SecretRotation {
+  /** Null: a secret is generated. */
+  readonly brought: Buffer | null;
+  readonly overlapMs: number;
+  /** Whether the oldest secret may end before its time. */
+  readonly endsPrevious: boolean;
+}
+
+/** WebhookSecrets makes secrets, seals them, and opens them for whoever signs. */
+export class WebhookSecrets {
+  /** @param box null: there is no key that all machines have, and nothing can be sealed or signed. */
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly box: SecretBox | null,
+  ) {}
+
+  /** Throws `secrets_unavailable` where there is no key to seal with: before anything else is changed. */
+  check(): SecretBox {
+    if (this.box !== null) return this.box;
+    throw secretsUnavailable('Nothing can be sealed: the installation has no key for secrets.');
+  }
+
+  /**
+   * Gives an endpoint a secret. Throws `webhook_secret_in_use` for one that an endpoint has.
+   * @param brought of whoever moves here from elsewhere; else one is made.
+   * @returns the secret in the clear, `whsec_…`: nothing will show it again.
+   */
+  async add(trx: Transaction<Tables>, endpointId: string, brought: Buffer | null, nowMs: number): Promise<string> {
+    const box = this.check();
+    const secret = brought ?? newWebhookSecret();
+    const seed = newSigningSeed();
+    const id = newId('whs', nowMs);
+    const row: WebhookSecretTable = {
+      id,
+      endpoint_id: endpointId,
+      secret: box.seal(secret, boundTo(id)),
+      seed: box.seal(seed, boundTo(id, 'seed')),
+      public_key: formatPublicKey(privateKeyOf(seed)),
+      fingerprint: createHmac('sha256', box.keyFor(FINGERPRINT_PURPOSE)).update(secret).digest('base64url'),
+      created_at: nowMs,
+      expires_at: null,
+    };
+    const added = await trx
+      .insertInto('webhook_secret')
+      .values(row)
+      .onConflict((conflict) => conflict.column('fingerprint').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    if (added !== undefined) return formatWebhookSecret(secret);
+    throw new Problem('webhook_secret_in_use', {
+      detail: 'An endpoint has this secret already. Each needs one of its own: leave `secret` out to have one made.',
+    });
+  }
+
+  /**
+   * Ends the previous secrets at the end of the overlap at the latest, and gives the endpoint a new one. At most three
+   * sign at a time. Throws `previous_secret_active` where the oldest would end now without `endsPrevious`.
+   */
+  async rotate(
+    trx: Transaction<Tables>,
+    endpointId: string,
+    { brought, overlapMs, endsPrevious }: SecretRotation,
+    nowMs: number,
+  ): Promise<string> {
+    this.check();
+    const endMs = nowMs + overlapMs;
+    const own = trx.updateTable('webhook_secret').where('endpoint_id', '=', endpointId);
+    await own
+      .set({ expires_at: endMs })
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', endMs)]))
+      .execute();
+    const live = await liveOf(trx, [endpointId], nowMs);
+    const tooMany = live.slice(MOST_LIVE - 1).map(({ id }) => id);
+    if (tooMany.length > 0 && !endsPrevious) throw previousSecretActive();
+    if (tooMany.length > 0) await own.set({ expires_at: nowMs }).where('id', 'in', tooMany).execute();
+    return this.add(trx, endpointId, brought, nowMs);
+  }
+
+  /** Ends all secrets but the current one. @returns until when the last of them would have signed; null: none did. */
+  async endPrevious(trx: Transaction<Tables>, endpointId: string, nowMs: number): Promise<number | null> {
+    const live = await liveOf(trx, [endpointId], nowMs);
+    const ends = live.flatMap(({ expires_at: endMs }) => endMs ?? []);
+    if (ends.length === 0) return null;
+    const own = trx.updateTable('webhook_secret').where('endpoint_id', '=', endpointId);
+    await own.set({ expires_at: nowMs }).where('expires_at', '>', nowMs).execute();
+    return Math.max(...ends);
+  }
+
+  /** What an attempt is signed with, the current keys first. Throws `secrets_unavailable` where they do not open. */
+  async signingKeys(endpointId: string, nowMs: number): Promise<SigningKeys> {
+    const [keys] = await this.signingKeysOf([endpointId], nowMs);
+    if (keys instanceof Error) throw keys;
+    return keys!;
+  }
+
+  /** As `signingKeys`, of many endpoints with one query: for each its keys, or why they do not open. */
+  async signingKeysOf(endpointIds: readonly string[], nowMs: number): Promise<readonly (SigningKeys | Error)[]> {
+    const box = this.check();
+    const rows = Map.groupBy(await liveOf(this.db, endpointIds, nowMs), (row) => row.endpoint_id);
+    return endpointIds.map((id) => opened(box, rows.get(id) ?? []));
+  }
+
+  /** The public keys that sign now, by endpoint, the current ones first. */
+  async publicKeys(endpointIds: readonly string[], nowMs: number): Promise<ReadonlyMap<string, WebhookPublicKey[]>> {
+    const keys = new Map<string, WebhookPublicKey[]>(endpointIds.map((id) => [id, []]));
+    if (endpointIds.length === 0) return keys;
+    const rows = await this.db
+      .selectFrom('webhook_secret')
+      .select(['endpoint_id', 'public_key', 'created_at', 'expires_at'])
+      .where('endpoint_id', 'in', endpointIds)
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
+      .orderBy('id', 'desc')
+      .execute();
+    for (const row of rows) {
+      const key = { key: row.public_key, createdAt: row.created_at, expiresAt: row.expires_at };
+      keys.get(row.endpoint_id)?.push(key);
+    }
+    return keys;
+  }
+
+  /** Forgets secrets that sign nothing any more; resolves with how many. Run now and then by the worker role. */
+  async deleteExpired(nowMs: number): Promise<number> {
+    const result = await this.db.deleteFrom('webhook_secret').where('expires_at', '<=', nowMs).executeTakeFirst();
+    return Number(result.numDeletedRows);
+  }
+}
+
+/** The secrets of endpoints that sign now, the newest first. */
+function liveOf(db: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<WebhookSecretTable[]> {
+  return db
+    .selectFrom('webhook_secret')
+    .selectAll()
+    .where('endpoint_id', 'in', textList(kindOf(db), endpointIds))
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
+    .orderBy('id', 'desc')
+    .execute();
+}
+
+function opened(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKeys | Error {
+  const ends = rows.flatMap(({ expires_at: endMs }) => endMs ?? []);
+  try {
+    return {
+      secrets: rows.map(({ id, secret }) => box.open(secret, boundTo(id))),
+      privateKeys: rows.map(({ id, seed }) => privateKeyOf(box.open(seed, boundTo(id, 'seed')))),
+      endsAtMs: ends.length === 0 ? undefined : Math.min(...ends),
+    };
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    return secretsUnavailable('The secrets of this endpoint were sealed with another key.', error);
+  }
+}
+
+/** What a sealed text belongs to: moved to another row or column it does not open. */
+function boundTo(id: string, part?: 'seed'): string {
+  return part === undefined ? `webhook_secret:${id}` : `webhook_secret:${id}:${part}`;
+}
+
+function previousSecretActive(): Problem {
+  return new Problem('previous_secret_active', {
+    detail: `The endpoint has ${MOST_LIVE} secrets. Send "end_previous_secret": true to end the oldest.`,
+  });
+}
+
+function secretsUnavailable(detail: string, cause?: unknown): Problem {
+  return new Problem('secrets_unavailable', { detail, cause });
+}
