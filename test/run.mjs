@@ -178,11 +178,15 @@ function saySkipped({ results }) {
 function sayFailed({ results }) {
   for (const { name, status: outcome, message, assertionResults } of results?.testResults ?? []) {
     const failed = assertionResults.filter(({ status }) => status === 'failed');
-    const lines = failed.map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages.join(' ')}`);
+    const lines = failed.map(
+      ({ fullName, failureMessages }) => `${fullName}: ${failureMessages.map(withoutStack).join(' ')}`,
+    );
     if (outcome === 'failed' && assertionResults.length === 0) lines.push(message);
     for (const line of lines) console.log(`Failed: ${relative(ROOT, name)}: ${shortened(line)}`);
   }
 }
+
+const withoutStack = (message) => message.split('\n    at ', 1)[0];
 
 function shortened(text) {
   return stripVTControlCharacters(text).replace(/\s+/g, ' ').slice(0, FAILURE_CHARACTERS);

@@ -5,11 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
-import type { Logger } from '../platform/log.js';
-import { RepeatedRun } from '../platform/repeated-run.js';
 import type { RecordTime } from './database-records.js';
 
-const INTERVAL_MS = 60_000;
 /** Rows of one statement: with their responses some megabytes, and others wait for no longer than that takes. */
 const ROWS_AT_ONCE = 50;
 /** Between two statements, so that others come in. */
@@ -17,44 +14,19 @@ const PAUSE_MS = 20;
 
 /** RecordSweep looks after them. */
 export class RecordSweep {
-  private readonly runs = new RepeatedRun(
-    () => this.run(),
-    INTERVAL_MS,
-    (error) => this.warn(error),
-  );
-
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly now: RecordTime,
-    private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
-  /** Sweeps now, and every minute. */
-  start(): void {
-    this.runs.start();
-  }
-
-  /** Resolves when nothing of it runs any more. Never rejects. */
-  stop(): Promise<void> {
-    return this.runs.stop();
-  }
-
-  /** Once. Rejects as the database does. Resolves with how many it has forgotten. */
-  async run(): Promise<number> {
+  /** Once. Rejects as the database does. Resolves with how many it has forgotten. @param isStopped true once it is to end early. */
+  async run(isStopped: () => boolean = () => false): Promise<number> {
     for (let total = 0; ;) {
       const deleted = await this.deleteSome();
       total += deleted;
-      if (deleted < ROWS_AT_ONCE || this.runs.isStopped) return total;
+      if (deleted < ROWS_AT_ONCE || isStopped()) return total;
       await sleep(PAUSE_MS);
     }
-  }
-
-  private warn(error: unknown): void {
-    if (this.runs.isStopped) return;
-    this.log.warn(
-      { event: 'idempotency_sweep_failed', err: error },
-      'Old records of idempotency keys were not forgotten; tried again in a minute',
-    );
   }
 
   private async deleteSome(): Promise<number> {

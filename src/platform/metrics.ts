@@ -23,6 +23,22 @@ export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
 export const OWN_RESOURCES = ['file_descriptors', 'ports', 'memory'] as const;
 export type OwnResource = (typeof OWN_RESOURCES)[number];
 
+/** What a worker does by itself: `src/program/housekeeping.ts` has a row for each. */
+const HOUSEKEEPING_TASKS = [
+  'key_secrets',
+  'expiring_keys',
+  'events',
+  'deliveries',
+  'webhook_secrets',
+  'usage',
+  'admin_idempotency',
+  'sign_ins',
+  'request_logs',
+  'oauth_objects',
+  'idempotency',
+] as const;
+export type HousekeepingTask = (typeof HOUSEKEEPING_TASKS)[number];
+
 /** Why a key may not be used any more that has something open. */
 export const CUT_CODES = [
   'revoked_api_key',
@@ -145,6 +161,14 @@ export const METRICS = {
     'trailgate_mails_total',
     'Mails with links and notices, by outcome: sent, delayed until the next try, failed for good.',
     [['outcome', ['sent', 'delayed', 'failed']]],
+  ),
+  housekeepingRuns: counter(
+    'trailgate_housekeeping_runs_total',
+    'Runs of what a worker does by itself, such as deleting old events, by task and outcome.',
+    [
+      ['task', HOUSEKEEPING_TASKS],
+      ['outcome', ['done', 'failed']],
+    ],
   ),
   workerRestarts: counter(
     'trailgate_worker_restarts_total',

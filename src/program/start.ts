@@ -4,10 +4,8 @@
 import { fileURLToPath } from 'node:url';
 import { readPanelFiles } from '../admin/panel/panel-files.js';
 import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
-import { DeliveryRetention } from '../webhooks/deliveries/retention.js';
 import { EventIntake } from '../webhooks/intake/intake.js';
 import { eventsTokensOf } from '../config/model/service-schema.js';
-import { addExpiringKeys } from '../accounts/change-events.js';
 import { Explainer } from '../admin/explain/explainer.js';
 import { operatorToken } from '../admin/access/operator-token.js';
 import { systemClock } from '../platform/clock.js';
@@ -25,14 +23,10 @@ import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './machine/idle-memory.j
 import type { AccountStore } from '../accounts/accounts.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../records/audit-log.js';
-import { RecordSweep } from '../idempotency/record-sweep.js';
 import { IdempotentRequests } from '../idempotency/idempotent-requests.js';
 import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
-import { forgetEndedSignIns } from '../members/housekeeping.js';
 import type { Members } from '../members/sign-in/open-members.js';
-import { OAuthObjects } from '../authorization/clients/oauth-objects.js';
-import { ObjectSweep } from '../authorization/clients/object-sweep.js';
 import { openOAuth } from '../authorization/clients/open-oauth.js';
 import { METRICS } from '../platform/metrics.js';
 import { metricsText } from '../platform/metrics-text.js';
@@ -41,6 +35,7 @@ import { openAdmission, type Admission } from './open-admission.js';
 import { openDomain, type Domain, type Stores } from './open-domain.js';
 import { openMembersOf } from './open-members.js';
 import { claimPorts } from './claim-ports.js';
+import { startHousekeeping, tasksOf } from './housekeeping.js';
 import { lockData } from './lock-data.js';
 import { placeCounters } from './place-counters.js';
 import { openNodes, ProcessView } from './process-view.js';
@@ -48,8 +43,6 @@ import { DeprecatedCalls } from '../admission/deprecated-calls.js';
 import { TopAccounts } from '../quota/usage/top-accounts.js';
 import { RequestLogReader } from '../request-logs/request-log-reader.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
-import { RequestLogRetention } from '../request-logs/request-log-retention.js';
-import { UsageRetention } from '../quota/usage/usage-retention.js';
 import { describeApi } from '../reference/describe-api.js';
 import { Reload } from './reload/reload.js';
 import { ONE_PROCESS, type Processes, type Role } from './roles.js';
@@ -80,7 +73,6 @@ export interface Running {
 
 /** The admin panel, which the build puts beside the program. */
 const PANEL_FOLDER = fileURLToPath(new URL('../panel', import.meta.url));
-const HOUSEKEEPING_INTERVAL_MS = 86_400_000;
 
 /**
  * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is
@@ -195,50 +187,13 @@ function tightenFiles(dataDir: string, log: Log): void {
   log.logger.warn({ event: 'data_files_tightened', files }, 'other users could read data files; now they cannot');
 }
 
-/** Housekeeping. */
 function startWorker(domain: Domain, log: Log, shutdown: Shutdown): void {
-  const { config, database, keyStore, events, workSignal, webhooks, recordTime } = domain;
+  const { config, database } = domain;
   const topAccounts = new TopAccounts(database.db, database.kind, () => config.current.file, systemClock, log.logger);
-  const { retention } = config.current.file.usage;
-  const usage = new UsageRetention(database.db, database.kind, retention, systemClock);
-  const deliveries = new DeliveryRetention(database.db, systemClock, workSignal);
-  let isStopped = false;
-  const clean = (): void => {
-    const requests = new IdempotentRequests(database.db, systemClock);
-    for (const forget of [
-      keyStore.deleteDeadSecrets(),
-      deliveries.sweep(),
-      addExpiringKeys(database.db, workSignal, systemClock.now()),
-      webhooks.secrets.deleteExpired(systemClock.now()),
-      events.deleteOld(),
-      usage.deleteOld(),
-      requests.deleteOld(),
-      forgetEndedSignIns(database, systemClock),
-    ]) {
-      forget.catch((error: unknown) => {
-        if (isStopped) return; // the database has been closed meanwhile
-        log.logger.warn(
-          { event: 'housekeeping_failed', err: error },
-          'Old secrets, events, deliveries or usage were not forgotten; tried again tomorrow',
-        );
-      });
-    }
-  };
-  clean();
-  const timer = setInterval(clean, HOUSEKEEPING_INTERVAL_MS);
-  timer.unref();
-  const logDays = (): number => config.current.file.usage.requestLogRetention;
-  const requestLogs = new RequestLogRetention(database.db, database.kind, logDays, systemClock, log.logger);
-  requestLogs.start();
-  const records = new RecordSweep(database.db, recordTime, log.logger);
-  records.start();
-  const objects = new ObjectSweep(new OAuthObjects(database.db, systemClock), log.logger);
-  objects.start();
+  const stopHousekeeping = startHousekeeping(tasksOf(domain), log.logger);
   topAccounts.start();
   shutdown.add('stop worker', async () => {
-    isStopped = true;
-    clearInterval(timer);
-    await Promise.all([topAccounts.stop(), requestLogs.stop(), records.stop(), objects.stop()]);
+    await Promise.all([topAccounts.stop(), stopHousekeeping()]);
   });
 }
 

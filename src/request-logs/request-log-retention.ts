@@ -6,12 +6,9 @@ import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
-import type { Logger } from '../platform/log.js';
-import { RepeatedRun } from '../platform/repeated-run.js';
 import { dayAfter, dayOf, keptSinceMs } from './days.js';
 import { dropPartitionsBefore, makePartitions } from './partitions.js';
 
-const INTERVAL_MS = 3_600_000;
 /** Today, and as many days as nobody may look after it. */
 const DAYS_AHEAD = [0, 1, 2, 3];
 /** Rows of one statement on SQLite: others wait for the database no longer than that takes. */
@@ -19,33 +16,16 @@ const ROWS_AT_ONCE = 2_000;
 
 /** RequestLogRetention looks after the days of the log. */
 export class RequestLogRetention {
-  private readonly runs = new RepeatedRun(
-    () => this.run(),
-    INTERVAL_MS,
-    (error) => this.warn(error),
-  );
-
   /** @param retentionDays as the configuration says now; 0: no log is kept. */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly kind: DatabaseHandle['kind'],
     private readonly retentionDays: () => number,
     private readonly clock: Clock,
-    private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
-  /** Looks after them now, and every hour. */
-  start(): void {
-    this.runs.start();
-  }
-
-  /** Resolves when nothing of it runs any more. Never rejects. */
-  stop(): Promise<void> {
-    return this.runs.stop();
-  }
-
-  /** Once. Idempotent; rejects as the database does. */
-  async run(): Promise<void> {
+  /** Once. Idempotent; rejects as the database does. @param isStopped true once it is to end early. */
+  async run(isStopped: () => boolean = () => false): Promise<void> {
     const days = this.retentionDays();
     const nowMs = this.clock.now();
     if (this.kind === 'postgres' && days > 0) {
@@ -57,14 +37,7 @@ export class RequestLogRetention {
     // Where nothing is kept any more, all of it goes: also what is said to be of tomorrow.
     const before = days > 0 ? dayOf(keptSinceMs(await this.earliestNow(nowMs), days)) : Number.MAX_SAFE_INTEGER;
     if (this.kind === 'postgres') await dropPartitionsBefore(this.db, before);
-    else await this.deleteBefore(before);
-  }
-
-  private warn(error: unknown): void {
-    this.log.warn(
-      { event: 'request_log_retention_failed', err: error },
-      'Old request logs were not forgotten; tried again in an hour',
-    );
+    else await this.deleteBefore(before, isStopped);
   }
 
   /** A clock that has run ahead must not forget everything: of the database's and this process's, the one behind. */
@@ -76,8 +49,8 @@ export class RequestLogRetention {
     return Math.min(nowMs, rows[0]?.now ?? nowMs);
   }
 
-  private async deleteBefore(day: number): Promise<void> {
-    while (!this.runs.isStopped) {
+  private async deleteBefore(day: number, isStopped: () => boolean): Promise<void> {
+    while (!isStopped()) {
       const { numAffectedRows = 0n } = await sql`
         delete from request_log where rowid in
           (select rowid from request_log where day < ${day} order by day limit ${ROWS_AT_ONCE})

@@ -1,6 +1,5 @@
 /** Records whose time is over are deleted, a few at a time; no other is, and whoever claims one meanwhile keeps it. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { clockAheadMs, DatabaseRecords, instant, recordTime } from '../../src/idempotency/database-records.js';
 import { RecordSweep } from '../../src/idempotency/record-sweep.js';
@@ -22,7 +21,7 @@ describeOnDatabases('the sweep of records', (kind) => {
     clock = new TestClock();
     const now = () => instant(clock.now());
     records = new DatabaseRecords(database.db, now);
-    sweep = new RecordSweep(database.db, now, pino({ level: 'silent' }));
+    sweep = new RecordSweep(database.db, now);
   });
   afterEach(() => database.close());
 
@@ -68,7 +67,7 @@ describeOnDatabases('the sweep of records', (kind) => {
     const own = recordTime(kind, clockAheadMs({ now: () => Date.now() }));
     const real = new DatabaseRecords(database.db, own);
     await real.claim(terms(1));
-    expect(await new RecordSweep(database.db, own, pino({ level: 'silent' })).run()).toBe(0);
+    expect(await new RecordSweep(database.db, own).run()).toBe(0);
     const { expires_at: expiresAt } = await database.db
       .selectFrom('idempotent_request')
       .select('expires_at')

@@ -213,7 +213,7 @@ describeOnDatabases('request logs', (kind) => {
       written.push(dayOf(clock.now()));
       clock.advance(DAY_MS);
     }
-    const retention = new RequestLogRetention(database.db, database.kind, () => 3, clock, LOG);
+    const retention = new RequestLogRetention(database.db, database.kind, () => 3, clock);
     await retention.run();
     await retention.run();
     // PostgreSQL has a clock of its own. The earlier of both clocks decides.
@@ -226,7 +226,7 @@ describeOnDatabases('request logs', (kind) => {
   it('are all forgotten where none are kept any more', async () => {
     serve('acc_1', 2);
     await flushed();
-    await new RequestLogRetention(database.db, database.kind, () => 0, clock, LOG).run();
+    await new RequestLogRetention(database.db, database.kind, () => 0, clock).run();
     expect(await rows()).toEqual([]);
     serve('acc_1', 2);
     await flushed();
@@ -249,14 +249,14 @@ describeOnDatabases('request logs', (kind) => {
       });
     serve('acc_1', 1);
     await flushed();
-    await new RequestLogRetention(database.db, database.kind, () => 7, clock, LOG).run();
+    await new RequestLogRetention(database.db, database.kind, () => 7, clock).run();
     expect((await rows()).length).toBe(1);
   });
 
   if (kind === 'postgres') {
     it('have partitions for the days to come before their first row', async () => {
       clock.advance(Date.now() - clock.now());
-      await new RequestLogRetention(database.db, database.kind, () => 7, clock, LOG).run();
+      await new RequestLogRetention(database.db, database.kind, () => 7, clock).run();
       expect((await partitionDays(database.db)).length).toBe(4);
     });
 
@@ -279,7 +279,7 @@ describeOnDatabases('request logs', (kind) => {
       clock.advance(20 * DAY_MS);
       serve('acc_1', 1);
       await flushed();
-      const retention = new RequestLogRetention(database.db, database.kind, () => 7, clock, LOG);
+      const retention = new RequestLogRetention(database.db, database.kind, () => 7, clock);
       await Promise.all([retention.run(), flushed(), rows()]);
       expect((await rows()).length).toBe(1);
       expect((await partitionDays(database.db)).length).toBe(4);

@@ -72,10 +72,26 @@ describe('a program that has just started', () => {
     expect(promised).toBeGreaterThan(150);
     const there = await scraped();
     const counted = Object.values(METRICS)
-      .filter(({ kind, name }) => kind !== 'gauge' && !/^trailgate_(usage|quota_store_call)/.test(name))
+      .filter(({ kind, name }) => kind !== 'gauge' && !/^trailgate_(usage|quota_store_call|housekeeping)/.test(name))
       .flatMap(({ name }) => (there.get(name) ?? []).map(([labels, value]) => [name, labels, value]));
     // The backends of this configuration are nobody, and nobody has asked anything yet.
     expect(counted.filter(([, , value]) => value !== 0)).toEqual([]);
+  });
+
+  it('has done each task of the worker role once, and none has failed', async () => {
+    const { name, labelValues } = METRICS.housekeepingRuns;
+    const tasks = labelValues[0] as readonly string[];
+    const done = tasks.flatMap((task) => [
+      [{ task, outcome: 'done' }, 1],
+      [{ task, outcome: 'failed' }, 0],
+    ]);
+    const runs = async () => (await scraped()).get(name) ?? [];
+    await eventually(
+      'all are done',
+      async () => (await runs()).filter(([, value]) => value === 1).length === tasks.length,
+    );
+    expect(await runs()).toEqual(expect.arrayContaining(done));
+    expect(tasks).toHaveLength(11);
   });
 
   it('has those of a service and a plan that a reload adds, and no more of a service that it takes away', async () => {

@@ -1,0 +1,83 @@
+/**
+ * What the worker role does by itself, again and again: one row for each task. Any number of workers may run a task at
+ * once. `trailgate_housekeeping_runs_total` counts the runs.
+ */
+import { addExpiringKeys } from '../accounts/change-events.js';
+import { OAuthObjects } from '../authorization/clients/oauth-objects.js';
+import { IdempotentRequests } from '../idempotency/idempotent-requests.js';
+import { RecordSweep } from '../idempotency/record-sweep.js';
+import { forgetEndedSignIns } from '../members/housekeeping.js';
+import { systemClock } from '../platform/clock.js';
+import type { Logger } from '../platform/log.js';
+import { METRICS, type HousekeepingTask } from '../platform/metrics.js';
+import { RepeatedRun } from '../platform/repeated-run.js';
+import { UsageRetention } from '../quota/usage/usage-retention.js';
+import { RequestLogRetention } from '../request-logs/request-log-retention.js';
+import { DeliveryRetention } from '../webhooks/deliveries/retention.js';
+import type { Domain } from './open-domain.js';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Task is one row of the list. */
+export interface Task {
+  readonly name: HousekeepingTask;
+  /** From the start of one run to the start of the next. The first run is at the start of the program. */
+  readonly everyMs: number;
+  /** Does it once; must be harmless when done twice. @param isStopped true once the program ends: a long run ends early. */
+  readonly run: (isStopped: () => boolean) => Promise<unknown>;
+}
+
+/** Returns what a worker looks after. */
+export function tasksOf(domain: Domain): readonly Task[] {
+  const { config, database, keyStore, events, workSignal, webhooks, recordTime } = domain;
+  const { db, kind } = database;
+  const { usage: settings } = config.current.file;
+  const usage = new UsageRetention(db, kind, settings.retention, systemClock);
+  const deliveries = new DeliveryRetention(db, systemClock, workSignal);
+  const adminRequests = new IdempotentRequests(db, systemClock);
+  const objects = new OAuthObjects(db, systemClock);
+  const records = new RecordSweep(db, recordTime);
+  const logDays = (): number => config.current.file.usage.requestLogRetention;
+  const requestLogs = new RequestLogRetention(db, kind, logDays, systemClock);
+  return [
+    { name: 'key_secrets', everyMs: DAY_MS, run: () => keyStore.deleteDeadSecrets() },
+    { name: 'expiring_keys', everyMs: DAY_MS, run: () => addExpiringKeys(db, workSignal, systemClock.now()) },
+    { name: 'events', everyMs: DAY_MS, run: () => events.deleteOld() },
+    { name: 'deliveries', everyMs: DAY_MS, run: () => deliveries.sweep() },
+    { name: 'webhook_secrets', everyMs: DAY_MS, run: () => webhooks.secrets.deleteExpired(systemClock.now()) },
+    { name: 'usage', everyMs: DAY_MS, run: () => usage.deleteOld() },
+    { name: 'admin_idempotency', everyMs: DAY_MS, run: () => adminRequests.deleteOld() },
+    { name: 'sign_ins', everyMs: DAY_MS, run: () => forgetEndedSignIns(database, systemClock) },
+    // Makes the partitions of the next days, too.
+    { name: 'request_logs', everyMs: HOUR_MS, run: (isStopped) => requestLogs.run(isStopped) },
+    // As long as a person may take for a request: anybody may begin one, so what is left must not grow for a day.
+    { name: 'oauth_objects', everyMs: 10 * MINUTE_MS, run: () => objects.forgetExpired() },
+    { name: 'idempotency', everyMs: MINUTE_MS, run: (isStopped) => records.run(isStopped) },
+  ];
+}
+
+/** Starts all tasks. A task that fails is logged, counted and tried again at its next time. @returns ends them. */
+export function startHousekeeping(tasks: readonly Task[], log: Pick<Logger, 'warn'>): () => Promise<void> {
+  const runs = tasks.map(({ name, everyMs, run }) => {
+    const repeated: RepeatedRun = new RepeatedRun(
+      async () => {
+        await run(() => repeated.isStopped);
+        METRICS.housekeepingRuns.series(name, 'done').inc();
+      },
+      everyMs,
+      (error) => {
+        if (repeated.isStopped) return; // the database has been closed meanwhile
+        METRICS.housekeepingRuns.series(name, 'failed').inc();
+        const seconds = everyMs / 1_000;
+        log.warn({ event: 'housekeeping_failed', task: name, retry_in_s: seconds, err: error }, 'Housekeeping failed');
+      },
+    );
+    repeated.start();
+    return repeated;
+  });
+  return async () => {
+    await Promise.all(runs.map((repeated) => repeated.stop()));
+  };
+}
