@@ -8,6 +8,7 @@ import { kindOf } from '../../stores/database/database-kind.js';
 import { textList } from '../../stores/database/json-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import { executeTogether } from '../../stores/database/together.js';
+import { Batcher } from '../../platform/batcher.js';
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
 import { Problem, type FieldError } from '../../platform/problems/errors.js';
@@ -34,17 +35,13 @@ export interface TakenEvent {
   readonly isDuplicate: boolean;
 }
 
-interface WaitingRequest {
-  readonly events: readonly ForeignEvent[];
-  resolve(taken: readonly TakenEvent[]): void;
-  reject(reason: unknown): void;
-}
+/** What came of a request: what was taken, or why it is refused. */
+type Reply = readonly TakenEvent[] | Problem;
 
 /** EventIntake judges and writes what services hand in. */
 export class EventIntake {
   private readonly schemas: EventSchemas;
-  private readonly waiting: WaitingRequest[] = [];
-  private isWriting = false;
+  private readonly requests: Batcher<readonly ForeignEvent[], Reply>;
 
   constructor(
     private readonly db: Kysely<Tables>,
@@ -53,6 +50,12 @@ export class EventIntake {
     types: () => readonly EventType[],
   ) {
     this.schemas = new EventSchemas(types);
+    this.requests = new Batcher((requests) => this.write(requests), {
+      most: EVENTS_PER_TRANSACTION,
+      sizeOf: (events) => events.length,
+      // What is wrong with one must not cost the others theirs.
+      isOneAtFault: (error) => error instanceof Problem,
+    });
   }
 
   /**
@@ -63,11 +66,9 @@ export class EventIntake {
     const { events, errors } = await judgeBatch(service, handedIn, this.schemas, this.clock.now());
     try {
       if (errors.length > 0) throw invalid(errors);
-      if (this.waiting.length >= MOST_WAITING) throw overloaded();
-      const taken = await new Promise<readonly TakenEvent[]>((resolve, reject) => {
-        this.waiting.push({ events, resolve, reject });
-        void this.write();
-      });
+      if (this.requests.length >= MOST_WAITING) throw overloaded();
+      const taken = await this.requests.add(events);
+      if (taken instanceof Problem) throw taken;
       for (const { isDuplicate } of taken) {
         METRICS.events.series('service', isDuplicate ? 'duplicate' : 'accepted').inc();
       }
@@ -78,61 +79,29 @@ export class EventIntake {
     }
   }
 
-  private async write(): Promise<void> {
-    if (this.isWriting) return;
-    this.isWriting = true;
-    try {
-      for (let requests = this.next(); requests.length > 0; requests = this.next()) await this.writeTogether(requests);
-    } finally {
-      this.isWriting = false;
-    }
-  }
-
-  /** Those that share a transaction: at least one. */
-  private next(): WaitingRequest[] {
-    let count = 0;
-    const end = this.waiting.findIndex(({ events }, index) => {
-      count += events.length;
-      return index > 0 && count > EVENTS_PER_TRANSACTION;
-    });
-    return this.waiting.splice(0, end === -1 ? this.waiting.length : end);
-  }
-
-  private async writeTogether(requests: readonly WaitingRequest[]): Promise<void> {
-    try {
-      const { responses, added } = await this.db
-        .transaction()
-        .execute((trx) => writeRequests(trx, requests, this.clock.now()));
-      this.signal.tell(added.endpointIds);
-      for (const [index, response] of responses.entries()) {
-        if (response instanceof Problem) requests[index]?.reject(response);
-        else requests[index]?.resolve(response);
-      }
-    } catch (error) {
-      // What is wrong with one must not cost the others theirs.
-      if (error instanceof Problem && requests.length > 1) {
-        for (const request of requests) await this.writeTogether([request]);
-        return;
-      }
-      for (const request of requests) request.reject(error);
-    }
+  private async write(requests: readonly (readonly ForeignEvent[])[]): Promise<readonly Reply[]> {
+    const { replies, added } = await this.db
+      .transaction()
+      .execute((trx) => writeRequests(trx, requests, this.clock.now()));
+    this.signal.tell(added.endpointIds);
+    return replies;
   }
 }
 
 /** Adds the events of those requests in which nothing is wrong. */
 async function writeRequests(
   trx: Kysely<Tables>,
-  requests: readonly WaitingRequest[],
+  requests: readonly (readonly ForeignEvent[])[],
   nowMs: number,
-): Promise<{ responses: (readonly TakenEvent[] | Problem)[]; added: AddedEvents }> {
-  const all = requests.flatMap(({ events }) => events);
+): Promise<{ replies: Reply[]; added: AddedEvents }> {
+  const all = requests.flat();
   const found = await executeTogether(trx, [accountsQuery(trx, all), knownEventsQuery(trx, all)]);
   const accounts = new Set((found[0]!.rows as readonly { id: string }[]).map(({ id }) => id));
   const known = knownIn(found[1]!);
-  const refusals = requests.map(({ events }) => unknownAccounts(events, accounts) ?? noteOrConflict(events, known));
+  const refusals = requests.map((events) => unknownAccounts(events, accounts) ?? noteOrConflict(events, known));
   const added = await addEvents(
     trx,
-    requests.flatMap(({ events }, index) => (refusals[index] === undefined ? events : [])),
+    requests.flatMap((events, index) => (refusals[index] === undefined ? events : [])),
     nowMs,
   );
   // Somebody else has handed in one of them in this moment: it has to be looked at again whether that is the same.
@@ -140,10 +109,10 @@ async function writeRequests(
   const foundLate = await knownEvents(trx, late);
   if (late.some((event) => foundLate.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
   const told = new Set<string>();
-  const responses = requests.map(
-    ({ events }, index) => refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, told)),
+  const replies = requests.map(
+    (events, index) => refusals[index] ?? events.map((event) => takenOf(event, added, known, foundLate, told)),
   );
-  return { responses, added };
+  return { replies, added };
 }
 
 function takenOf(

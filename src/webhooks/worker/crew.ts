@@ -9,13 +9,13 @@ import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { AttemptMade, AttemptPutOff, WebhookSender } from '../sending/attempt.js';
 import { payloadOf } from '../sending/payload.js';
 import type { SigningKeys } from '../signing/webhook-signature.js';
+import { DatabaseUnavailable } from '../../stores/database/database-errors.js';
+import { Batcher } from '../../platform/batcher.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 import { DueReader, type DuePage } from './due-reader.js';
-import { GatheredReads } from './gathered-reads.js';
 import { healthOf, recordOf } from './outcomes.js';
-import { ResultsWriter } from './results-writer.js';
 
 /** Results of one transaction: SQLite has one connection, and holds everybody up meanwhile. */
 const MOST_RESULTS = { sqlite: 64, postgres: 256 } as const;
@@ -45,20 +45,28 @@ export interface CrewParts {
 
 /** Crew works for all lanes of a process. */
 export class Crew {
-  private readonly results: ResultsWriter<AttemptRecord, void>;
+  private readonly results: Batcher<AttemptRecord, void>;
   private readonly due: DueReader;
-  private readonly keys: GatheredReads<string, SigningKeys | Error>;
-  private readonly payloads: GatheredReads<string, EventPayload | undefined>;
+  private readonly keys: Batcher<string, SigningKeys | Error>;
+  private readonly payloads: Batcher<string, EventPayload | undefined>;
 
   constructor(private readonly parts: CrewParts) {
     const { db, kind, clock, openKeys } = parts;
-    this.results = new ResultsWriter((records) => this.write(records), MOST_RESULTS[kind]);
+    // What cannot be written waits, and meanwhile nothing new begins: an attempt that nobody remembers would be made for ever.
+    this.results = new Batcher((records) => this.write(records), {
+      most: MOST_RESULTS[kind],
+      isAway: (error) => error instanceof DatabaseUnavailable,
+      isOneAtFault: () => true,
+    });
     this.due = new DueReader(db, clock);
-    this.keys = new GatheredReads((ids) => openKeys(ids, clock.now()), KEYS_AT_ONCE);
-    this.payloads = new GatheredReads(async (ids) => {
-      const payloads = await readPayloads(db, ids);
-      return ids.map((id) => payloads.get(id));
-    }, PAYLOADS_AT_ONCE);
+    this.keys = new Batcher((ids) => openKeys(ids, clock.now()), { most: KEYS_AT_ONCE });
+    this.payloads = new Batcher(
+      async (ids) => {
+        const payloads = await readPayloads(db, ids);
+        return ids.map((id) => payloads.get(id));
+      },
+      { most: PAYLOADS_AT_ONCE },
+    );
   }
 
   /** Whether results cannot be written now. */
@@ -66,9 +74,9 @@ export class Crew {
     return this.results.isStuck;
   }
 
-  /** Gives up results that cannot be written. */
+  /** Gives up results that cannot be written: the leases end, and others make those attempts again. */
   stop(): void {
-    this.results.stop();
+    this.results.stop(new DatabaseUnavailable('the results of webhooks are not written any more'));
   }
 
   readDue(endpoint: LaneEndpoint, most: number, except: readonly string[]): Promise<DuePage> {
@@ -76,7 +84,7 @@ export class Crew {
   }
 
   async openKeys(endpointId: string): Promise<SigningKeys> {
-    const keys = await this.keys.read(endpointId);
+    const keys = await this.keys.add(endpointId);
     if (keys instanceof Error) throw keys;
     return keys;
   }
@@ -107,7 +115,7 @@ export class Crew {
 
   /** Apart, so that an attempt holds its body, and not what it was made of beside it. Undefined: the event is gone. */
   private async bodyOf({ eventId }: DueDelivery): Promise<Buffer | undefined> {
-    const payload = await this.payloads.read(eventId);
+    const payload = await this.payloads.add(eventId);
     return payload && payloadOf({ ...payload, occurredAtMs: payload.occurredAt, data: payload.dataText });
   }
 
@@ -132,7 +140,7 @@ export class Crew {
   }
 
   record(record: AttemptRecord): Promise<void> {
-    return this.results.write(record);
+    return this.results.add(record);
   }
 
   private async write(records: readonly AttemptRecord[]): Promise<readonly void[]> {

@@ -4,8 +4,8 @@ import type { Tables } from '../../stores/database/schema.js';
 import { readDue, type DueDelivery } from '../deliveries/due-deliveries.js';
 import type { LaneEndpoint } from '../deliveries/lane-endpoints.js';
 import { holdBlocked } from '../deliveries/order.js';
+import { Batcher } from '../../platform/batcher.js';
 import type { Clock } from '../../platform/clock.js';
-import { GatheredReads } from './gathered-reads.js';
 
 /** Lanes of one query. */
 const LANES_AT_ONCE = 64;
@@ -25,18 +25,18 @@ interface Asked {
 
 /** DueReader gathers. */
 export class DueReader {
-  private readonly reads: GatheredReads<Asked, readonly DueDelivery[]>;
+  private readonly reads: Batcher<Asked, readonly DueDelivery[]>;
 
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
   ) {
-    this.reads = new GatheredReads((asked) => this.readAll(asked), LANES_AT_ONCE);
+    this.reads = new Batcher((asked) => this.readAll(asked), { most: LANES_AT_ONCE });
   }
 
   /** @param except what the lane has in hand. Rejects as the database does. */
   async page({ id, isOrdered }: LaneEndpoint, most: number, except: readonly string[]): Promise<DuePage> {
-    const due = await this.reads.read({ endpointId: id, isOrdered, most, except });
+    const due = await this.reads.add({ endpointId: id, isOrdered, most, except });
     const blocked = due.filter(({ isBlocked }) => isBlocked).map((each) => each.id);
     await holdBlocked(this.db, id, blocked, this.clock.now());
     return { due: due.filter(({ isBlocked }) => !isBlocked), hasMore: due.length === most };

@@ -1,0 +1,100 @@
+/** Items share calls, and none is lost or forgotten while the other side is away. */
+import { describe, expect, it } from '@jest/globals';
+import { Batcher } from './batcher.js';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const twice = async (items: readonly number[]) => items.map((item) => item * 2);
+
+class Away extends Error {}
+const isAway = (error: unknown) => error instanceof Away;
+
+describe('items', () => {
+  it('that come in one turn of the event loop, and while a call is under way, share a call, up to a bound', async () => {
+    const batches: number[] = [];
+    const batcher = new Batcher(
+      async (items: readonly number[]) => {
+        batches.push(items.length);
+        await turn();
+        return twice(items);
+      },
+      { most: 4 },
+    );
+    const first = [batcher.add(1), batcher.add(2)];
+    await turn();
+    const others = Array.from({ length: 10 }, (_, at) => batcher.add(at));
+    expect(batcher.length).toBe(10);
+    expect(await Promise.all(first)).toEqual([2, 4]);
+    expect(await Promise.all(others)).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+    expect(batches).toEqual([2, 4, 4, 2]);
+  });
+
+  it('share a call by their sizes, and one that is too large goes alone', async () => {
+    const batches: (readonly number[])[] = [];
+    const batcher = new Batcher(
+      async (items: readonly number[]) => {
+        batches.push(items);
+        return items;
+      },
+      { most: 10, sizeOf: (item: number) => item },
+    );
+    await Promise.all([4, 6, 1, 30, 2].map((item) => batcher.add(item)));
+    expect(batches).toEqual([[4, 6], [1], [30], [2]]);
+  });
+
+  it('are all rejected by a call that fails, and later ones are not', async () => {
+    let fails = true;
+    const batcher = new Batcher(
+      (items: readonly number[]) => (fails ? Promise.reject(new Error('no')) : twice(items)),
+      {
+        most: 4,
+      },
+    );
+    const both = [batcher.add(1), batcher.add(2)];
+    expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    fails = false;
+    expect(await batcher.add(3)).toBe(6);
+  });
+
+  it('wait while the other side is away, are seen to be stuck, and go on when it is back', async () => {
+    let away = true;
+    let tries = 0;
+    const batcher = new Batcher(
+      async (items: readonly number[]) => {
+        tries += 1;
+        if (away) throw new Away();
+        return items;
+      },
+      { most: 4, isAway },
+    );
+    const both = [batcher.add(1), batcher.add(2)];
+    while (!batcher.isStuck) await turn();
+    away = false;
+    expect(await Promise.all(both)).toEqual([1, 2]);
+    expect(batcher.isStuck).toBe(false);
+    expect(tries).toBe(2);
+  });
+
+  it('of which one is refused go on without it', async () => {
+    const batcher = new Batcher(
+      async (items: readonly number[]) => {
+        if (items.includes(2)) throw new Error('refused');
+        return items;
+      },
+      { most: 4, isOneAtFault: () => true },
+    );
+    expect(await Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)))).toMatchObject([
+      { value: 1 },
+      { status: 'rejected', reason: { message: 'refused' } },
+      { value: 3 },
+    ]);
+  });
+
+  it('that wait when the program ends are rejected with the reason, and so are later ones', async () => {
+    const batcher = new Batcher<number, number>(() => Promise.reject(new Away()), { most: 4, isAway });
+    const waiting = batcher.add(1);
+    await turn();
+    batcher.stop(new Error('the program ends'));
+    await expect(waiting).rejects.toThrow('the program ends');
+    await expect(batcher.add(2)).rejects.toThrow('the program ends');
+  });
+});
