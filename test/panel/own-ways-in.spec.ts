@@ -1,5 +1,6 @@
 /** How a member signs in and what they may change of it, on their profile page: in a real browser, against the real API. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { encode } from 'uqr';
 import type { CDPSession, Page } from 'playwright-core';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { renewLinkToken } from '../../src/members/links/link-renewal.js';
@@ -113,8 +114,14 @@ describeWithChromium('the ways in of a member', () => {
     await app.getByText('Not set up.').waitFor();
     const begun: string[] = [];
     page.on('request', (each) => each.method() === 'POST' && each.url().endsWith('/me/totp') && begun.push(each.url()));
+    const response = page.waitForResponse((each) => each.url().endsWith('/me/totp'));
     await app.getByRole('button', { name: 'Set up' }).click();
-    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
+    const { uri } = (await (await response).json()) as { readonly uri: string };
+    const picture = page.getByRole('img', { name: 'QR code for the authenticator app' });
+    const dark = encode(uri, { border: 4 }).data.flatMap((row, y) =>
+      row.map((isDark, x) => (isDark ? `M${x} ${y}` : '')),
+    );
+    expect(((await picture.locator('path').getAttribute('d')) ?? '').replaceAll('h1v1h-1z', '')).toBe(dark.join(''));
     const secret = fromBase32(((await page.locator('[role=dialog] .secret').textContent()) ?? '').replaceAll(' ', ''));
     const code = page.getByLabel('Code from your authenticator app');
     await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
