@@ -1,7 +1,7 @@
 /** The error codes as programs read them: each with its status, whose fault it is, what it means and what to do. */
+import type { ErrorEntry } from '../platform/problems/error-entry.js';
 import { ERRORS } from '../platform/problems/errors.js';
 import { isErrorCode } from './error-pages.js';
-import { ERROR_GUIDANCE } from './error-guidance.js';
 
 let text: string | undefined;
 
@@ -10,7 +10,10 @@ export function errorCatalogueText(): string {
   text ??= JSON.stringify({
     errors: Object.keys(ERRORS)
       .filter(isErrorCode)
-      .map((code) => ({ code, ...ERRORS[code], ...ERROR_GUIDANCE[code] })),
+      .map((code) => {
+        const { assistant: _, ...entry }: ErrorEntry = ERRORS[code];
+        return { code, ...entry };
+      }),
   });
   return text;
 }

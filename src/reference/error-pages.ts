@@ -1,7 +1,6 @@
 /** The pages of the error codes: what `type` in a problem leads to. */
 import type { ErrorEntry, Fault } from '../platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
-import { ERROR_GUIDANCE } from './error-guidance.js';
 import { escapeHtml, inline, page } from './html.js';
 
 const FAULTS: Readonly<Record<Fault, string>> = {
@@ -66,13 +65,12 @@ ${rows.join('\n')}
 /** One code: what it means, whose fault it is, what to do. */
 export function errorPage(root: string, code: ErrorCode, site: string): string {
   const entry: ErrorEntry = ERRORS[code];
-  const { meaning, action } = ERROR_GUIDANCE[code];
   return page(
     root,
     entry.title,
-    `<p>${inline(meaning)}</p>
+    `<p>${inline(entry.meaning)}</p>
 <h2>What to do</h2>
-<p>${inline(action)}</p>
+<p>${inline(entry.action)}</p>
 <dl>
 <dt>code</dt><dd><code>${code}</code></dd>
 <dt>status</dt><dd>${entry.status}</dd>

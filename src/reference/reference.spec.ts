@@ -1,10 +1,9 @@
 /** The reference as a browser and a tool see it. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MINIMAL, OPENAPI, configOf } from '../../test/support/config-files.js';
 import { startReference } from '../../test/support/reference-server.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
-import { ERROR_GUIDANCE } from './error-guidance.js';
 
 let origin: string;
 let stop: () => Promise<void>;
@@ -170,16 +169,15 @@ describe('the versioning page', () => {
 });
 
 describe('docs/errors.md', () => {
-  const rows = readFileSync('docs/errors.md', 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('| `'));
-
-  it('lists every code, in the order of the table, with status, title, fault, meaning and advice, and no other', () => {
-    const written = rows.map((row) => row.slice(2, -2).split(' | '));
-    const expected = Object.entries(ERRORS).map(([code, { status, title, fault }]) => {
-      const { meaning, action } = ERROR_GUIDANCE[code as ErrorCode];
-      return [`\`${code}\``, String(status), title, fault, meaning, action];
-    });
-    expect(written).toEqual(expected);
+  it('has the catalogue as its table (TRAILGATE_TEST_WRITE=1 writes it)', () => {
+    const page = readFileSync('docs/errors.md', 'utf8');
+    const rows = Object.entries(ERRORS).map(
+      ([code, { status, title, fault, meaning, action }]) =>
+        `| \`${code}\` | ${status} | ${title} | ${fault} | ${meaning} | ${action} |\n`,
+    );
+    const written = page.replace(/(?:^\| `.*\n)+/m, () => rows.join(''));
+    if (process.env['TRAILGATE_TEST_WRITE'] === '1') writeFileSync('docs/errors.md', written);
+    expect(rows.length).toBeGreaterThan(70);
+    expect(readFileSync('docs/errors.md', 'utf8')).toBe(written);
   });
 });

@@ -4,41 +4,14 @@
  */
 import type { ArgumentFaults } from '../../config/tools/tool.js';
 import { fieldValue } from '../../http/grammar/fields.js';
-import type { ErrorCode, Problem } from '../../platform/problems/errors.js';
+import type { ErrorEntry } from '../../platform/problems/error-entry.js';
+import { ERRORS, type ErrorCode, type Problem } from '../../platform/problems/errors.js';
 
-const GRANT =
-  'Whoever manages the API keys of this account can give the key this scope, or hand out a key that has it. Asking ' +
-  'again with this key gives the same refusal.';
-const NEW_KEY =
-  'The API key of this connection cannot be used. The person who set it up has to put another one in its place.';
-const TELL = 'The fault is in the API, not in the call. Tell the person, with the request_id.';
-const LATER = 'The fault is not in the call. Try the same again after the wait, a few times at the most.';
-
-/** What to do, by code, where the detail does not say it. */
-const ADVICE: Partial<Record<ErrorCode, string>> = {
-  insufficient_scope: GRANT,
-  missing_api_key: NEW_KEY,
-  invalid_api_key: NEW_KEY,
-  expired_api_key: NEW_KEY,
-  revoked_api_key: NEW_KEY,
-  key_paused: 'Whoever manages the API keys of this account can let the key go on.',
-  tls_required: 'The connection has to use https. The person who set it up has to change its URL and replace the key.',
-  account_suspended: 'Nothing can be called until the account is active again. Its owner can find out why.',
-  rate_limited: 'Wait for retry_after seconds, then go on more slowly. get_usage says what is left, and costs nothing.',
-  quota_exceeded: 'Do not call again before resets_at: it would be refused. Tell the person; a larger plan may help.',
-  too_many_concurrent_requests: 'Make fewer calls at the same time.',
-  backend_rate_limited: 'Wait for retry_after seconds, then go on more slowly.',
-  backend_unavailable: LATER,
-  backend_unreachable: LATER,
-  backend_timeout: `${LATER} It may have been done all the same: look before something is created twice.`,
-  backend_bad_response: TELL,
-  backend_error: TELL,
-  conflict: 'Something else stands in the way. Look up how it is now, and call again with what fits that.',
-  validation_failed: 'Correct what errors or detail name, and call it again.',
-  quota_unavailable: LATER,
-  authentication_unavailable: LATER,
-  resource_not_found: 'There is nothing with this id, or this key may not see it. Look it up with a tool that lists.',
-};
+/** Returns what an assistant is to do; undefined where the detail says it, and for a code of a backend's own. */
+function adviceOn(code: string): string | undefined {
+  const entry: ErrorEntry | undefined = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode] : undefined;
+  return entry?.assistant;
+}
 
 /** The text of a refusal: compact JSON. */
 export function refusalText(problem: Problem, requestId: string): string {
@@ -54,7 +27,7 @@ export function refusalText(problem: Problem, requestId: string): string {
     resets_at: resetsAt,
     missing_scopes: missingScopes,
     reason,
-    what_to_do: ADVICE[code],
+    what_to_do: adviceOn(code),
     request_id: requestId,
   });
 }
@@ -63,7 +36,7 @@ export function refusalText(problem: Problem, requestId: string): string {
 export function storedRefusalText(body: Buffer, requestId: string): string {
   try {
     const { type: _, title, code, ...said } = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
-    const advice = ADVICE[code as ErrorCode];
+    const advice = adviceOn(String(code));
     return JSON.stringify({ error: code, detail: title, ...said, what_to_do: advice, request_id: requestId });
   } catch {
     return body.toString('utf8');
