@@ -16,7 +16,7 @@ import { Backend } from '../steps/backend.js';
 import type { Connections } from './connections.js';
 import type { EntranceRules } from '../request/entrance-rules.js';
 import type { Cors } from '../request/cors.js';
-import { STEPS_TOKEN } from '../steps/ask-step.js';
+import { STEPS_TOKEN } from '../steps/step-guards.js';
 import type { OpenDoor } from '../../admission/doors/door.js';
 import type { Steps } from '../../admission/steps.js';
 import type { ErrorPages } from '../../platform/problems/error-pages.js';

@@ -1,19 +1,14 @@
 /**
  * The request path as Nest's router knows it, for what comes through that: HTTP/1.0, unusual framing,
- * whatever is not below the base path. The guards ask the steps of `src/admission/steps.ts`, in the order that stands
- * there; read that first.
+ * whatever is not below the base path. A guard asks each step of `src/admission/steps.ts`; read that first.
  */
 import { All, Controller, Req, Res, UseGuards } from '@nestjs/common';
-import { ApiKeyGuard } from './api-key.guard.js';
 import { Backend } from './backend.js';
 import type { GatewayReply, GatewayRequest } from '../request/exchange.js';
-import { IdempotencyGuard } from './idempotency.guard.js';
-import { QuotaGuard } from './quota.guard.js';
-import { RouteGuard } from './route.guard.js';
-import { ScopeGuard } from './scope.guard.js';
+import { STEP_GUARDS } from './step-guards.js';
 
 @Controller()
-@UseGuards(RouteGuard, ApiKeyGuard, ScopeGuard, IdempotencyGuard, QuotaGuard)
+@UseGuards(...STEP_GUARDS)
 export class GatewayController {
   constructor(private readonly backend: Backend) {}
 

@@ -14,7 +14,7 @@ import { THROTTLES } from '../../quota/model/throttle-rows.js';
 import { usageParameters } from '../../quota/usage/usage-query.js';
 import { UsageReader, type UsageReport } from '../../quota/usage/usage.js';
 import { retryFields } from '../../platform/problems/retry-after.js';
-import { ApiKeyGuard } from './api-key.guard.js';
+import { ApiKeyGuard } from './step-guards.js';
 import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';
 import { QuotaReport } from '../../admission/quota-report.js';
 
