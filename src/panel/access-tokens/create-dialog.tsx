@@ -5,13 +5,12 @@ import { useState } from 'react';
 import { useSentOnce } from '../api/sent-once.js';
 import { AddressesField } from '../api-keys/addresses-field.js';
 import { ExpiryField } from '../api-keys/expiry-field.js';
-import { Dialog } from '../layout/dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { FormText } from '../layout/form-fields.js';
 import { endOf } from '../words/zone.js';
+import { SecretDialog, type Leaving } from '../layout/secret-dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
-import { useShownSecret } from '../layout/shown-secret.js';
 import { useAccount } from '../session/accounts.js';
 import { createToken, EMPTY, latestTokenDay, newToken, readAgain, type MadeToken, type TokenValues } from './tokens.js';
 
@@ -25,48 +24,37 @@ type Made = Pick<MadeToken, 'name' | 'secret'>;
 
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useLingui();
-  const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
   const [values, setValues] = useState<TokenValues>(EMPTY);
   return (
-    <Dialog
-      opened={opened || made !== null}
-      onClose={made === null ? onClose : askToLeave}
-      closeOnClickOutside={false}
-      title={made === null ? t`Create access token` : t`Access token created`}
-      size={640}
-    >
-      {made === null ? (
+    <SecretDialog<Made>
+      opened={opened}
+      onClose={onClose}
+      title={t`Create access token`}
+      madeTitle={t`Access token created`}
+      keepsForm
+      form={(onMade) => (
         <CreateForm
           values={values}
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
           onMade={({ name, secret }) => {
-            show({ name, secret });
+            onMade({ name, secret });
             setValues(EMPTY);
-            // So that going back later does not lead to an empty form.
-            onClose();
           }}
         />
-      ) : (
-        <TokenSecret {...made} isLeaving={isLeaving} onStay={stay} onDone={forget} />
       )}
-    </Dialog>
+      secret={(made, leaving) => <TokenSecret {...made} {...leaving} />}
+    />
   );
 }
 
-interface TokenSecretProps extends Made {
-  readonly isLeaving: boolean;
-  readonly onStay: () => void;
-  readonly onDone: () => void;
-}
-
-function TokenSecret({ name, secret, isLeaving, onStay, onDone }: TokenSecretProps) {
+function TokenSecret({ name, secret, ...leaving }: Made & Leaving) {
   const { t } = useLingui();
   const { id } = useAccount();
   const lost = t`You can't view this secret again. You'd need to create another token.`;
   const url = `${location.origin}/admin/v1/accounts/${id}/api-keys`;
   return (
-    <SecretFrame lost={lost} isLeaving={isLeaving} onStay={onStay} onDone={onDone}>
+    <SecretFrame lost={lost} {...leaving}>
       <Text>
         <Trans>
           This is the secret of the token <b className="name">{name}</b>.

@@ -1,7 +1,7 @@
 /** Reading and changing access tokens: what the page and its dialogs ask of the API. */
-import { useInfiniteQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask } from '../api/client.js';
+import { api, ask, once } from '../api/client.js';
+import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 import { dayIn, endOf } from '../words/zone.js';
 import type { Expiry } from '../api-keys/key-values.js';
@@ -24,7 +24,6 @@ export interface TokenValues {
 
 export const EMPTY: TokenValues = { name: '', role: 'viewer', expiry: '90', day: '', addresses: [] };
 
-const PAGE_SIZE = 100;
 /** A token lives 366 days at most; the last day of one ends before that, whatever time it is now. */
 const MOST_DAYS = 365;
 
@@ -35,21 +34,12 @@ const listOf = (accountId: string) => ['account', accountId, 'access-tokens'] as
 
 /** The tokens of an account, a page after the other. */
 export const useTokens = (accountId: string) =>
-  useInfiniteQuery({
-    queryKey: listOf(accountId),
-    queryFn: ({ pageParam, signal }) =>
-      ask(
-        api.GET('/admin/v1/accounts/{id}/tokens', {
-          params: {
-            path: { id: accountId },
-            query: { limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) },
-          },
-          signal,
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-  });
+  usePages(
+    listOf(accountId),
+    (query, signal) =>
+      ask(api.GET('/admin/v1/accounts/{id}/tokens', { params: { path: { id: accountId }, query }, signal })),
+    { size: 100 },
+  );
 
 /** Has the list read anew: after every change. */
 export const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
@@ -67,7 +57,7 @@ export const createToken = (accountId: string, body: NewToken, requestId: string
   ask(
     api.POST('/admin/v1/accounts/{id}/tokens', {
       params: { path: { id: accountId } },
-      headers: { 'Idempotency-Key': requestId },
+      headers: once(requestId),
       body,
     }),
   );

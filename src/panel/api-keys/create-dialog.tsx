@@ -3,11 +3,10 @@ import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useAccount } from '../session/accounts.js';
-import { Dialog } from '../layout/dialog.js';
+import { SecretDialog } from '../layout/secret-dialog.js';
 import { CreateForm } from './create-form.js';
 import { EMPTY, valuesOf, type KeyValues } from './key-values.js';
 import type { MadeKey } from './keys.js';
-import { useShownSecret } from '../layout/shown-secret.js';
 import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
@@ -23,7 +22,6 @@ type Made = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
-  const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
   const [values, setValues] = useState<KeyValues>(() => valuesOf(parameters, timeZone));
   const given = opened ? parameters.toString() : '';
   const [filled, setFilled] = useState(given);
@@ -32,27 +30,25 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
     if (given !== '') setValues(valuesOf(parameters, timeZone));
   }
   return (
-    <Dialog
-      opened={opened || made !== null}
-      onClose={made === null ? onClose : askToLeave}
-      closeOnClickOutside={false}
-      title={made === null ? t`Create an API key` : t`API key created`}
-      size={640}
-    >
-      {made === null ? (
+    <SecretDialog<Made>
+      opened={opened}
+      onClose={onClose}
+      title={t`Create an API key`}
+      madeTitle={t`API key created`}
+      keepsForm
+      form={(onMade) => (
         <CreateForm
           values={values}
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
           onMade={({ name, secret, scopes }) => {
-            show({ name, secret, scopes });
+            onMade({ name, secret, scopes });
             setValues(EMPTY);
-            // So that going back later does not lead to an empty form.
-            onClose();
           }}
         />
-      ) : (
-        <SecretStep secret={made.secret} scopes={made.scopes} isLeaving={isLeaving} onStay={stay} onDone={forget}>
+      )}
+      secret={(made, leaving) => (
+        <SecretStep secret={made.secret} scopes={made.scopes} {...leaving}>
           <Text>
             <Trans>
               This is the secret key for <b className="name">{made.name}</b>.
@@ -60,6 +56,6 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
           </Text>
         </SecretStep>
       )}
-    </Dialog>
+    />
   );
 }

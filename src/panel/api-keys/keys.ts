@@ -1,7 +1,8 @@
 /** Reading and changing API keys: what the dialogs and lists ask of the API. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
-import { api, ask, askVersioned } from '../api/client.js';
+import { api, ask, askVersioned, once, onlyIf } from '../api/client.js';
+import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 
 export type Key = components['schemas']['ApiKey'];
@@ -26,28 +27,21 @@ type Rotation = components['schemas']['RotateApiKey'];
 /** How long the current secret keeps working beside the new one. */
 export type Overlap = Rotation['overlap_seconds'];
 
-const PAGE_SIZE = 50;
-
 const listOf = (accountId: string) => ['account', accountId, 'api-keys'] as const;
 
 /** The keys of an account, a page after the other. */
 export const useKeys = (accountId: string, filter: KeyFilter) =>
-  useInfiniteQuery({
-    queryKey: [...listOf(accountId), filter],
-    queryFn: ({ pageParam, signal }) =>
+  usePages(
+    [...listOf(accountId), filter],
+    (page, signal) =>
       ask(
         api.GET('/admin/v1/accounts/{id}/api-keys', {
-          params: {
-            path: { id: accountId },
-            query: { ...filter, limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) },
-          },
+          params: { path: { id: accountId }, query: { ...filter, ...page } },
           signal,
         }),
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-    placeholderData: keepPreviousData,
-  });
+    { keepsPrevious: true },
+  );
 
 /** One key, with its version. */
 export const useKey = (id: string) =>
@@ -77,10 +71,6 @@ export async function readAgain(accountId: string, keyId?: string): Promise<void
     ...(keyId === undefined ? [] : [queries.invalidateQueries({ queryKey: ['api-key', keyId] })]),
   ]);
 }
-
-/** Sent again after a lost response, a create or a rotation with the same id is not made twice. */
-const once = (id: string): Record<string, string> => ({ 'Idempotency-Key': id });
-const onlyIf = (etag: string | null): Record<string, string> => (etag === null ? {} : { 'If-Match': etag });
 
 export const createKey = (accountId: string, body: NewKey, requestId: string) =>
   ask(

@@ -1,52 +1,33 @@
 /** The secret before the last rotation: until when it works, when it was last used, and a button that ends it. */
-import { Alert, Button, Group, Text } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
-import { useState, type ReactNode } from 'react';
-import { SureDialog } from '../layout/sure-dialog.js';
+import { Trans } from '@lingui/react/macro';
+import type { ReactNode } from 'react';
+import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
 import { useAccount, useMay } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
 import { endPreviousSecret, readAgain, useImpact, type Key } from './keys.js';
 
 export function PreviousSecret({ of: key }: { readonly of: Key }) {
-  const { t } = useLingui();
   const may = useMay();
   const impact = useImpact(key.id, true);
-  const [isEnding, setEnding] = useState(false);
   if (key.previous_secret_expires_at === null) return null;
   return (
-    <Alert variant="light" color="orange">
-      <Group justify="space-between">
-        <Text size="sm">
+    <PreviousSecretAlert
+      says={
+        <>
           <Until of={key} /> <LastUse of={key} />
-        </Text>
-        {may('endPreviousApiKeySecret') && (
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => {
-              // Its last use decides, so it must not be the one of a while ago.
-              void impact.refetch();
-              setEnding(true);
-            }}
-          >
-            <Trans>End previous secret</Trans>
-          </Button>
-        )}
-      </Group>
-      <SureDialog
-        opened={isEnding}
-        title={t`End the previous secret?`}
-        does={t`End previous secret`}
-        onClose={() => setEnding(false)}
-        act={async () => {
-          await endPreviousSecret(key.id);
-          await readAgain(key.account_id, key.id);
-        }}
-      >
-        <Trans>Requests using the previous secret fail immediately. The current secret keeps working.</Trans>{' '}
-        <LastUse of={key} />
-      </SureDialog>
-    </Alert>
+        </>
+      }
+      mayEnd={may('endPreviousApiKeySecret')}
+      // Its last use decides, so it must not be the one of a while ago.
+      onAsk={() => void impact.refetch()}
+      act={async () => {
+        await endPreviousSecret(key.id);
+        await readAgain(key.account_id, key.id);
+      }}
+    >
+      <Trans>Requests using the previous secret fail immediately. The current secret keeps working.</Trans>{' '}
+      <LastUse of={key} />
+    </PreviousSecretAlert>
   );
 }
 

@@ -1,16 +1,15 @@
 /** Gives a key a new secret: how long the old one goes on, then the new one, once. */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { useAccount } from '../session/accounts.js';
 import { hasCode } from '../api/problem.js';
-import { Dialog } from '../layout/dialog.js';
+import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useFormats } from '../words/times.js';
 import { isRevokedMeanwhile, KeyFailure } from './key-failure.js';
 import { readAgain, rotateKey, useImpact, type Key, type Overlap } from './keys.js';
 import { LastUse, Until } from './previous-secret.js';
-import { useLeaveGuard } from '../layout/leave-guard.js';
 import { useSentOnce } from '../api/sent-once.js';
 import { SecretStep } from './secret-step.js';
 
@@ -33,43 +32,27 @@ export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
-  const [made, setMade] = useState<Made | null>(null);
-  const [isLeaving, setLeaving] = useState(false);
-  const ask = useCallback(() => setLeaving(true), []);
-  const forget = useCallback(() => {
-    setMade(null);
-    setLeaving(false);
-    onClose();
-  }, [onClose]);
-  useLeaveGuard(made !== null, ask, forget);
-  const until = made === null ? '' : time(made.oldUntil);
   return (
-    <Dialog
-      opened={opened || made !== null}
-      onClose={made === null ? onClose : ask}
-      closeOnClickOutside={made === null}
-      title={made === null ? t`Rotate key` : t`New secret key`}
-      size={640}
-    >
-      {made === null ? (
-        <RotateForm shown={shown} etag={etag} onMade={setMade} onCancel={onClose} />
-      ) : (
-        <SecretStep
-          secret={made.secret}
-          scopes={shown.scopes}
-          isLeaving={isLeaving}
-          onStay={() => setLeaving(false)}
-          onDone={forget}
-        >
-          <Text>
-            <Trans>
-              This is the new secret key for <b className="name">{shown.name}</b>. The previous secret works until{' '}
-              {until}.
-            </Trans>
-          </Text>
-        </SecretStep>
-      )}
-    </Dialog>
+    <SecretDialog<Made>
+      opened={opened}
+      onClose={onClose}
+      title={t`Rotate key`}
+      madeTitle={t`New secret key`}
+      form={(onMade) => <RotateForm shown={shown} etag={etag} onMade={onMade} onCancel={onClose} />}
+      secret={({ secret, oldUntil }, leaving) => {
+        const until = time(oldUntil);
+        return (
+          <SecretStep secret={secret} scopes={shown.scopes} {...leaving}>
+            <Text>
+              <Trans>
+                This is the new secret key for <b className="name">{shown.name}</b>. The previous secret works until{' '}
+                {until}.
+              </Trans>
+            </Text>
+          </SecretStep>
+        );
+      }}
+    />
   );
 }
 

@@ -74,3 +74,9 @@ export async function askVersioned<T>(call: Promise<Called<T>>): Promise<Version
 
 /** The body of a response. Throws as `askVersioned` does. */
 export const ask = async <T>(call: Promise<Called<T>>): Promise<T> => (await askVersioned(call)).data;
+
+/** The header of what makes a secret: sent again with the same id after a lost response, it is not done twice. */
+export const once = (requestId: string): Record<string, string> => ({ 'Idempotency-Key': requestId });
+
+/** The header of a change that is made only to the version that was read. */
+export const onlyIf = (etag: string | null): Record<string, string> => (etag === null ? {} : { 'If-Match': etag });

@@ -5,8 +5,7 @@ import { useState } from 'react';
 import { CreateForm } from '../api-keys/create-form.js';
 import { EMPTY, type KeyValues } from '../api-keys/key-values.js';
 import { useScopes, type MadeKey } from '../api-keys/keys.js';
-import { useShownSecret } from '../layout/shown-secret.js';
-import { Dialog } from '../layout/dialog.js';
+import { SecretDialog } from '../layout/secret-dialog.js';
 import { SecretFrame, SecretLine } from '../layout/secret-frame.js';
 import { asksForKey, type Client, type Connection } from './clients.js';
 import { Connect } from './connect.js';
@@ -28,29 +27,26 @@ type Made = Pick<MadeKey, 'name' | 'secret'>;
 export function KeyDialog(props: KeyDialogProps) {
   const { opened, connection, client, onChoose, onClose } = props;
   const { t } = useLingui();
-  const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
   const lost = t`You can't view this secret again. You'd need to rotate the key.`;
   return (
-    <Dialog
-      opened={opened || made !== null}
-      onClose={made === null ? onClose : askToLeave}
-      closeOnClickOutside={false}
-      title={made === null ? t`Create a key for an assistant` : t`API key created`}
-      size={640}
-    >
-      {made === null ? (
+    <SecretDialog<Made>
+      opened={opened}
+      onClose={onClose}
+      title={t`Create a key for an assistant`}
+      madeTitle={t`API key created`}
+      keepsForm
+      form={(onMade) => (
         <KeyForm
           readingScopes={props.readingScopes}
           onCancel={onClose}
           onMade={({ id, name, secret }) => {
-            show({ name, secret });
-            // So that going back later does not lead to an empty form.
-            onClose();
+            onMade({ name, secret });
             props.onMade(id);
           }}
         />
-      ) : (
-        <SecretFrame lost={lost} isLeaving={isLeaving} onStay={stay} onDone={forget}>
+      )}
+      secret={(made, leaving) => (
+        <SecretFrame lost={lost} {...leaving}>
           <Text>
             <Trans>
               This is the secret key for <b className="name">{made.name}</b>.
@@ -60,7 +56,7 @@ export function KeyDialog(props: KeyDialogProps) {
           {asksForKey(client) && <SecretLine label={t`Secret`} text={made.secret} />}
         </SecretFrame>
       )}
-    </Dialog>
+    />
   );
 }
 

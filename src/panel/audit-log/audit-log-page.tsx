@@ -1,9 +1,9 @@
 /** Who changed what in the account, newest first. */
 import { Card, Code, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { usePages } from '../api/pages.js';
 import { Empty } from '../layout/empty.js';
 import { Page } from '../layout/page.js';
 import { ShowMore } from '../layout/show-more.js';
@@ -16,20 +16,12 @@ import { useValueWords } from './values.js';
 
 type Entry = components['schemas']['AuditEntry'];
 
-const PAGE_SIZE = 50;
-
 export function AuditLogPage() {
   const { t } = useLingui();
   const { id } = useAccount();
-  const entries = useInfiniteQuery({
-    queryKey: ['account', id, 'audit-log'],
-    queryFn: ({ pageParam }) => {
-      const query = { account_id: id, limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) };
-      return ask(api.GET('/admin/v1/audit-log', { params: { query } }));
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-  });
+  const entries = usePages(['account', id, 'audit-log'], (page, signal) =>
+    ask(api.GET('/admin/v1/audit-log', { params: { query: { account_id: id, ...page } }, signal })),
+  );
   const rows = entries.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page title={t`Audit log`} about={<Trans>Who changed what. It can be read, and never changed.</Trans>}>

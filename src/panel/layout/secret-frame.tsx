@@ -7,15 +7,12 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Icon } from './icons.js';
 import { LeaveAlert } from './leave-alert.js';
+import type { Leaving } from './secret-dialog.js';
 import { StoredFooter } from './stored-footer.js';
 
-interface SecretFrameProps {
+interface SecretFrameProps extends Leaving {
   /** What somebody has to do who leaves without it. */
   readonly lost: string;
-  /** Somebody wants to leave and has not said that the secret is stored. */
-  readonly isLeaving: boolean;
-  readonly onStay: () => void;
-  readonly onDone: () => void;
   /** Whose it is, and its lines. */
   readonly children: ReactNode;
 }

@@ -1,11 +1,12 @@
 /** Who may see and change the account, and who has been asked to join. */
 import { Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Role } from '../../members/permissions.js';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
@@ -24,11 +25,6 @@ import { useRoleChoice, useRoleWords } from './roles.js';
 type Member = components['schemas']['AccountMember'];
 
 const PAGE_SIZE = 100;
-const PAGES = {
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ next_cursor: next }: { readonly next_cursor: string | null }) => next,
-};
-const pageOf = (cursor: string | null) => ({ limit: PAGE_SIZE, ...(cursor === null ? {} : { cursor }) });
 const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: ['account', accountId, 'people'] });
 
 export function MembersPage() {
@@ -36,12 +32,11 @@ export function MembersPage() {
   const { id } = useAccount();
   const may = useMay();
   const [isInviting, setInviting] = useState(false);
-  const members = useInfiniteQuery({
-    queryKey: ['account', id, 'people', 'members'],
-    queryFn: ({ pageParam }) =>
-      ask(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query: pageOf(pageParam) } })),
-    ...PAGES,
-  });
+  const members = usePages(
+    ['account', id, 'people', 'members'],
+    (query, signal) => ask(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query }, signal })),
+    { size: PAGE_SIZE },
+  );
   const people = members.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page
@@ -162,12 +157,11 @@ function Invitations() {
   const mayGive = useMayGive();
   const words = useRoleWords();
   // Those that are over stand among them: there may be a page without an open one before one that has some.
-  const invitations = useInfiniteQuery({
-    queryKey: ['account', id, 'people', 'invitations'],
-    queryFn: ({ pageParam }) =>
-      ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query: pageOf(pageParam) } })),
-    ...PAGES,
-  });
+  const invitations = usePages(
+    ['account', id, 'people', 'invitations'],
+    (query, signal) => ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query }, signal })),
+    { size: PAGE_SIZE },
+  );
   const [resending, setResending] = useState<Invitation | null>(null);
   const revoke = useMutation({
     mutationFn: (invitation: string) =>

@@ -1,7 +1,8 @@
 /** Reading and changing accounts, as operators do. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 
 export type Account = components['schemas']['Account'];
@@ -12,21 +13,18 @@ type ListQuery = NonNullable<operations['listAccounts']['parameters']['query']>;
 /** What a list is narrowed to. */
 export type AccountFilter = Pick<ListQuery, 'q' | 'status'>;
 
-const PAGE_SIZE = 50;
 const LIST = ['accounts'] as const;
 
 /** Accounts by name, a page after the other. */
 export const useAccounts = (filter: AccountFilter) =>
-  useInfiniteQuery({
-    queryKey: [...LIST, filter],
-    queryFn: ({ pageParam, signal }) => {
-      const query = { ...filter, sort: 'name', limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) };
-      return ask(api.GET('/admin/v1/accounts', { params: { query: query as ListQuery }, signal }));
+  usePages(
+    [...LIST, filter],
+    (page, signal) => {
+      const query: ListQuery = { ...filter, sort: 'name', ...page };
+      return ask(api.GET('/admin/v1/accounts', { params: { query }, signal }));
     },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-    placeholderData: keepPreviousData,
-  });
+    { keepsPrevious: true },
+  );
 
 export const usePlans = () =>
   useQuery({ queryKey: ['plans'], queryFn: () => ask(api.GET('/admin/v1/plans')), staleTime: 300_000 });

@@ -1,11 +1,11 @@
 /** What operators have given or set by hand, over all accounts, and why. */
 import { Anchor, Box, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
+import { usePages } from '../api/pages.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
@@ -17,20 +17,12 @@ import { AdjustmentDialog } from './adjustment-dialog.js';
 
 type Adjustment = components['schemas']['NamedQuotaAdjustment'];
 
-const PAGE_SIZE = 50;
-
 export function AdjustmentsPage() {
   const { t } = useLingui();
   const [isMaking, setMaking] = useState(false);
-  const adjustments = useInfiniteQuery({
-    queryKey: ['adjustments'],
-    queryFn: ({ pageParam }) => {
-      const query = { limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) };
-      return ask(api.GET('/admin/v1/quota-adjustments', { params: { query } }));
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-  });
+  const adjustments = usePages(['adjustments'], (query, signal) =>
+    ask(api.GET('/admin/v1/quota-adjustments', { params: { query }, signal })),
+  );
   const rows = adjustments.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page

@@ -3,14 +3,11 @@ import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from 
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';
 import { LeaveAlert } from '../layout/leave-alert.js';
+import type { Leaving } from '../layout/secret-dialog.js';
 import { StoredFooter } from '../layout/stored-footer.js';
 
-interface CodesStepProps {
+interface CodesStepProps extends Leaving {
   readonly codes: readonly string[];
-  /** The reader wants to leave and has not said that the codes are stored. */
-  readonly isLeaving: boolean;
-  readonly onStay: () => void;
-  readonly onDone: () => void;
 }
 
 export function CodesStep({ codes, isLeaving, onStay, onDone }: CodesStepProps) {

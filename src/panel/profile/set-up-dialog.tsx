@@ -5,8 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
-import { Dialog } from '../layout/dialog.js';
-import { useShownSecret } from '../layout/shown-secret.js';
+import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { FormText } from '../layout/form-fields.js';
 import { Failure } from '../words/failure.js';
@@ -19,29 +18,24 @@ interface SetUpDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   /** The app counts from now on. */
-  readonly onDone: () => Promise<void>;
+  readonly onDone: () => void;
 }
 
 export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
   const { t } = useLingui();
-  const codes = useShownSecret<readonly string[]>(() => {
-    onClose();
-    void onDone();
-  });
-  const { made: secret } = codes;
   return (
-    <Dialog
-      opened={opened || secret !== null}
-      title={secret === null ? t`Set up an authenticator app` : t`Recovery codes`}
-      closeOnClickOutside={false}
-      onClose={secret === null ? onClose : codes.askToLeave}
-    >
-      {/* While it fades out after the codes nothing is set up once more. */}
-      {secret !== null && (
-        <CodesStep codes={secret} isLeaving={codes.isLeaving} onStay={codes.stay} onDone={codes.forget} />
-      )}
-      {secret === null && opened && <SetUp onCodes={codes.show} onClose={onClose} />}
-    </Dialog>
+    <SecretDialog<readonly string[]>
+      opened={opened}
+      onClose={onClose}
+      title={t`Set up an authenticator app`}
+      madeTitle={t`Recovery codes`}
+      size={520}
+      keepsForm
+      // While it fades out after the codes nothing is set up once more.
+      form={(onMade) => opened && <SetUp onCodes={onMade} onClose={onClose} />}
+      secret={(codes, leaving) => <CodesStep codes={codes} {...leaving} />}
+      onForgotten={onDone}
+    />
   );
 }
 

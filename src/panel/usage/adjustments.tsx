@@ -1,33 +1,20 @@
 /** What was given or taken back by hand, and why. */
 import { Anchor, Card, Table, Title } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, ask } from '../api/client.js';
+import { usePages } from '../api/pages.js';
 import { ShowMore } from '../layout/show-more.js';
 import { useAccount } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useAdjustmentWords } from './adjustment-words.js';
 
-const PAGE_SIZE = 50;
-
 /** Adjustments of the account, the newest first, a page after the other. */
 export const useAdjustments = (accountId: string) =>
-  useInfiniteQuery({
-    queryKey: ['account', accountId, 'adjustments'],
-    queryFn: ({ pageParam }) =>
-      ask(
-        api.GET('/admin/v1/accounts/{id}/quota-adjustments', {
-          params: {
-            path: { id: accountId },
-            query: { limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) },
-          },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-  });
+  usePages(['account', accountId, 'adjustments'], (query, signal) =>
+    ask(api.GET('/admin/v1/accounts/{id}/quota-adjustments', { params: { path: { id: accountId }, query }, signal })),
+  );
 
 export function Adjustments() {
   const { id, time_zone: timeZone } = useAccount();

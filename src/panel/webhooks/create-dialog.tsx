@@ -1,9 +1,8 @@
 /** Makes an endpoint: the form, then its secret, once. What is typed stays when the dialog is opened again. */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { useShownSecret } from '../layout/shown-secret.js';
 import { useSentOnce } from '../api/sent-once.js';
-import { Dialog } from '../layout/dialog.js';
+import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { useAccount } from '../session/accounts.js';
 import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';
@@ -24,32 +23,27 @@ interface Made {
 
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {
   const { t } = useLingui();
-  const { made, show, isLeaving, askToLeave, stay, forget } = useShownSecret<Made>();
   const [values, setValues] = useState<EndpointValues>(EMPTY);
   return (
-    <Dialog
-      opened={opened || made !== null}
-      onClose={made === null ? onClose : askToLeave}
-      closeOnClickOutside={false}
-      title={made === null ? t`Add an endpoint` : t`Endpoint created`}
-      size={640}
-    >
-      {made === null ? (
+    <SecretDialog<Made>
+      opened={opened}
+      onClose={onClose}
+      title={t`Add an endpoint`}
+      madeTitle={t`Endpoint created`}
+      keepsForm
+      form={(onMade) => (
         <CreateForm
           values={values}
           onChange={(change) => setValues({ ...values, ...change })}
           onCancel={onClose}
           onMade={(endpoint) => {
-            show(endpoint);
+            onMade(endpoint);
             setValues(EMPTY);
-            // So that going back later does not lead to an empty form.
-            onClose();
           }}
         />
-      ) : (
-        <EndpointSecret {...made} isLeaving={isLeaving} onStay={stay} onDone={forget} />
       )}
-    </Dialog>
+      secret={(made, leaving) => <EndpointSecret {...made} {...leaving} />}
+    />
   );
 }
 

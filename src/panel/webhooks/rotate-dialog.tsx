@@ -1,11 +1,10 @@
 /** Gives an endpoint a new secret: how long the old one signs beside it, then the new one, once. */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { hasCode } from '../api/problem.js';
-import { useLeaveGuard } from '../layout/leave-guard.js';
 import { useSentOnce } from '../api/sent-once.js';
-import { Dialog } from '../layout/dialog.js';
+import { SecretDialog } from '../layout/secret-dialog.js';
 import { DialogForm } from '../layout/dialog-form.js';
 import { EndpointSecret } from './endpoint-secret.js';
 import { useAccount } from '../session/accounts.js';
@@ -25,35 +24,15 @@ interface RotateDialogProps {
 
 export function RotateDialog({ shown, etag, opened, onClose }: RotateDialogProps) {
   const { t } = useLingui();
-  const [secret, setSecret] = useState<string | null>(null);
-  const [isLeaving, setLeaving] = useState(false);
-  const ask = useCallback(() => setLeaving(true), []);
-  const forget = useCallback(() => {
-    setSecret(null);
-    setLeaving(false);
-    onClose();
-  }, [onClose]);
-  useLeaveGuard(secret !== null, ask, forget);
   return (
-    <Dialog
-      opened={opened || secret !== null}
-      onClose={secret === null ? onClose : ask}
-      closeOnClickOutside={secret === null}
-      title={secret === null ? t`Rotate secret` : t`New signing secret`}
-      size={640}
-    >
-      {secret === null ? (
-        <RotateForm shown={shown} etag={etag} onMade={setSecret} onCancel={onClose} />
-      ) : (
-        <EndpointSecret
-          url={shown.url}
-          secret={secret}
-          isLeaving={isLeaving}
-          onStay={() => setLeaving(false)}
-          onDone={forget}
-        />
-      )}
-    </Dialog>
+    <SecretDialog<string>
+      opened={opened}
+      onClose={onClose}
+      title={t`Rotate secret`}
+      madeTitle={t`New signing secret`}
+      form={(onMade) => <RotateForm shown={shown} etag={etag} onMade={onMade} onCancel={onClose} />}
+      secret={(secret, leaving) => <EndpointSecret url={shown.url} secret={secret} {...leaving} />}
+    />
   );
 }
 

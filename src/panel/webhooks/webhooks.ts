@@ -1,7 +1,8 @@
 /** Reading and changing webhook endpoints and their deliveries: what the pages ask of the API. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
-import { api, ask, askVersioned } from '../api/client.js';
+import { api, ask, askVersioned, once, onlyIf } from '../api/client.js';
+import { usePages, type PageQuery } from '../api/pages.js';
 import { pollEvery } from '../api/polling.js';
 import { queries } from '../api/queries.js';
 
@@ -17,7 +18,7 @@ export type DeliveryStatus = Delivery['status'];
 export type Attempt = DeliveryDetail['attempt_log'][number];
 export type Replay = components['schemas']['ReplayWebhookDeliveries'];
 
-const PAGE_SIZE = 50;
+const NEWEST = 50;
 /** Attempts go on while somebody looks: what waits is looked at again soon, the rest now and then. */
 const SOON_MS = 2_000;
 const NOW_AND_THEN_MS = 15_000;
@@ -27,21 +28,9 @@ const endpointOf = (id: string) => ['webhook-endpoint', id] as const;
 
 /** The endpoints of an account, a page after the other. */
 export const useEndpoints = (accountId: string) =>
-  useInfiniteQuery({
-    queryKey: listOf(accountId),
-    queryFn: ({ pageParam, signal }) =>
-      ask(
-        api.GET('/admin/v1/accounts/{id}/webhook-endpoints', {
-          params: {
-            path: { id: accountId },
-            query: { limit: PAGE_SIZE, ...(pageParam === null ? {} : { cursor: pageParam }) },
-          },
-          signal,
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-  });
+  usePages(listOf(accountId), (query, signal) =>
+    ask(api.GET('/admin/v1/accounts/{id}/webhook-endpoints', { params: { path: { id: accountId }, query }, signal })),
+  );
 
 /** One endpoint, with its version. */
 export const useEndpoint = (id: string) =>
@@ -55,36 +44,25 @@ export const useEndpoint = (id: string) =>
 export const useEventTypes = () =>
   useQuery({ queryKey: ['event-types'], queryFn: () => ask(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
 
-const askDeliveries = (id: string, status: DeliveryStatus | null, cursor: string | null, signal: AbortSignal) =>
+const askDeliveries = (id: string, status: DeliveryStatus | null, page: PageQuery, signal: AbortSignal) =>
   ask(
     api.GET('/admin/v1/webhook-endpoints/{id}/deliveries', {
-      params: {
-        path: { id },
-        query: {
-          limit: PAGE_SIZE,
-          ...(status === null ? {} : { status }),
-          ...(cursor === null ? {} : { cursor }),
-        },
-      },
+      params: { path: { id }, query: { ...page, ...(status === null ? {} : { status }) } },
       signal,
     }),
   );
 
 /** The deliveries of an endpoint, the newest first, as far as they were rolled out. */
 export const useDeliveries = (id: string, status: DeliveryStatus | null) =>
-  useInfiniteQuery({
-    queryKey: [...endpointOf(id), 'deliveries', status],
-    queryFn: ({ pageParam, signal }) => askDeliveries(id, status, pageParam, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor: next }) => next,
-    placeholderData: keepPreviousData,
+  usePages([...endpointOf(id), 'deliveries', status], (page, signal) => askDeliveries(id, status, page, signal), {
+    keepsPrevious: true,
   });
 
 /** The newest of them, read again and again: what goes on goes on there, and the rest is not read with it each time. */
 export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, isOn: boolean) =>
   useQuery({
     queryKey: [...endpointOf(id), 'newest-deliveries', status],
-    queryFn: ({ signal }) => askDeliveries(id, status, null, signal),
+    queryFn: ({ signal }) => askDeliveries(id, status, { limit: NEWEST }, signal),
     enabled: isOn,
     refetchInterval: pollEvery((newest: Awaited<ReturnType<typeof askDeliveries>> | undefined) =>
       newest?.data.some(({ status: is }) => is === 'pending') === true ? SOON_MS : NOW_AND_THEN_MS,
@@ -127,10 +105,6 @@ export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'i
 
 /** Has the list read anew, of which one is new or gone. */
 export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
-
-/** Sent again after a lost response, what makes a secret is not done twice with the same id. */
-const once = (id: string): Record<string, string> => ({ 'Idempotency-Key': id });
-const onlyIf = (etag: string | null): Record<string, string> => (etag === null ? {} : { 'If-Match': etag });
 
 export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: string) =>
   ask(
