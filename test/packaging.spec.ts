@@ -89,12 +89,13 @@ describe('docker-compose.yml', () => {
     expect(compose.networks['internal']).toEqual({ internal: true });
   });
 
-  it('keeps what Redis and PostgreSQL hold', () => {
+  it('keeps what Redis, PostgreSQL and the backend hold', () => {
     const redis = service('redis').command?.join(' ');
     expect(redis).toContain('--appendonly yes --appendfsync everysec --maxmemory-policy noeviction');
     expect(service('redis').volumes).toEqual(['redis-data:/data']);
-    expect(service('postgres').volumes).toContain('postgres-data:/var/lib/postgresql/data');
-    expect(Object.keys(compose.volumes)).toEqual(['redis-data', 'postgres-data']);
+    expect(service('postgres').volumes).toEqual(['postgres-data:/var/lib/postgresql/data']);
+    expect(service('customers').volumes).toEqual(['customers-data:/data']);
+    expect(Object.keys(compose.volumes)).toEqual(['redis-data', 'postgres-data', 'customers-data']);
     expect([service('redis').image, service('postgres').image]).toEqual(['redis:7-alpine', 'postgres:17-alpine']);
   });
 

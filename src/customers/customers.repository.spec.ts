@@ -17,7 +17,7 @@ describe('the list on SQLite', () => {
   let customers: CustomersRepository;
 
   beforeAll(async () => {
-    database = await openDatabase({ dataDir: folder }, () => undefined);
+    database = openDatabase(folder);
     await prepareDatabase(database, [], clock);
     await database.tables.transaction().execute((trx) => seedAccount(trx, 'acc_a', 50, clock));
     customers = new CustomersRepository(database, clock);

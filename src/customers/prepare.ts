@@ -1,10 +1,9 @@
 /**
  * Brings a database to what the program needs: migrations, the cursor secret, seeded customers. All of it is one
- * transaction under a lock, so that a kill half-way leaves nothing, and two processes that start at once do it once.
+ * transaction, so that a kill half-way leaves nothing, and two processes that start at once do it once.
  */
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import { sql } from 'kysely';
 import type { Clock } from './model/clock.js';
 import { StartError } from './model/config.js';
 import { seedAccount } from './seed/seed.js';
@@ -12,10 +11,6 @@ import type { Database } from './database/connection.js';
 import { MIGRATIONS } from './database/migrations.js';
 import type { Tables } from './database/schema.js';
 
-/** Any number, as long as it stays the same: the name of our lock among the database's advisory locks. */
-const PREPARE_LOCK = 7_262_041_337;
-/** Another process may be seeding while we wait. */
-const PREPARE_TIMEOUT_MS = 60_000;
 const CURSOR_SECRET = 'cursor_secret';
 const FIRST_ACCOUNT_CUSTOMERS = 10_000;
 const FURTHER_ACCOUNT_CUSTOMERS = 50;
@@ -34,10 +29,6 @@ export async function prepareDatabase(
   clock: Clock,
 ): Promise<Prepared> {
   return database.tables.transaction().execute(async (trx) => {
-    if (database.kind === 'postgres') {
-      await sql`set local statement_timeout = ${sql.lit(PREPARE_TIMEOUT_MS)}`.execute(trx);
-      await sql`select pg_advisory_xact_lock(${sql.lit(PREPARE_LOCK)})`.execute(trx);
-    }
     await migrate(trx, database, clock);
     const cursorSecret = await ensureCursorSecret(trx);
     const seeded = new Map<string, number>();
@@ -66,7 +57,7 @@ async function migrate(trx: Transaction<Tables>, database: Database, clock: Cloc
   }
   for (const migration of MIGRATIONS) {
     if (applied.has(migration.name)) continue;
-    await migration.up(trx, database.kind);
+    await migration.up(trx);
     await trx.insertInto('migration').values({ name: migration.name, applied_at: clock.now() }).execute();
   }
 }

@@ -1,9 +1,8 @@
 /** The customers backend as a program over real sockets: the same guarantees on SQLite and on PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { postgresStore, sqliteStore, type CustomerStore } from '../support/customer-stores.js';
+import { sqliteStore, type CustomerStore } from '../support/customer-stores.js';
 import { CustomersClient, type CustomerBody, type PageBody } from '../support/customers-client.js';
 import { startCustomers, type RunningCustomers } from '../support/customers.js';
-import { describeWithPostgres } from '../support/describe-with.js';
 
 interface ErrorBody {
   readonly error: {
@@ -20,7 +19,7 @@ const idsOf = (customers: readonly CustomerBody[]) => customers.map(({ id }) => 
 const newestFirst = (a: CustomerBody, b: CustomerBody) =>
   a.created_at === b.created_at ? (a.id < b.id ? 1 : -1) : a.created_at < b.created_at ? 1 : -1;
 
-function guarantees(makeStore: () => Promise<CustomerStore>): void {
+describe('the customers backend', () => {
   let store: CustomerStore;
   let backend: RunningCustomers;
   let first: CustomersClient;
@@ -28,7 +27,7 @@ function guarantees(makeStore: () => Promise<CustomerStore>): void {
   const of = (accountId: string) => new CustomersClient(backend.url, accountId);
 
   beforeAll(async () => {
-    store = await makeStore();
+    store = await sqliteStore();
     backend = await startCustomers({ ...store.env, ...SEEDS });
     [first, second] = [of(FIRST), of(SECOND)];
   });
@@ -389,7 +388,4 @@ function guarantees(makeStore: () => Promise<CustomerStore>): void {
       }
     });
   });
-}
-
-describe('the customers backend on SQLite', () => void guarantees(sqliteStore));
-describeWithPostgres('the customers backend on PostgreSQL', () => void guarantees(postgresStore));
+});

@@ -1,9 +1,8 @@
 /** What the customers backend acknowledged stays, and what it did not finish leaves nothing, whatever kills it. */
 import { describe, expect, it } from '@jest/globals';
-import { postgresStore, sqliteStore, type CustomerStore } from '../support/customer-stores.js';
+import { sqliteStore, type CustomerStore } from '../support/customer-stores.js';
 import { CustomersClient, type CustomerBody } from '../support/customers-client.js';
 import { spawnCustomers, startCustomers } from '../support/customers.js';
-import { describeWithPostgres } from '../support/describe-with.js';
 import { sleep } from '../support/processes.js';
 
 const FIRST = 'acc_first';
@@ -11,9 +10,9 @@ const SECOND = 'acc_second';
 const SEEDS = { CUSTOMERS_SEED_ACCOUNTS: `${FIRST},${SECOND}` };
 const idsOf = (customers: readonly CustomerBody[]) => customers.map(({ id }) => id);
 
-function survives(makeStore: () => Promise<CustomerStore>): void {
+describe('the customers backend survives', () => {
   it('kill -9: every acknowledged create is there afterwards, and the account is not seeded again', async () => {
-    const store = await makeStore();
+    const store = await sqliteStore();
     const backend = await startCustomers(store.env);
     const client = new CustomersClient(backend.url, 'acc_durable');
     const acknowledged: string[] = [];
@@ -38,7 +37,7 @@ function survives(makeStore: () => Promise<CustomerStore>): void {
   });
 
   it('kill -9 half-way through seeding: nothing is left of it, and the next start seeds everything', async () => {
-    const store = await killedWhileSeeding(makeStore);
+    const store = await killedWhileSeeding();
     const backend = await startCustomers({ ...store.env, ...SEEDS });
     const all = await new CustomersClient(backend.url, FIRST).walk();
     await backend.stop();
@@ -47,7 +46,7 @@ function survives(makeStore: () => Promise<CustomerStore>): void {
   });
 
   it('a first start of three processes at once: one seeds, all serve', async () => {
-    const store = await makeStore();
+    const store = await sqliteStore();
     const backends = await Promise.all(
       [1, 2, 3].map(() => startCustomers({ ...store.env, CUSTOMERS_SEED_ACCOUNTS: `x,${SECOND}` })),
     );
@@ -58,13 +57,13 @@ function survives(makeStore: () => Promise<CustomerStore>): void {
     await store.drop();
     expect(counts).toEqual([50, 50, 50]);
   });
-}
+});
 
 /** A store whose first process was killed after it began to write and before it committed, and left nothing. */
-async function killedWhileSeeding(makeStore: () => Promise<CustomerStore>): Promise<CustomerStore> {
+async function killedWhileSeeding(): Promise<CustomerStore> {
   // On a busy machine the kill may come too late: then everything is there, which is no half-way either.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const store = await makeStore();
+    const store = await sqliteStore();
     const dying = spawnCustomers({ ...store.env, ...SEEDS });
     await store.untilPreparing();
     await dying.end('SIGKILL');
@@ -77,6 +76,3 @@ async function killedWhileSeeding(makeStore: () => Promise<CustomerStore>): Prom
   }
   throw new Error('the process was too fast to be killed half-way');
 }
-
-describe('the customers backend on SQLite survives', () => void survives(sqliteStore));
-describeWithPostgres('the customers backend on PostgreSQL survives', () => void survives(postgresStore));

@@ -1,10 +1,8 @@
-/** The two databases of the customers backend, and what a test must know of each to kill a process at the right moment. */
+/** The database of the customers backend, and what a test must know of it to kill a process at the right moment. */
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import pg from 'pg';
 import type { Environment } from './customers.js';
-import { newDatabase } from './postgres.js';
 import { sleep, temporaryFolder } from './processes.js';
 
 export interface CustomerStore {
@@ -34,26 +32,5 @@ export async function sqliteStore(): Promise<CustomerStore> {
       return tables.length > 0;
     },
     drop: async () => rmSync(folder, { recursive: true, force: true }),
-  };
-}
-
-export async function postgresStore(): Promise<CustomerStore> {
-  const database = await newDatabase();
-  async function ask(question: string): Promise<boolean> {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    const { rows } = await client.query<{ answer: boolean }>(`select (${question}) as answer`);
-    await client.end();
-    return rows[0]?.answer === true;
-  }
-  return {
-    env: { CUSTOMERS_DATABASE_URL: database.url },
-    async untilPreparing() {
-      const holdsLock = `exists (select from pg_locks join pg_database on pg_database.oid = pg_locks.database
-        where locktype = 'advisory' and datname = current_database())`;
-      while (!(await ask(holdsLock))) await sleep(1);
-    },
-    hasTables: () => ask(`to_regclass('customer') is not null`),
-    drop: () => database.drop(),
   };
 }

@@ -1,10 +1,8 @@
-/** Opens the backend's own database: PostgreSQL where a URL is given, else a SQLite file inside the data folder. */
+/** Opens the backend's own database: a SQLite file inside the data folder. */
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely';
-import pg from 'pg';
-import type { CustomersConfig } from '../model/config.js';
+import { Kysely, SqliteDialect } from 'kysely';
 import { StartError } from '../model/config.js';
 import type { Tables } from './schema.js';
 
@@ -13,31 +11,11 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Result code, without the extended part. */
 const SQLITE_BUSY = 5;
 const BUSY_PAUSE_MS = 10;
-const CONNECT_TIMEOUT_MS = 3_000;
-const QUERY_TIMEOUT_MS = 10_000;
-const POOL_SIZE = 10;
-const INT8_OID = 20;
-
-/** What happened on a connection that no request was using. */
-export type OnIdleError = (error: Error) => void;
 
 export interface Database {
-  readonly kind: 'sqlite' | 'postgres';
   readonly tables: Kysely<Tables>;
-  /** Where it lives, for messages; never with a password. */
+  /** Where it lives, for messages. */
   readonly place: string;
-}
-
-/**
- * Opens the database and asks it one question, so that a wrong address shows at start.
- *
- * @throws StartError saying which setting to look at
- */
-export async function openDatabase(
-  config: Pick<CustomersConfig, 'databaseUrl' | 'dataDir'>,
-  onIdleError: OnIdleError,
-): Promise<Database> {
-  return config.databaseUrl === undefined ? openSqlite(config.dataDir) : openPostgres(config.databaseUrl, onIdleError);
 }
 
 /**
@@ -59,7 +37,8 @@ function useWriteAheadLog(raw: DatabaseSync): void {
   }
 }
 
-function openSqlite(dataDir: string): Database {
+/** Opens the database. @throws StartError saying which setting to look at */
+export function openDatabase(dataDir: string): Database {
   const place = join(resolve(dataDir), 'customers.db');
   try {
     // Personal data: for this user only, in a folder that may have been there before.
@@ -69,7 +48,6 @@ function openSqlite(dataDir: string): Database {
     useWriteAheadLog(raw);
     raw.exec('pragma synchronous = full; pragma foreign_keys = on');
     return {
-      kind: 'sqlite',
       tables: new Kysely({ dialect: new SqliteDialect({ database: asSqliteDatabase(raw) }) }),
       place,
     };
@@ -98,46 +76,4 @@ function asSqliteDatabase(raw: DatabaseSync): ConstructorParameters<typeof Sqlit
     },
     close: () => raw.close(),
   };
-}
-
-async function openPostgres(url: string, onIdleError: OnIdleError): Promise<Database> {
-  // Our bigints are times in milliseconds: safe as numbers.
-  pg.types.setTypeParser(INT8_OID, Number);
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: POOL_SIZE,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: QUERY_TIMEOUT_MS,
-    query_timeout: 2 * QUERY_TIMEOUT_MS,
-    application_name: 'customers',
-  });
-  pool.on('error', onIdleError);
-  // One in use has no listener of the pool's: without any its error would end the process. The next statement rejects.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  const place = withoutPassword(url);
-  const tables = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  try {
-    await sql`select 1`.execute(tables);
-    return { kind: 'postgres', tables, place };
-  } catch (cause) {
-    await tables.destroy().catch(() => undefined);
-    const reason = reasonOf(cause);
-    throw new StartError(
-      `cannot reach the database ${place} (${reason}). Start PostgreSQL there, or correct ` +
-        'CUSTOMERS_DATABASE_URL; unset it to use SQLite.',
-      { cause },
-    );
-  }
-}
-
-function withoutPassword(url: string): string {
-  if (!URL.canParse(url)) return 'at CUSTOMERS_DATABASE_URL';
-  const { protocol, username, host, pathname } = new URL(url);
-  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
-}
-
-/** `localhost` fails once per address family; the members of such an error say more than itself. */
-function reasonOf(cause: unknown): string {
-  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join(', ');
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,12 +1,11 @@
 /** The schema's history, oldest first. A migration that was released is never changed; a new one is added below it. */
 import type { Transaction } from 'kysely';
 import { sql } from 'kysely';
-import type { Database } from './connection.js';
 import type { Tables } from './schema.js';
 
 interface Migration {
   readonly name: string;
-  up(trx: Transaction<Tables>, kind: Database['kind']): Promise<void>;
+  up(trx: Transaction<Tables>): Promise<void>;
 }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -14,12 +13,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0002_outbox', up: createOutbox },
 ];
 
-async function createCustomers(trx: Transaction<Tables>, kind: Database['kind']): Promise<void> {
-  // Plain byte order on PostgreSQL too, so that the list's order does not depend on the server's locale.
-  const id = kind === 'postgres' ? sql`text collate "C"` : 'text';
+async function createCustomers(trx: Transaction<Tables>): Promise<void> {
   await trx.schema
     .createTable('customer')
-    .addColumn('id', id, (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.primaryKey())
     .addColumn('account_id', 'text', (column) => column.notNull())
     .addColumn('first_name', 'text', (column) => column.notNull())
     .addColumn('last_name', 'text', (column) => column.notNull())
@@ -53,14 +50,11 @@ async function createCustomers(trx: Transaction<Tables>, kind: Database['kind'])
     .execute();
 }
 
-async function createOutbox(trx: Transaction<Tables>, kind: Database['kind']): Promise<void> {
-  const outbox = trx.schema.createTable('outbox');
-  // Ids grow for ever, also when the last row has gone: they are the order of the events.
-  const withId =
-    kind === 'postgres'
-      ? outbox.addColumn('id', 'bigserial', (column) => column.primaryKey())
-      : outbox.addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement());
-  await withId
+async function createOutbox(trx: Transaction<Tables>): Promise<void> {
+  await trx.schema
+    .createTable('outbox')
+    // Ids grow for ever, also when the last row has gone: they are the order of the events.
+    .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('event_id', 'text', (column) => column.notNull())
     .addColumn('type', 'text', (column) => column.notNull())
     .addColumn('account_id', 'text', (column) => column.notNull())

@@ -1,5 +1,5 @@
 /**
- * The tables, the same on SQLite and PostgreSQL: text, integer and bigint only; JSON is text, times are milliseconds.
+ * The tables: text, integer and bigint only; JSON is text, times are milliseconds.
  */
 import type { Generated } from 'kysely';
 import type { CustomerStatus } from '../model/customer.js';

@@ -13,14 +13,13 @@ describe('the environment', () => {
   });
 
   it('takes an empty variable for one that is not set', () => {
-    expect(readConfig({ CUSTOMERS_DATABASE_URL: '', TRAILGATE_CUSTOMERS_PORT: '' })).toEqual(readConfig({}));
+    expect(readConfig({ CUSTOMERS_DATA_DIR: '', TRAILGATE_CUSTOMERS_PORT: '' })).toEqual(readConfig({}));
   });
 
   it('reads every variable', () => {
     const environment = {
       TRAILGATE_CUSTOMERS_HOST: '0.0.0.0',
       TRAILGATE_CUSTOMERS_PORT: '0',
-      CUSTOMERS_DATABASE_URL: 'postgresql://localhost/customers',
       CUSTOMERS_DATA_DIR: '/var/lib/customers',
       CUSTOMERS_SEED_ACCOUNTS: 'acc_a, acc_b,,acc_a',
       CUSTOMERS_EVENTS_URL: 'http://127.0.0.1:8081/internal/v1/events',
@@ -30,7 +29,6 @@ describe('the environment', () => {
     expect(readConfig(environment)).toEqual({
       host: '0.0.0.0',
       port: 0,
-      databaseUrl: 'postgresql://localhost/customers',
       dataDir: '/var/lib/customers',
       seedAccounts: ['acc_a', 'acc_b'],
       logLevel: 'debug',
@@ -43,10 +41,9 @@ describe('the environment', () => {
   });
 
   it('names every variable that is wrong', () => {
-    const environment = { TRAILGATE_CUSTOMERS_PORT: '70000', CUSTOMERS_DATABASE_URL: 'mysql://x', LOG_LEVEL: 'loud' };
+    const environment = { TRAILGATE_CUSTOMERS_PORT: '70000', LOG_LEVEL: 'loud' };
     expect(() => readConfig(environment)).toThrow(
       'TRAILGATE_CUSTOMERS_PORT must be a port number from 0 to 65535; ' +
-        'CUSTOMERS_DATABASE_URL must be a postgres:// URL, or unset for SQLite; ' +
         'LOG_LEVEL must be one of trace, debug, info, warn, error, silent',
     );
   });

@@ -8,8 +8,7 @@ export interface CustomersConfig {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** PostgreSQL; without it a SQLite file in `dataDir`. */
-  readonly databaseUrl?: string;
+  /** The folder of its SQLite file. */
   readonly dataDir: string;
   /** Accounts to fill with customers at first start: 10,000 for the first, 50 for each further one. */
   readonly seedAccounts: readonly string[];
@@ -42,10 +41,6 @@ const environmentSchema = z.object({
     .min(0, 'must be a port number from 0 to 65535')
     .max(65_535, 'must be a port number from 0 to 65535')
     .default(DEFAULT_PORT),
-  CUSTOMERS_DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL, or unset for SQLite')
-    .optional(),
   CUSTOMERS_DATA_DIR: z.string().default('./data/customers'),
   CUSTOMERS_SEED_ACCOUNTS: accountIds,
   CUSTOMERS_EVENTS_URL: z
@@ -71,7 +66,6 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Custom
   return {
     host: values.TRAILGATE_CUSTOMERS_HOST,
     port: values.TRAILGATE_CUSTOMERS_PORT,
-    ...(values.CUSTOMERS_DATABASE_URL === undefined ? {} : { databaseUrl: values.CUSTOMERS_DATABASE_URL }),
     dataDir: values.CUSTOMERS_DATA_DIR,
     seedAccounts: values.CUSTOMERS_SEED_ACCOUNTS,
     logLevel: values.LOG_LEVEL,
