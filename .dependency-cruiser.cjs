@@ -1,6 +1,6 @@
 /**
- * Who may import whom, beside the order of the rooms: `test/architecture.spec.ts` holds the source to scripts/rooms.json. `npm run lint` holds it
- * to these rules.
+ * Says who may import whom, beside the order of the rooms (scripts/rooms.json), to which `test/architecture.spec.ts` holds
+ * the source.
  */
 const PANEL = '^src/panel/';
 const CUSTOMERS = '^src/customers/';
@@ -12,6 +12,15 @@ const forbidden = (name, comment, from, to) => ({ name, comment, severity: 'erro
 module.exports = {
   forbidden: [
     forbidden('no-cycles', 'Two files that need each other are one thing, or hide a third.', {}, { circular: true }),
+    forbidden(
+      'planes-stay-apart',
+      'What two of them share belongs to a room below. The OAuth clients of assistants are managed by the admin API.',
+      { path: '^src/(gateway|reference|mcp|authorization|admin)/', pathNot: SPEC },
+      {
+        path: '^src/(gateway|reference|mcp|authorization|admin)/',
+        pathNot: ['^src/$1/', '^src/authorization/clients/'],
+      },
+    ),
     forbidden(
       'customers-knows-no-gateway',
       'The reference backend stands for any backend: it knows only the headers that it receives.',

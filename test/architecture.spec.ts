@@ -1,7 +1,7 @@
 /** Rules of the source that the linters cannot check: rooms import down only, one place for each fact. */
 import { describe, expect, it } from '@jest/globals';
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Without the types that a command writes. */
 const files = globSync('src/**/*.{ts,tsx}', { exclude: ['src/panel/api/admin-api.d.ts'] }).toSorted();
@@ -65,6 +65,26 @@ const floorOf = (room: string | null) => floors.findIndex((rooms) => rooms.inclu
 const importedFiles = (file: string) =>
   Array.from(codeOf(file).matchAll(/\b(?:from|import\()\s*'(\.[^']+)'/g), ([, path = '']) => join(file, '..', path));
 
+/** Returns a way through the folders that comes back to where it began, or null. */
+function findCycle(imported: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
+  const settled = new Set<string>();
+  const walk = (folder: string, path: readonly string[]): string[] | null => {
+    if (path.includes(folder)) return [...path.slice(path.indexOf(folder)), folder];
+    if (settled.has(folder)) return null;
+    for (const next of imported.get(folder) ?? []) {
+      const cycle = next === folder ? null : walk(next, [...path, folder]);
+      if (cycle !== null) return cycle;
+    }
+    settled.add(folder);
+    return null;
+  };
+  for (const folder of imported.keys()) {
+    const cycle = walk(folder, []);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}
+
 /** The floors that a page names, from the top: the first column of a table's rows is their rooms. */
 function floorsSaidIn(text: string): string[][] {
   const rows = /^\| rooms \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text)?.[1]?.trimEnd().split('\n') ?? [];
@@ -89,6 +109,18 @@ describe('the source', () => {
     expect(betweenRooms.length).toBeGreaterThan(1_000);
     const up = betweenRooms.filter(([file, imported]) => floorOf(roomOf(imported)) <= floorOf(roomOf(file)));
     expect(up.map(([file, imported]) => `${file} imports ${imported}`)).toEqual([]);
+  });
+
+  it('has no two folders that import each other, over however many steps', () => {
+    const imported = new Map<string, Set<string>>();
+    for (const file of programFiles) {
+      const folders = importedFiles(file).map((each) => dirname(each));
+      imported.set(dirname(file), new Set([...(imported.get(dirname(file)) ?? []), ...folders]));
+    }
+    expect(imported.size).toBeGreaterThan(50);
+    expect(findCycle(imported)).toBeNull();
+    const circle = ['a', 'b', 'c', 'a'] as const;
+    expect(findCycle(new Map([0, 1, 2].map((at) => [circle[at]!, new Set([circle[at + 1]!])])))).toEqual(circle);
   });
 
   it('touches what Node keeps to itself in one file only, which a test holds to the pinned Node', () => {

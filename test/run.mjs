@@ -174,15 +174,18 @@ function saySkipped({ results }) {
   for (const [reason, count] of countReasons(tests)) console.error(`Skipped ${count}: ${reason}.`);
 }
 
-/** What failed, a line for each test or file, so that the end of a long log says it all. */
-function sayFailed({ results }) {
+/** Prints a line for each test or file that failed, so that the end of a long log names them all. */
+function sayFailed({ results }, quarantined) {
+  const isQuarantined = (file, test) => quarantined.some((each) => each.file === file && each.test === test);
   for (const { name, status: outcome, message, assertionResults } of results?.testResults ?? []) {
+    const file = relative(ROOT, name);
     const failed = assertionResults.filter(({ status }) => status === 'failed');
-    const lines = failed.map(
+    const ours = failed.filter(({ fullName }) => !isQuarantined(file, fullName));
+    const lines = ours.map(
       ({ fullName, failureMessages }) => `${fullName}: ${failureMessages.map(withoutStack).join(' ')}`,
     );
-    if (outcome === 'failed' && assertionResults.length === 0) lines.push(message);
-    for (const line of lines) console.log(`Failed: ${relative(ROOT, name)}: ${shortened(line)}`);
+    if (outcome === 'failed' && failed.length === 0) lines.push(message);
+    for (const line of lines) console.log(`Failed: ${file}: ${shortened(line)}`);
   }
 }
 
@@ -218,10 +221,10 @@ try {
     const run = await runJest(saysWorkers ? args : [`--maxWorkers=${workers}`, ...args], environment, folder);
     keepDurations(run);
     saySkipped(run);
-    sayFailed(run);
     console.error(`It took ${inWords(performance.now() - startedAtMs)}.`);
     const quarantine = JSON.parse(readFileSync(join(ROOT, 'test/quarantine.json'), 'utf8'));
     outcome = summarise(run, { files, quarantine });
+    sayFailed(run, outcome.quarantined);
     for (const file of outcome.withoutResult) console.error(`No result of ${relative(ROOT, file)}.`);
     for (const { file, test, reason } of outcome.quarantined)
       console.error(`In quarantine: ${file}: ${test} (${reason})`);

@@ -10,7 +10,7 @@ import { AuditLog } from '../records/audit-log.js';
 import { Catalogue } from '../accounts/catalogue.js';
 import { IdempotentRequests } from '../idempotency/idempotent-requests.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
-import { UsageReader } from '../quota/usage/usage.js';
+import { UsageReader } from '../quota/usage-reader.js';
 import { ErrorPages } from '../platform/problems/error-pages.js';
 import { DeprecatedCalls } from '../admission/deprecated-calls.js';
 import { RequestLogs } from '../request-logs/request-logs.js';

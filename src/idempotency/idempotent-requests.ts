@@ -8,6 +8,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
+import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 /** A retry that comes later is a new request. */
 const KEPT_MS = 86_400_000;
@@ -80,7 +81,7 @@ export class IdempotentRequests {
   }
 
   /** Forgets what was kept for a day, a part at a time; resolves with how many. */
-  async deleteOld(): Promise<number> {
+  async deleteOld(isStopped: IsStopped = neverStopped): Promise<number> {
     const { db } = this;
     for (let total = 0; ;) {
       const old = db.selectFrom('idempotency').select(['principal', 'key_hash']);
@@ -93,7 +94,7 @@ export class IdempotentRequests {
         .executeTakeFirst();
       const deleted = Number(result.numDeletedRows);
       total += deleted;
-      if (deleted < FORGOTTEN_AT_ONCE) return total;
+      if (deleted < FORGOTTEN_AT_ONCE || isStopped()) return total;
     }
   }
 

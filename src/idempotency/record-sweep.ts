@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 import type { RecordTime } from './database-records.js';
+import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 /** Rows of one statement: with their responses some megabytes, and others wait for no longer than that takes. */
 const ROWS_AT_ONCE = 50;
@@ -19,8 +20,8 @@ export class RecordSweep {
     private readonly now: RecordTime,
   ) {}
 
-  /** Once. Rejects as the database does. Resolves with how many it has forgotten. @param isStopped true once it is to end early. */
-  async run(isStopped: () => boolean = () => false): Promise<number> {
+  /** Runs once. Rejects as the database does. Resolves with how many records it has forgotten. */
+  async run(isStopped: IsStopped = neverStopped): Promise<number> {
     for (let total = 0; ;) {
       const deleted = await this.deleteSome();
       total += deleted;

@@ -6,7 +6,7 @@ import type { SerialisedDocument } from '../config/api-description.js';
 import type { ToolSet } from '../config/tools/tool.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Limiter } from '../quota/limiter.js';
-import type { UsageReader } from '../quota/usage/usage.js';
+import type { UsageReader } from '../quota/usage-reader.js';
 import type { Logger } from '../platform/log.js';
 import type { RareWarning } from '../platform/rare-warning.js';
 import type { Problem } from '../platform/problems/errors.js';

@@ -2,6 +2,7 @@
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { forgetPastRows } from '../stores/database/past-rows.js';
 import type { Clock } from '../platform/clock.js';
+import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 const LINKS_KEPT_MS = 30 * 86_400_000;
 
@@ -14,8 +15,14 @@ const PAST = [
 ] as const;
 
 /** Resolves with how many rows were forgotten. Run now and then by the worker role. */
-export async function forgetEndedSignIns({ db }: DatabaseHandle, clock: Clock): Promise<number> {
+export async function forgetEndedSignIns(
+  { db }: DatabaseHandle,
+  clock: Clock,
+  isStopped: IsStopped = neverStopped,
+): Promise<number> {
   let forgotten = 0;
-  for (const { keptMs, ...rows } of PAST) forgotten += await forgetPastRows(db, rows, clock.now() - keptMs);
+  for (const { keptMs, ...rows } of PAST) {
+    forgotten += await forgetPastRows(db, rows, clock.now() - keptMs, isStopped);
+  }
   return forgotten;
 }

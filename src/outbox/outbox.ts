@@ -16,6 +16,7 @@ import { parseExact } from '../platform/json/exact-json.js';
 import { Problem } from '../platform/problems/errors.js';
 import { endpointsQuery, fanOut } from './fan-out.js';
 import type { Event, ForeignEvent, NewEvent } from './event-types.js';
+import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 const ROWS_PER_STATEMENT = 500;
 
@@ -184,8 +185,8 @@ export class EventOutbox {
   }
 
   /** Forgets what was to be kept until now, a few at a time; what still has deliveries goes when they have gone. */
-  async deleteOld(): Promise<void> {
-    for (;;) {
+  async deleteOld(isStopped: IsStopped = neverStopped): Promise<void> {
+    while (!isStopped()) {
       const old = this.db
         .selectFrom('event')
         .select('id')

@@ -89,6 +89,31 @@ describe('items', () => {
     ]);
   });
 
+  it('are rejected together by a failure that is nobody’s in particular, and the call is not made again', async () => {
+    let calls = 0;
+    const batcher = new Batcher(
+      (_items: readonly number[]): Promise<readonly number[]> => {
+        calls += 1;
+        return Promise.reject(new Error('full'));
+      },
+      { most: 4, isOneAtFault: () => false },
+    );
+    const both = await Promise.allSettled([batcher.add(1), batcher.add(2)]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(calls).toBe(1);
+  });
+
+  it('of a call that ends behind the end of the program are rejected', async () => {
+    const called = Promise.withResolvers<readonly number[]>();
+    const batcher = new Batcher((_items: readonly number[]) => called.promise, { most: 4, isAway });
+    const waiting = batcher.add(1);
+    await turn();
+    await turn();
+    batcher.stop(new Error('the program ends'));
+    called.reject(new Away());
+    await expect(waiting).rejects.toThrow('the program ends');
+  });
+
   it('that wait when the program ends are rejected with the reason, and so are later ones', async () => {
     const batcher = new Batcher<number, number>(() => Promise.reject(new Away()), { most: 4, isAway });
     const waiting = batcher.add(1);

@@ -1,6 +1,6 @@
 /**
- * Makes one call of many: what is asked for in one turn of the event loop, and while a call is under way, shares the
- * next call. A thousand readers of one database connection then wait for a few round trips and not for a thousand.
+ * Combines calls. Items that come in one turn of the event loop, or while a call is under way, share the next call. A
+ * thousand readers of one database connection then wait for a few round trips.
  */
 
 /** Between two tries while the other side is away; doubles. */
@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /** How a batcher treats its items; each is optional but `most`. */
 export interface BatcherOptions<Item> {
-  /** The most of one call, as the sum of the sizes of its items. An item that is larger goes alone. */
+  /** The largest sum of item sizes in one call. A larger item goes alone. */
   readonly most: number;
   /** Returns the size of an item; 1 unless given. */
   readonly sizeOf?: (item: Item) => number;
@@ -65,7 +65,7 @@ export class Batcher<Item, Result> {
 
   private async callForWaiting(): Promise<void> {
     this.isCalling = true;
-    // What comes in this turn of the event loop is in it.
+    // Items of this turn of the event loop share the call.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, this.nextCount());

@@ -1,5 +1,11 @@
 /** Work that nobody waits for, done again and again: one run at a time, until the process ends. */
 
+/** IsStopped returns true once a long run is to end early. */
+export type IsStopped = () => boolean;
+
+/** Returns false, for a run that always goes to its end. */
+export const neverStopped: IsStopped = () => false;
+
 /** RepeatedRun starts it, and starts it again. */
 export class RepeatedRun {
   private timer: NodeJS.Timeout | undefined;

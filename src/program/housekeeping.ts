@@ -1,6 +1,6 @@
 /**
- * What the worker role does by itself, again and again: one row for each task. Any number of workers may run a task at
- * once. `trailgate_housekeeping_runs_total` counts the runs.
+ * Lists what the worker role does by itself, one row for each task. Any number of workers may run a task at once.
+ * `trailgate_housekeeping_runs_total` counts the runs.
  */
 import { addExpiringKeys } from '../accounts/change-events.js';
 import { OAuthObjects } from '../authorization/clients/oauth-objects.js';
@@ -10,7 +10,7 @@ import { forgetEndedSignIns } from '../members/housekeeping.js';
 import { systemClock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type HousekeepingTask } from '../platform/metrics.js';
-import { RepeatedRun } from '../platform/repeated-run.js';
+import { RepeatedRun, type IsStopped } from '../platform/repeated-run.js';
 import { UsageRetention } from '../quota/usage/usage-retention.js';
 import { RequestLogRetention } from '../request-logs/request-log-retention.js';
 import { DeliveryRetention } from '../webhooks/deliveries/retention.js';
@@ -23,10 +23,10 @@ const DAY_MS = 24 * HOUR_MS;
 /** Task is one row of the list. */
 export interface Task {
   readonly name: HousekeepingTask;
-  /** From the start of one run to the start of the next. The first run is at the start of the program. */
+  /** Milliseconds between the starts of two runs. The first run is at the start of the program. */
   readonly everyMs: number;
-  /** Does it once; must be harmless when done twice. @param isStopped true once the program ends: a long run ends early. */
-  readonly run: (isStopped: () => boolean) => Promise<unknown>;
+  /** Does it once. A second run must be harmless, and a long one must end when `isStopped` returns true. */
+  readonly run: (isStopped: IsStopped) => Promise<unknown>;
 }
 
 /** Returns what a worker looks after. */
@@ -44,16 +44,17 @@ export function tasksOf(domain: Domain): readonly Task[] {
   return [
     { name: 'key_secrets', everyMs: DAY_MS, run: () => keyStore.deleteDeadSecrets() },
     { name: 'expiring_keys', everyMs: DAY_MS, run: () => addExpiringKeys(db, workSignal, systemClock.now()) },
-    { name: 'events', everyMs: DAY_MS, run: () => events.deleteOld() },
-    { name: 'deliveries', everyMs: DAY_MS, run: () => deliveries.sweep() },
+    { name: 'deliveries', everyMs: DAY_MS, run: (isStopped) => deliveries.sweep(isStopped) },
+    // Behind the deliveries: an event goes when it has none.
+    { name: 'events', everyMs: DAY_MS, run: (isStopped) => events.deleteOld(isStopped) },
     { name: 'webhook_secrets', everyMs: DAY_MS, run: () => webhooks.secrets.deleteExpired(systemClock.now()) },
-    { name: 'usage', everyMs: DAY_MS, run: () => usage.deleteOld() },
-    { name: 'admin_idempotency', everyMs: DAY_MS, run: () => adminRequests.deleteOld() },
-    { name: 'sign_ins', everyMs: DAY_MS, run: () => forgetEndedSignIns(database, systemClock) },
+    { name: 'usage', everyMs: DAY_MS, run: (isStopped) => usage.deleteOld(isStopped) },
+    { name: 'admin_idempotency', everyMs: DAY_MS, run: (isStopped) => adminRequests.deleteOld(isStopped) },
+    { name: 'sign_ins', everyMs: DAY_MS, run: (isStopped) => forgetEndedSignIns(database, systemClock, isStopped) },
     // Makes the partitions of the next days, too.
     { name: 'request_logs', everyMs: HOUR_MS, run: (isStopped) => requestLogs.run(isStopped) },
-    // As long as a person may take for a request: anybody may begin one, so what is left must not grow for a day.
-    { name: 'oauth_objects', everyMs: 10 * MINUTE_MS, run: () => objects.forgetExpired() },
+    // Strangers can begin requests, so their remains must not grow for a day.
+    { name: 'oauth_objects', everyMs: 10 * MINUTE_MS, run: (isStopped) => objects.forgetExpired(isStopped) },
     { name: 'idempotency', everyMs: MINUTE_MS, run: (isStopped) => records.run(isStopped) },
   ];
 }

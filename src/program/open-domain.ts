@@ -31,7 +31,7 @@ import { connectRedis, redisReady, REDIS_START_TIMEOUT_MS } from '../stores/redi
 import type { EventSink } from '../proxy/calls/event-keeper.js';
 import { Forwarder } from '../proxy/calls/forwarder.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from '../quota/open-quotas.js';
-import { UsageReader } from '../quota/usage/usage.js';
+import { UsageReader } from '../quota/usage-reader.js';
 import { RequestLogRecorder } from '../request-logs/recorder.js';
 import { RequestLogFlush } from '../request-logs/request-log-flush.js';
 import { RequestLogWriter } from '../request-logs/request-log-writer.js';

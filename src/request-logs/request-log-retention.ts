@@ -8,6 +8,7 @@ import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import { dayAfter, dayOf, keptSinceMs } from './days.js';
 import { dropPartitionsBefore, makePartitions } from './partitions.js';
+import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 /** Today, and as many days as nobody may look after it. */
 const DAYS_AHEAD = [0, 1, 2, 3];
@@ -25,7 +26,7 @@ export class RequestLogRetention {
   ) {}
 
   /** Once. Idempotent; rejects as the database does. @param isStopped true once it is to end early. */
-  async run(isStopped: () => boolean = () => false): Promise<void> {
+  async run(isStopped: IsStopped = neverStopped): Promise<void> {
     const days = this.retentionDays();
     const nowMs = this.clock.now();
     if (this.kind === 'postgres' && days > 0) {
@@ -49,7 +50,7 @@ export class RequestLogRetention {
     return Math.min(nowMs, rows[0]?.now ?? nowMs);
   }
 
-  private async deleteBefore(day: number, isStopped: () => boolean): Promise<void> {
+  private async deleteBefore(day: number, isStopped: IsStopped): Promise<void> {
     while (!isStopped()) {
       const { numAffectedRows = 0n } = await sql`
         delete from request_log where rowid in

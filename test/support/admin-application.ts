@@ -36,7 +36,7 @@ import { ProcessThrottleWindows } from '../../src/quota/throttle-windows.js';
 import { SecretBox } from '../../src/stores/secrets/secret-box.js';
 import { openMembers, type Members } from '../../src/members/sign-in/open-members.js';
 import { offeredWaysOf } from '../../src/members/ways.js';
-import { UsageReader } from '../../src/quota/usage/usage.js';
+import { UsageReader } from '../../src/quota/usage-reader.js';
 import { DeprecatedCalls } from '../../src/admission/deprecated-calls.js';
 import { UsageRows } from '../../src/quota/usage/usage-rows.js';
 import { ErrorPages } from '../../src/platform/problems/error-pages.js';

@@ -12,7 +12,7 @@ import { createGatewayApplication } from '../../src/gateway/listener/gateway.app
 import { ErrorPages } from '../../src/platform/problems/error-pages.js';
 import { Cors } from '../../src/gateway/request/cors.js';
 import { EntranceRules } from '../../src/gateway/request/entrance-rules.js';
-import { UsageReader } from '../../src/quota/usage/usage.js';
+import { UsageReader } from '../../src/quota/usage-reader.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { openLog } from '../../src/platform/log.js';
 import type { Forwarder } from '../../src/proxy/calls/forwarder.js';

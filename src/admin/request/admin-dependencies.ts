@@ -21,7 +21,7 @@ import type { HeardStatement } from '../../nodes/node-statement.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
 import type { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
 import type { RequestLogs } from '../../request-logs/request-logs.js';
-import type { UsageReader } from '../../quota/usage/usage.js';
+import type { UsageReader } from '../../quota/usage-reader.js';
 import type { DeprecatedCalls } from '../../admission/deprecated-calls.js';
 
 /** One thing that the process needs to be of use. */

@@ -8,6 +8,7 @@ import type { Tables } from '../../stores/database/schema.js';
 import { hashSecret } from '../../keys/api-key-format.js';
 import type { Clock } from '../../platform/clock.js';
 import { ObjectRoom, type ObjectOrigin, type RoomBounds } from './object-room.js';
+import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const PAST = { table: 'oauth_object', key: 'hash', until: 'expires_at' } as const;
 
@@ -134,7 +135,7 @@ export class OAuthObjects {
   }
 
   /** Forgets what has expired; resolves with how many. Run by the worker role. */
-  forgetExpired(): Promise<number> {
-    return forgetPastRows(this.db, PAST, this.clock.now());
+  forgetExpired(isStopped: IsStopped = neverStopped): Promise<number> {
+    return forgetPastRows(this.db, PAST, this.clock.now(), isStopped);
   }
 }

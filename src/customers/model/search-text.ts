@@ -1,6 +1,6 @@
 /**
- * Search that ignores case and accents. SQLite's `lower()` knows ASCII only, so the text is folded here, once when a customer is
- * written and once per query, and the database only compares with LIKE.
+ * Search that ignores case and accents. SQLite's `lower()` knows ASCII only, so the text is folded here: once when a
+ * customer is written and once per query. The database only compares with LIKE.
  */
 
 /** Letters that NFKD does not take apart. */

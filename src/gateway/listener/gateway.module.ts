@@ -11,7 +11,7 @@ import type { ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { Limiter } from '../../quota/limiter.js';
 import type { RequestLogRecorder } from '../../request-logs/recorder.js';
 import type { UsageRecorder } from '../../quota/usage/usage-recorder.js';
-import { UsageReader } from '../../quota/usage/usage.js';
+import { UsageReader } from '../../quota/usage-reader.js';
 import { Backend } from '../steps/backend.js';
 import type { Connections } from './connections.js';
 import type { EntranceRules } from '../request/entrance-rules.js';

@@ -1,4 +1,4 @@
-/** A guard for each step of the request path: the adapter by which Nest's router asks them, in the order of `steps.ts`. */
+/** Guards by which Nest's router asks the steps of the request path, one for each step, in the order of `steps.ts`. */
 import { Inject, Injectable, type CanActivate, type ExecutionContext, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
@@ -28,12 +28,14 @@ function stepGuard(name: keyof Steps): Type<CanActivate> {
       return askStep(this.steps[name], context);
     }
   }
+  // Nest and stacks tell the guards by it.
+  Object.defineProperty(StepGuard, 'name', { value: `${name}StepGuard` });
   return StepGuard;
 }
 
 /**
- * QuotaGuard asks the quota step. The stock guard would ask for each window by itself, one after the other, counting some
- * before another refuses.
+ * QuotaGuard asks the quota step. The stock guard would ask for each window by itself, and count some before another
+ * refuses.
  */
 @Injectable()
 export class QuotaGuard extends ThrottlerGuard {

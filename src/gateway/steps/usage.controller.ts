@@ -12,7 +12,7 @@ import { Limiter } from '../../quota/limiter.js';
 import { retryAfterOf } from '../../quota/throttle.js';
 import { THROTTLES } from '../../quota/model/throttle-rows.js';
 import { usageParameters } from '../../quota/usage/usage-query.js';
-import { UsageReader, type UsageReport } from '../../quota/usage/usage.js';
+import { UsageReader, type UsageReport } from '../../quota/usage-reader.js';
 import { retryFields } from '../../platform/problems/retry-after.js';
 import { ApiKeyGuard } from './step-guards.js';
 import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';

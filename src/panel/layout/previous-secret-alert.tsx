@@ -12,7 +12,7 @@ interface PreviousSecretAlertProps {
   readonly onAsk?: () => void;
   /** Ends it. */
   readonly act: () => Promise<void>;
-  /** What follows from ending it. */
+  /** Tells the consequence of ending it. */
   readonly children: ReactNode;
 }
 

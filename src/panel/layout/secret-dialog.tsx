@@ -1,4 +1,4 @@
-/** A dialog that makes a secret and then shows it, once. Only the dialog holds it, and leaving without it asks first. */
+/** A dialog that makes a secret and then shows it once. Only the dialog holds it, and leaving without it asks first. */
 import { useCallback, useState, type ReactNode } from 'react';
 import { Dialog } from './dialog.js';
 import { useLeaveGuard } from './leave-guard.js';

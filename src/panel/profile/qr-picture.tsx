@@ -1,23 +1,9 @@
 /** A QR code as a picture, dark on light in every color scheme: not all scanners read the reverse. */
 import { useMemo } from 'react';
-import { encode } from 'uqr';
-
-/** Modules of light around it, as the standard asks. */
-const QUIET = 4;
-/** A larger code has modules too small to scan: such a text is typed. */
-const MAX_VERSION = 20;
-
-/** Returns the rows of modules, dark ones true; null for a text that is too long. The page itself draws: nothing is sent for it. */
-function modulesOf(text: string): readonly (readonly boolean[])[] | null {
-  try {
-    return encode(text, { border: QUIET, maxVersion: MAX_VERSION }).data;
-  } catch {
-    return null;
-  }
-}
+import { qrModules } from './qr-modules.js';
 
 export function QrPicture({ text, label }: { readonly text: string; readonly label: string }) {
-  const modules = useMemo(() => modulesOf(text), [text]);
+  const modules = useMemo(() => qrModules(text), [text]);
   if (modules === null) return null;
   const width = modules.length;
   const path = modules.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');

@@ -18,6 +18,7 @@ export type DeliveryStatus = Delivery['status'];
 export type Attempt = DeliveryDetail['attempt_log'][number];
 export type Replay = components['schemas']['ReplayWebhookDeliveries'];
 
+/** Deliveries that are read again and again: the newest ones. */
 const NEWEST = 50;
 /** Attempts go on while somebody looks: what waits is looked at again soon, the rest now and then. */
 const SOON_MS = 2_000;

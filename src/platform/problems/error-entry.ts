@@ -3,16 +3,16 @@
 /** Who has to act for the error to go away. `client` errors are never retried by us and never page anyone. */
 export type Fault = 'client' | 'backend' | 'gateway';
 
-/** ErrorEntry is all that the product says of a code. */
+/** ErrorEntry describes one code, for people, programs and AI assistants. */
 export interface ErrorEntry {
   readonly status: number;
   readonly title: string;
   readonly fault: Fault;
-  /** What the code means for an integrator; Markdown with nothing but `code`. */
+  /** Tells an integrator the meaning; Markdown with nothing but `code`. */
   readonly meaning: string;
-  /** What an integrator does; Markdown with nothing but `code`. */
+  /** Tells an integrator the next step; Markdown with nothing but `code`. */
   readonly action: string;
-  /** What an AI assistant does, where the details of the problem do not say it. */
+  /** Tells an AI assistant the next step, where the details of the problem do not. Not part of the public catalogue. */
   readonly assistant?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every error that the product answers with, but for those of the admin API alone (`admin-errors.ts`): one row for each code. Error pages, the
- * catalogue of codes, `docs/errors.md` and what an assistant is told are made of these rows.
+ * Errors of the public API, and those that it shares with the admin API (`admin-errors.ts` has the rest): one row for each
+ * code. Error pages, the catalogue of codes, `docs/errors.md` and the advice to assistants are made of these rows.
  */
 import { RETRY_LATER, type ErrorEntry } from './error-entry.js';
 

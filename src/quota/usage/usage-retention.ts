@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Tables } from '../../stores/database/schema.js';
 import { dayPeriodAt } from '../model/month-period.js';
+import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const DAY_MS = 86_400_000;
 /** Rows of one statement: others wait for the database no longer than that takes. */
@@ -24,19 +25,19 @@ export class UsageRetention {
    * Deletes what is older. Idempotent; rejects as the database does, and can be asked again. Resolves to the number of
    * rows.
    */
-  async deleteOld(): Promise<number> {
+  async deleteOld(isStopped: IsStopped = neverStopped): Promise<number> {
     const now = this.clock.now();
     // A day more: no time zone's day is deleted before its time.
     const day = dayPeriodAt(now - (this.retentionDays + 1) * DAY_MS).label;
     const nodeMs = now - NODE_RETENTION_DAYS * DAY_MS;
     return (
-      (await this.deleteAll('usage_daily', sql`day < ${day}`)) +
-      (await this.deleteAll('quota_counter', sql`period < ${day}`)) +
-      (await this.deleteAll('usage_node', sql`buried_at > 0 and updated_at < cast(${nodeMs} as bigint)`))
+      (await this.deleteAll('usage_daily', sql`day < ${day}`, isStopped)) +
+      (await this.deleteAll('quota_counter', sql`period < ${day}`, isStopped)) +
+      (await this.deleteAll('usage_node', sql`buried_at > 0 and updated_at < cast(${nodeMs} as bigint)`, isStopped))
     );
   }
 
-  private async deleteAll(table: keyof Tables, where: ReturnType<typeof sql>): Promise<number> {
+  private async deleteAll(table: keyof Tables, where: ReturnType<typeof sql>, isStopped: IsStopped): Promise<number> {
     const row = sql.raw(this.kind === 'sqlite' ? 'rowid' : 'ctid');
     for (let all = 0; ;) {
       const { numAffectedRows = 0n } = await sql`
@@ -44,7 +45,7 @@ export class UsageRetention {
           (select ${row} from ${sql.table(table)} where ${where} limit ${ROWS_AT_ONCE})
       `.execute(this.db);
       all += Number(numAffectedRows);
-      if (numAffectedRows < ROWS_AT_ONCE) return all;
+      if (numAffectedRows < ROWS_AT_ONCE || isStopped()) return all;
     }
   }
 }

@@ -9,6 +9,7 @@ import type { Tables } from '../../stores/database/schema.js';
 import { DELIVERY_RETENTION_MS } from '../../outbox/fan-out.js';
 import { lockLanes, releaseNext } from './order.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
+import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const ROWS_AT_ONCE = 500;
 
@@ -26,10 +27,10 @@ export class DeliveryRetention {
   ) {}
 
   /** Forgets and expires all that is due for it. */
-  async sweep(): Promise<void> {
-    while ((await this.forgetSome()) === ROWS_AT_ONCE);
-    while ((await this.expireSome()) === ROWS_AT_ONCE);
-    await this.forgetEndpoints();
+  async sweep(isStopped: IsStopped = neverStopped): Promise<void> {
+    while ((await this.forgetSome()) === ROWS_AT_ONCE && !isStopped());
+    while (!isStopped() && (await this.expireSome()) === ROWS_AT_ONCE);
+    if (!isStopped()) await this.forgetEndpoints();
   }
 
   private async forgetSome(): Promise<number> {

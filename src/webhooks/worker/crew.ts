@@ -52,7 +52,7 @@ export class Crew {
 
   constructor(private readonly parts: CrewParts) {
     const { db, kind, clock, openKeys } = parts;
-    // What cannot be written waits, and meanwhile nothing new begins: an attempt that nobody remembers would be made for ever.
+    // Results wait for a database that is away, and nothing new begins: an attempt without a result would be repeated.
     this.results = new Batcher((records) => this.write(records), {
       most: MOST_RESULTS[kind],
       isAway: (error) => error instanceof DatabaseUnavailable,

@@ -2,9 +2,9 @@
  * What a month will come to if it goes on as in the last days. A week, because on most APIs weekdays are not alike; the
  * part of today that has passed counts as that part.
  */
-import { formatWithOffset } from '../../platform/rfc3339.js';
-import { ADJUSTED } from '../model/usage-cell.js';
-import type { DayPeriod, MonthPeriod } from '../model/month-period.js';
+import { formatWithOffset } from '../platform/rfc3339.js';
+import { ADJUSTED } from './model/usage-cell.js';
+import type { DayPeriod, MonthPeriod } from './model/month-period.js';
 
 const DAY_MS = 86_400_000;
 /** Whole days before today that the pace is taken from. */

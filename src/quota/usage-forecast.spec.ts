@@ -1,6 +1,6 @@
 /** The forecast of a month follows from what the last days came to, and says when its limit will be reached. */
 import { expect, it } from '@jest/globals';
-import { calendarOf } from '../model/month-period.js';
+import { calendarOf } from './model/month-period.js';
 import { usageForecast, type DayCost, type ForecastTime } from './usage-forecast.js';
 
 const CALENDAR = calendarOf('Europe/Vienna', 1);

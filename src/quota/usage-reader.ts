@@ -1,16 +1,16 @@
 /** What is used and what is left, for `/usage` and the admin API. Reading counts nothing. */
-import type { Clock } from '../../platform/clock.js';
-import type { GatewayFile } from '../../config/model/schema.js';
-import type { ParameterError } from '../../platform/problems/parameter-problem.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
-import { limitedWindows, remaining } from '../model/headers.js';
-import { effectiveLimits, type LimitChanges } from '../model/effective-limits.js';
-import { calendarOf } from '../model/month-period.js';
-import type { Limiter } from '../limiter.js';
-import type { QuotaSubject } from '../model/subject.js';
-import { dateOf, LARGEST_USAGE_PAGE, usageQuery, type UsageParameters, type UsageQuery } from './usage-query.js';
+import type { Clock } from '../platform/clock.js';
+import type { GatewayFile } from '../config/model/schema.js';
+import type { ParameterError } from '../platform/problems/parameter-problem.js';
+import { formatWithOffset } from '../platform/rfc3339.js';
+import { limitedWindows, remaining } from './model/headers.js';
+import { effectiveLimits, type LimitChanges } from './model/effective-limits.js';
+import { calendarOf } from './model/month-period.js';
+import type { Limiter } from './limiter.js';
+import type { QuotaSubject } from './model/subject.js';
+import { dateOf, LARGEST_USAGE_PAGE, usageQuery, type UsageParameters, type UsageQuery } from './usage/usage-query.js';
 import { PACE_DAYS, usageForecast, type UsageForecast } from './usage-forecast.js';
-import type { UsageRow, UsageRows } from './usage-rows.js';
+import type { UsageRow, UsageRows } from './usage/usage-rows.js';
 
 const DAY_MS = 86_400_000;
 
