@@ -8,7 +8,7 @@
  * - Whatever refuses or fails, `gateway/request/error.filter.ts` writes the one error shape.
  * - At the end, `gateway/request/request-end.ts` ends its usage, its metrics and its one log line.
  *
- * What comes through Nest's router is asked the same steps by guards (`gateway/steps/step-guards.ts`).
+ * Guards ask the same steps of requests that come through Nest's router (`gateway/steps/step-guards.ts`).
  */
 import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';

@@ -23,7 +23,7 @@ export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
 export const OWN_RESOURCES = ['file_descriptors', 'ports', 'memory'] as const;
 export type OwnResource = (typeof OWN_RESOURCES)[number];
 
-/** What a worker does by itself: `src/program/housekeeping.ts` has a row for each. */
+/** Tasks of the worker role: `src/program/housekeeping.ts` has a row for each. */
 const HOUSEKEEPING_TASKS = [
   'key_secrets',
   'expiring_keys',

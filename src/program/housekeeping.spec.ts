@@ -1,4 +1,4 @@
-/** What a worker does by itself is counted and logged by its name, and goes on after it has failed. */
+/** Tasks of the worker role are counted and logged by name, and go on after a failure. */
 import { expect, it } from '@jest/globals';
 import { eventually } from '../../test/support/processes.js';
 import { METRICS } from '../platform/metrics.js';

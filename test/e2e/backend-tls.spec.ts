@@ -20,7 +20,7 @@ describeWithOpenssl('a backend over TLS', () => {
   let authority: Authority;
   let server: Server;
   let proxied: Proxied | undefined;
-  /** What the clients of the current server have shown. */
+  /** Names in the certificates that clients of the current server have shown. */
   let peers: (string | undefined)[] = [];
 
   async function listen(options: ServerOptions): Promise<string> {

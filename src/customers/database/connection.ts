@@ -14,7 +14,7 @@ const BUSY_PAUSE_MS = 10;
 
 export interface Database {
   readonly tables: Kysely<Tables>;
-  /** Where it lives, for messages. */
+  /** The path of its file, for messages. */
   readonly place: string;
 }
 

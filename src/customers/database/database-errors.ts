@@ -1,4 +1,4 @@
-/** What an error of the database means to us. */
+/** Tells errors of the database apart. */
 
 const CONSTRAINT_UNIQUE = 2067;
 /** Primary codes for a file that is busy, locked, failing or on a full disk. */

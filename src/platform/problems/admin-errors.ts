@@ -1,4 +1,4 @@
-/** What the admin API alone answers with: signing in, sessions, roles, links. Part of the catalogue in `errors.ts`. */
+/** Errors of the admin API alone: signing in, sessions, roles, links. Part of the catalogue in `errors.ts`. */
 import { RETRY_LATER, type ErrorEntry } from './error-entry.js';
 
 export const ADMIN_ERRORS = {

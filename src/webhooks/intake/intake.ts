@@ -35,7 +35,7 @@ export interface TakenEvent {
   readonly isDuplicate: boolean;
 }
 
-/** What came of a request: what was taken, or why it is refused. */
+/** The events that were taken of a request, or the reason for its refusal. */
 type Reply = readonly TakenEvent[] | Problem;
 
 /** EventIntake judges and writes what services hand in. */
