@@ -107,7 +107,7 @@ describe('when a target goes out of service', () => {
       timeouts: { firstByte: '5s' },
     });
     one.act = hangs;
-    other.act = (socket) => setTimeout(responds, 20, socket);
+    other.act = (socket) => setTimeout(responds, 100, socket);
     const held = (method: string) => one.arrivals.filter((line) => line.startsWith(method)).length;
     const gets: Promise<{ status: number }>[] = [];
     const posts: Promise<{ status: number }>[] = [];
@@ -120,8 +120,9 @@ describe('when a target goes out of service', () => {
     });
     const posted = held('POST');
     one.act = resets;
+    // The gateway prefers the target with fewer calls. Send more at once than the hanging one holds, so that it gets some.
     await eventually('it is out', async () => {
-      await Promise.all(Array.from({ length: 6 }, () => send('/open')));
+      await Promise.all(Array.from({ length: 2 * one.arrivals.length + 6 }, () => send('/open')));
       const { data } = await gateway!.trailgate.admin.call<{ data: { state: string }[] }>('GET', '/targets');
       return data.some(({ state }) => state === 'ejected');
     });
