@@ -8,7 +8,7 @@ import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../records/audit-log.js';
 import { Catalogue } from '../accounts/catalogue.js';
-import { IdempotentRequests } from '../idempotency/idempotent-requests.js';
+import { ChangeClaims } from '../idempotency/change-claims.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
 import { UsageReader } from '../quota/usage-reader.js';
 import { ErrorPages } from '../platform/problems/error-pages.js';
@@ -110,7 +110,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
     { provide: AccountStore, useValue: api.accounts },
     { provide: ApiKeyStore, useValue: api.keys },
-    { provide: IdempotentRequests, useValue: api.idempotentRequests },
+    { provide: ChangeClaims, useValue: api.changeClaims },
     { provide: QuotaAdjustmentStore, useValue: api.quotaAdjustments },
     { provide: AuditLog, useValue: api.auditLog },
     { provide: EventOutbox, useValue: api.events },

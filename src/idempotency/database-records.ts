@@ -39,14 +39,19 @@ export function instant(ms: number): RawBuilder<number> {
   return sql`cast(${ms} as bigint)`;
 }
 
-/** DatabaseRecords is the store of records where quotas are counted without Redis. */
+/** DatabaseRecords stores the records of the admin API, and those of the gateway where quotas are counted without Redis. */
 export class DatabaseRecords implements RecordStore {
   /** A database that has none says so itself. */
   readonly room = 'plenty';
 
+  /**
+   * @param lapsed state of a claim whose lease ended without an outcome. `unknown`: its request may have been carried
+   *   out, and nobody can claim it. `free`: outcomes are written in the transaction of the change, so it was not.
+   */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly now: RecordTime,
+    private readonly lapsed: 'unknown' | 'free' = 'unknown',
   ) {}
 
   async claim(terms: ClaimTerms): Promise<Claimed> {
@@ -73,7 +78,7 @@ export class DatabaseRecords implements RecordStore {
           eb(
             refTuple('api_key_id', 'key_hash'),
             'in',
-            some.map(({ name }) => tuple(name.apiKeyId, name.keyHash)),
+            some.map(({ name }) => tuple(name.caller, name.keyHash)),
           ),
         )
         .where(
@@ -122,7 +127,7 @@ export class DatabaseRecords implements RecordStore {
   async release({ name, owner }: ClaimTerms): Promise<void> {
     await this.db
       .deleteFrom('idempotent_request')
-      .where('api_key_id', '=', name.apiKeyId)
+      .where('api_key_id', '=', name.caller)
       .where('key_hash', '=', name.keyHash)
       .where('owner', '=', owner)
       .where('status', 'is', null)
@@ -140,7 +145,7 @@ export class DatabaseRecords implements RecordStore {
     // The database is not its own.
   }
 
-  /** Whether there was no record, or one whose time is over. */
+  /** Reports whether it claimed the record: there was none, or one that has expired or whose claim has lapsed and is free. */
   private async insert({ name, fingerprint, owner, leaseMs, retentionMs }: ClaimTerms): Promise<boolean> {
     const blank = { status: null, body_hash: null, code: null, fields: null, body: null };
     const claimed = {
@@ -157,7 +162,12 @@ export class DatabaseRecords implements RecordStore {
         conflict
           .columns(['api_key_id', 'key_hash'])
           .doUpdateSet(claimed)
-          .where('idempotent_request.expires_at', '<=', this.now()),
+          .where(({ eb, and, or }) => {
+            const expired = eb('idempotent_request.expires_at', '<=', this.now());
+            if (this.lapsed === 'unknown') return expired;
+            const isOpen = eb('idempotent_request.status', 'is', null);
+            return or([expired, and([isOpen, eb('idempotent_request.leased_until', '<=', this.now())])]);
+          }),
       )
       .returning('owner')
       .executeTakeFirst();
@@ -179,10 +189,10 @@ export class DatabaseRecords implements RecordStore {
     return { state: 'done', status: row.status, bodyHash: row.body_hash ?? '', isKept: row.is_kept === 1 };
   }
 
-  private rowOf({ apiKeyId, keyHash }: RecordName) {
+  private rowOf({ caller, keyHash }: RecordName) {
     return this.db
       .selectFrom('idempotent_request')
-      .where('api_key_id', '=', apiKeyId)
+      .where('api_key_id', '=', caller)
       .where('key_hash', '=', keyHash)
       .where('expires_at', '>', this.now());
   }
@@ -192,6 +202,6 @@ export class DatabaseRecords implements RecordStore {
   }
 }
 
-function columnsOf({ apiKeyId, keyHash }: RecordName) {
-  return { api_key_id: apiKeyId, key_hash: keyHash };
+function columnsOf({ caller, keyHash }: RecordName) {
+  return { api_key_id: caller, key_hash: keyHash };
 }

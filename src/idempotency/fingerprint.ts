@@ -8,6 +8,6 @@ export function fingerprintOf(method: string, url: string, contentType: string |
 }
 
 /** The name of the record of a request. */
-export function recordName(apiKeyId: string, key: string): RecordName {
-  return { apiKeyId, keyHash: hash('sha256', key, 'base64url') };
+export function recordName(caller: string, key: string): RecordName {
+  return { caller, keyHash: hash('sha256', key, 'base64url') };
 }

@@ -8,7 +8,7 @@ import { KeyClaim, Replay } from './key-claim.js';
 import { KeyedRequests } from './keyed-requests.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordStore, Room } from './record.js';
 
-const NAME = { apiKeyId: 'key_1', keyHash: 'hash' };
+const NAME = { caller: 'key_1', keyHash: 'hash' };
 const RESPONSE: KeptResponse = { status: 201, code: '', lines: '', body: Buffer.from('{}') };
 
 /** A store that does what a test says, and remembers what it was told. */

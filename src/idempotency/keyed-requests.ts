@@ -57,7 +57,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
 
   /** Claims the record of a request, or says what its client is told instead. Never rejects. */
   async claim(accountId: string, name: RecordName, fingerprint: string, retentionMs: number): Promise<Keyed | Problem> {
-    const waitMs = this.free.waitMs(name.apiKeyId);
+    const waitMs = this.free.waitMs(name.caller);
     if (waitMs > 0) return count('throttled', tooManyRetries(waitMs));
     const { breaker } = this;
     const isFull = this.open.size >= MOST_CLAIMS || this.store.room === 'none';
@@ -79,7 +79,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
 
   released(terms: ClaimTerms): void {
     METRICS.idempotentOutcomes.series('released').inc();
-    this.free.note(terms.name.apiKeyId);
+    this.free.note(terms.name.caller);
     this.tell(terms, undefined);
   }
 
@@ -106,7 +106,7 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
       METRICS.idempotentRequests.series('carried_out').inc();
       return new KeyClaim(terms, this);
     }
-    this.free.note(terms.name.apiKeyId);
+    this.free.note(terms.name.caller);
     switch (claimed.state) {
       case 'under_way':
         return count('in_progress', inProgress());

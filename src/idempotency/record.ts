@@ -1,9 +1,9 @@
 /** What is kept of a request with an `Idempotency-Key`, and where: the record, its states, and the store of records. */
 
-/** RecordName names a record: the key of the API that its request came with, and the digest of its own. */
+/** RecordName identifies a record: who sent its request, and the hash of the `Idempotency-Key`. */
 export interface RecordName {
-  /** `key_…`: two keys, and so two accounts, never see each other's records. */
-  readonly apiKeyId: string;
+  /** ID of the API key (`key_…`), or the actor of a request to the admin API. Callers never see each other's records. */
+  readonly caller: string;
   /** SHA-256 of the `Idempotency-Key`, base64url. */
   readonly keyHash: string;
 }

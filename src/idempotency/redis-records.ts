@@ -72,6 +72,6 @@ export class RedisRecords implements RecordStore {
   }
 }
 
-function keyOf({ apiKeyId, keyHash }: RecordName): string {
-  return idempotencyKey(apiKeyId, keyHash);
+function keyOf({ caller, keyHash }: RecordName): string {
+  return idempotencyKey(caller, keyHash);
 }

@@ -7,7 +7,7 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 const termsOf = (owner: string): ClaimTerms => ({
-  name: { apiKeyId: 'key_1', keyHash: owner },
+  name: { caller: 'key_1', keyHash: owner },
   accountId: 'acc_1',
   fingerprint: 'fingerprint',
   owner,

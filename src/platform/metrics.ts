@@ -31,7 +31,6 @@ const HOUSEKEEPING_TASKS = [
   'deliveries',
   'webhook_secrets',
   'usage',
-  'admin_idempotency',
   'sign_ins',
   'request_logs',
   'oauth_objects',

@@ -4,7 +4,6 @@
  */
 import { addExpiringKeys } from '../accounts/change-events.js';
 import { OAuthObjects } from '../authorization/clients/oauth-objects.js';
-import { IdempotentRequests } from '../idempotency/idempotent-requests.js';
 import { RecordSweep } from '../idempotency/record-sweep.js';
 import { forgetEndedSignIns } from '../members/housekeeping.js';
 import { systemClock } from '../platform/clock.js';
@@ -36,7 +35,6 @@ export function tasksOf(domain: Domain): readonly Task[] {
   const { usage: settings } = config.current.file;
   const usage = new UsageRetention(db, kind, settings.retention, systemClock);
   const deliveries = new DeliveryRetention(db, systemClock, workSignal);
-  const adminRequests = new IdempotentRequests(db, systemClock);
   const objects = new OAuthObjects(db, systemClock);
   const records = new RecordSweep(db, recordTime);
   const logDays = (): number => config.current.file.usage.requestLogRetention;
@@ -49,7 +47,6 @@ export function tasksOf(domain: Domain): readonly Task[] {
     { name: 'events', everyMs: DAY_MS, run: (isStopped) => events.deleteOld(isStopped) },
     { name: 'webhook_secrets', everyMs: DAY_MS, run: () => webhooks.secrets.deleteExpired(systemClock.now()) },
     { name: 'usage', everyMs: DAY_MS, run: (isStopped) => usage.deleteOld(isStopped) },
-    { name: 'admin_idempotency', everyMs: DAY_MS, run: (isStopped) => adminRequests.deleteOld(isStopped) },
     { name: 'sign_ins', everyMs: DAY_MS, run: (isStopped) => forgetEndedSignIns(database, systemClock, isStopped) },
     // Makes the partitions of the next days, too.
     { name: 'request_logs', everyMs: HOUR_MS, run: (isStopped) => requestLogs.run(isStopped) },

@@ -23,7 +23,7 @@ import { giveMemoryBackWhenIdle, leaveRoomToGrow } from './machine/idle-memory.j
 import type { AccountStore } from '../accounts/accounts.js';
 import type { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../records/audit-log.js';
-import { IdempotentRequests } from '../idempotency/idempotent-requests.js';
+import { ChangeClaims } from '../idempotency/change-claims.js';
 import { portOf } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import type { Members } from '../members/sign-in/open-members.js';
@@ -228,7 +228,7 @@ async function startAdmin(
           accounts,
           keys: domain.keyStore,
           quotaAdjustments,
-          idempotentRequests: new IdempotentRequests(database.db, systemClock),
+          changeClaims: new ChangeClaims(database.db, domain.recordTime),
           auditLog: new AuditLog(database.db),
           events: domain.events,
           intake: new EventIntake(database.db, systemClock, domain.workSignal, () => config.current.eventTypes ?? []),

@@ -117,7 +117,7 @@ let count = 0;
 async function play({ store, wait }: RecordStoreUnderTest, steps: readonly Step[]): Promise<void> {
   const run = `run ${++count}`;
   const model = new Model();
-  const nameOf = (at: number) => ({ apiKeyId: run, keyHash: `${at}` });
+  const nameOf = (at: number) => ({ caller: run, keyHash: `${at}` });
   /** Whoever has tried to claim a record, whether it has it or not. */
   const asked: ClaimTerms[] = [];
   for (const each of steps) {
@@ -203,7 +203,7 @@ describeRecordStores('a store of records', (open) => {
             let carriedOut = 0;
             for (const [round, { dies, waitS, at }] of rounds.entries()) {
               const terms = Array.from({ length: at }, (_, one) => ({
-                name: { apiKeyId: 'key_1', keyHash: 'the one' },
+                name: { caller: 'key_1', keyHash: 'the one' },
                 accountId: 'acc_1',
                 fingerprint: 'same',
                 owner: `${round} ${one}`,

@@ -29,7 +29,7 @@ describeRecordStores('a record', (open) => {
   beforeEach(async () => {
     await under.empty();
     terms = {
-      name: { apiKeyId: 'key_1', keyHash: randomUUID() },
+      name: { caller: 'key_1', keyHash: randomUUID() },
       accountId: 'acc_1',
       fingerprint: 'one',
       owner: 'first',
@@ -57,7 +57,7 @@ describeRecordStores('a record', (open) => {
     expect(await under.store.read(terms.name)).toEqual(RESPONSE);
     expect(await stateOf('other', { fingerprint: 'two' })).toBe('mismatch');
     for (const name of [
-      { ...terms.name, apiKeyId: 'key_2' },
+      { ...terms.name, caller: 'key_2' },
       { ...terms.name, keyHash: 'another' },
     ]) {
       expect(await under.store.read(name)).toBeUndefined();

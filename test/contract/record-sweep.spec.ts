@@ -26,7 +26,7 @@ describeOnDatabases('the sweep of records', (kind) => {
   afterEach(() => database.close());
 
   const terms = (at: number, retentionMs = KEPT_MS) => ({
-    name: { apiKeyId: `key_${at % 3}`, keyHash: `${at}` },
+    name: { caller: `key_${at % 3}`, keyHash: `${at}` },
     accountId: 'acc_1',
     fingerprint: 'same',
     owner: `owner ${at}`,

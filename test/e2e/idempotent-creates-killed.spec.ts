@@ -9,7 +9,6 @@ import { expectProblem } from '../support/problem.js';
 import { eventually, sleep, temporaryFolder } from '../support/processes.js';
 import { startTrailgate, type RunningTrailgate } from '../support/program.js';
 
-const CLAIM_MS = 30_000;
 const newKey = { name: 'Shop', scopes: ['customers:read'] };
 let running: RunningTrailgate | undefined;
 
@@ -31,12 +30,8 @@ async function storedAndLater(options: OpenDatabaseOptions) {
   const { db } = handle;
   const keys = await db.selectFrom('api_key').select('id').execute();
   const audited = await db.selectFrom('audit_entry').select('id').where('action', '=', 'api_key.created').execute();
-  const requests = await db.selectFrom('idempotency').select(['key_hash', 'status']).execute();
-  await db
-    .updateTable('idempotency')
-    .set((set) => ({ created_at: set('created_at', '-', CLAIM_MS) }))
-    .where('status', 'is', null)
-    .execute();
+  const requests = await db.selectFrom('idempotent_request').select(['key_hash', 'status']).execute();
+  await db.updateTable('idempotent_request').set({ leased_until: 1 }).where('status', 'is', null).execute();
   await handle.close();
   return { keys: keys.length, audited: audited.length, done: requests.filter(({ status }) => status === 201).length };
 }
@@ -72,7 +67,8 @@ describeWithPostgres('between its claim and its change (PostgreSQL)', () => {
     running = await startTrailgate({ env });
     const account = await running.admin.createAccount({ plan: 'unlimited' });
     const other = await openDatabase({ databaseUrl: place.url, dataDir: '' });
-    const isClaimed = async () => (await other.db.selectFrom('idempotency').select('status').execute()).length === 1;
+    const isClaimed = async () =>
+      (await other.db.selectFrom('idempotent_request').select('status').execute()).length === 1;
     await other.db.transaction().execute(async (trx) => {
       // The change waits for the account, its claim is there.
       await trx.selectFrom('account').selectAll().where('id', '=', account.id).forUpdate().execute();

@@ -6,11 +6,15 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { completeClaim, IdempotentRequests, type Claim } from '../../src/idempotency/idempotent-requests.js';
+import { ChangeClaims, writeOutcome } from '../../src/idempotency/change-claims.js';
+import { instant } from '../../src/idempotency/database-records.js';
+import type { ClaimTerms } from '../../src/idempotency/record.js';
+import { RecordSweep } from '../../src/idempotency/record-sweep.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import type { ApiKeyWithSecret } from '../support/admin.js';
 import { testDatabase } from '../support/database.js';
+import { readableRecords } from '../support/record-stores.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
@@ -45,7 +49,8 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   const keysPath = () => `/accounts/${accountId}/api-keys`;
   const newKey = { name: 'Shop', scopes: ['customers:read'] };
   const keysMade = async () => (await running.admin.listKeys(accountId)).data;
-  const rows = () => database.db.selectFrom('idempotency').selectAll().execute();
+  const now = () => instant(running.stores.clock.now());
+  const rows = () => readableRecords(database);
 
   it('whose response was lost makes one key; the retry is told so, where the key is, and no secret', async () => {
     const body = JSON.stringify(newKey);
@@ -121,7 +126,9 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
       expect(each.status).toBe(409);
       const code = String(each.json()['code']);
       expect(['idempotency_in_progress', 'idempotency_secret_shown']).toContain(code);
-      expect(each.headers['retry-after']).toBe(code === 'idempotency_in_progress' ? '1' : undefined);
+      // Spread over some seconds, so that retries do not come at once.
+      const wait = Number(each.headers['retry-after'] ?? 0);
+      expect(wait > 0 && wait < 10).toBe(code === 'idempotency_in_progress');
     }
     expect(await keysMade()).toHaveLength(1);
   });
@@ -146,41 +153,41 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   });
 
   it('that is not heard of again is free after half a minute; where it comes back it changes nothing', async () => {
-    const requests = new IdempotentRequests(database.db, running.stores.clock);
-    const claim = () => requests.claim('operator', idempotencyKey, 'the same request');
-    const slow = (await claim()) as { claim: Claim };
+    const claims = new ChangeClaims(database.db, now);
+    const claim = (fingerprint = 'the same request') => claims.claim('operator', idempotencyKey, fingerprint);
+    const slow = await claim();
     running.stores.clock.advance(29_999);
-    expect(await claim()).toEqual({ state: 'under_way' });
+    expect((await claim()).claimed).toEqual({ state: 'under_way' });
     running.stores.clock.advance(1);
     const [next, other] = await Promise.all([claim(), claim()]);
-    expect([next.state, other.state].toSorted()).toEqual(['claimed', 'under_way']);
-    const taken = (next.state === 'claimed' ? next : other) as { claim: Claim };
-    const carryOut = (by: Claim, location: string) =>
+    expect([next.claimed.state, other.claimed.state].toSorted()).toEqual(['claimed', 'under_way']);
+    const taken = next.claimed.state === 'claimed' ? next : other;
+    const carryOut = (by: ClaimTerms, location: string) =>
       database.db.transaction().execute(async (trx) => {
         await trx.updateTable('account').set({ name: location }).where('id', '=', accountId).execute();
-        await completeClaim(trx, by, location);
+        await writeOutcome(trx, by, location);
       });
     await expect(carryOut(slow.claim, 'slow')).rejects.toMatchObject({ code: 'idempotency_in_progress' });
-    await requests.release(slow.claim);
+    await claims.release(slow.claim);
     await carryOut(taken.claim, 'taken over');
-    await requests.release(taken.claim);
+    await claims.release(taken.claim);
     expect((await running.admin.getAccount(accountId)).name).toBe('taken over');
-    const response = { status: 201, location: 'taken over', body: null };
-    expect(await claim()).toEqual({ state: 'done', response });
-    expect(await requests.claim('operator', idempotencyKey, 'another')).toEqual({ state: 'mismatch' });
+    expect((await claim()).claimed).toMatchObject({ state: 'done', status: 201 });
+    expect(await claims.read(taken.claim.name)).toMatchObject({ lines: 'Location: taken over\r\n' });
+    expect((await claim('another')).claimed).toEqual({ state: 'mismatch' });
   });
 
   it('is forgotten after a day, and only then', async () => {
-    const requests = new IdempotentRequests(database.db, running.stores.clock);
+    const sweep = new RecordSweep(database.db, now);
     await post(keysPath(), newKey);
     running.stores.clock.advance(DAY_MS - 1);
-    await requests.deleteOld();
+    await sweep.run();
     expectProblem(await post(keysPath(), newKey), 'idempotency_secret_shown');
     running.stores.clock.advance(1);
     // Also where nobody has swept yet.
     expect((await post(keysPath(), newKey)).status).toBe(201);
     running.stores.clock.advance(DAY_MS);
-    expect(await requests.deleteOld()).toBeGreaterThan(0);
+    expect(await sweep.run()).toBeGreaterThan(0);
     expect(await rows()).toEqual([]);
   });
 

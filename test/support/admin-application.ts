@@ -20,7 +20,8 @@ import { WebhookSender } from '../../src/webhooks/sending/attempt.js';
 import { outboundRules } from '../../src/http/outbound/destination.js';
 import { GuardedConnections } from '../../src/http/outbound/guarded-agent.js';
 import { nameResolver, type ResolveName } from '../../src/http/outbound/name-resolver.js';
-import { IdempotentRequests } from '../../src/idempotency/idempotent-requests.js';
+import { ChangeClaims } from '../../src/idempotency/change-claims.js';
+import { instant } from '../../src/idempotency/database-records.js';
 import { QuotaAdjustmentStore } from '../../src/accounts/quota-adjustments.js';
 import { metricsText } from '../../src/platform/metrics-text.js';
 import type { HeardStatement } from '../../src/nodes/node-statement.js';
@@ -139,7 +140,7 @@ export async function startAdmin(
     accounts: stores.accounts,
     keys: stores.keys,
     quotaAdjustments: new QuotaAdjustmentStore({ ...stores, counters: limiter, hasCounters: true }),
-    idempotentRequests: new IdempotentRequests(database.db, clock),
+    changeClaims: new ChangeClaims(database.db, () => instant(clock.now())),
     auditLog: stores.auditLog,
     events: new EventOutbox(database.db, clock),
     intake: new EventIntake(database.db, clock, signal, eventTypes),

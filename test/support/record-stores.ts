@@ -51,6 +51,12 @@ async function onRedis(): Promise<RecordStoreUnderTest> {
   };
 }
 
+/** Returns the idempotency records of a database with their response bodies as text, to look for secrets in them. */
+export async function readableRecords({ db }: DatabaseHandle) {
+  const rows = await db.selectFrom('idempotent_request').selectAll().execute();
+  return rows.map((row) => ({ ...row, body: Buffer.from(row.body ?? '', 'base64').toString() }));
+}
+
 /** A suite for each of them. */
 export function describeRecordStores(title: string, suite: (open: () => Promise<RecordStoreUnderTest>) => void): void {
   describe(`${title} on sqlite`, () => {

@@ -10,7 +10,7 @@ import type { AccountStore } from '../../accounts/accounts.js';
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { AuditLog } from '../../records/audit-log.js';
 import type { Catalogue } from '../../accounts/catalogue.js';
-import type { IdempotentRequests } from '../../idempotency/idempotent-requests.js';
+import type { ChangeClaims } from '../../idempotency/change-claims.js';
 import type { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import type { ServiceTokens } from '../intake/events-token.guard.js';
@@ -42,7 +42,7 @@ export interface AdminApiDependencies {
   readonly accounts: AccountStore;
   readonly keys: ApiKeyStore;
   readonly quotaAdjustments: QuotaAdjustmentStore;
-  readonly idempotentRequests: IdempotentRequests;
+  readonly changeClaims: ChangeClaims;
   readonly auditLog: AuditLog;
   readonly events: EventOutbox;
   readonly intake: EventIntake;

@@ -5,7 +5,9 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, of, type Observable } from 'rxjs';
-import { IdempotentRequests, type Claim, type KeptResponse } from '../../idempotency/idempotent-requests.js';
+import { ChangeClaims } from '../../idempotency/change-claims.js';
+import type { ClaimTerms, KeptResponse } from '../../idempotency/record.js';
+import { inProgress, MISMATCH } from '../../idempotency/refusals.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { RefusedBody } from '../../platform/problems/refused-body.js';
 import { actorOf, principalOf } from '../access/principal.js';
@@ -17,7 +19,7 @@ const REPLAYED = 'Idempotent-Replayed';
 
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(private readonly requests: IdempotentRequests) {}
+  constructor(private readonly claims: ChangeClaims) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const http = context.switchToHttp();
@@ -26,32 +28,24 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (field === undefined || !makesSomething(context) || request.body instanceof RefusedBody) return next.handle();
     const principal = principalOf(request);
     if (principal.kind === 'nobody') return next.handle();
-    const key = idempotencyKeyOf(String(field));
-    const claimed = await this.requests.claim(actorOf(principal), key, fingerprintOf(request));
-    switch (claimed.state) {
-      case 'mismatch':
-        throw new Problem('idempotency_mismatch', {
-          detail: 'This Idempotency-Key was sent with another request before. Take a new key for each new request.',
-        });
-      case 'under_way':
-        throw new Problem('idempotency_in_progress', {
-          detail: 'The request with this Idempotency-Key is still under way. Send it again to hear what came of it.',
-          headers: ['Retry-After', '1'],
-        });
-      case 'done':
-        return of(replay(claimed.response, http.getResponse<FastifyReply>()));
-      case 'claimed':
-        setClaim(request, claimed.claim);
-        return from(this.carryOut(claimed.claim, next));
+    const key = idempotencyKeyOf(String(field), request.raw.rawHeaders);
+    const { claim, claimed } = await this.claims.claim(actorOf(principal), key, fingerprintOf(request));
+    if (claimed.state === 'mismatch') throw MISMATCH;
+    if (claimed.state === 'claimed') {
+      setClaim(request, claim);
+      return from(this.carryOut(claim, next));
     }
+    const response = claimed.state === 'done' ? await this.claims.read(claim.name) : undefined;
+    if (response === undefined) throw inProgress();
+    return of(replay(response, http.getResponse<FastifyReply>()));
   }
 
-  private async carryOut(claim: Claim, next: CallHandler): Promise<unknown> {
+  private async carryOut(claim: ClaimTerms, next: CallHandler): Promise<unknown> {
     try {
       return await lastValueFrom(next.handle());
     } finally {
       // What was done has been written down, and stays. Else a claim ends by itself.
-      await this.requests.release(claim).catch(() => undefined);
+      await this.claims.release(claim).catch(() => undefined);
     }
   }
 }
@@ -61,8 +55,9 @@ function makesSomething(context: ExecutionContext): boolean {
   return description?.status === 201;
 }
 
-function replay({ location, body }: KeptResponse, reply: FastifyReply): unknown {
-  if (body === null) {
+function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unknown {
+  const location = /^Location: (.*)\r\n/.exec(lines)?.[1] ?? null;
+  if (code !== '') {
     throw new Problem('idempotency_secret_shown', {
       detail:
         'This was done before, and its response held a secret, which is kept nowhere. Where the secret was lost, ' +
@@ -72,7 +67,7 @@ function replay({ location, body }: KeptResponse, reply: FastifyReply): unknown 
   }
   reply.header(REPLAYED, 'true');
   if (location !== null) reply.header('Location', location);
-  const resource = JSON.parse(body) as { readonly version?: number };
+  const resource = JSON.parse(body.toString()) as { readonly version?: number };
   return resource.version === undefined ? resource : tagged({ ...resource, version: resource.version }, reply);
 }
 

@@ -1,33 +1,29 @@
 /** `Idempotency-Key`: what a request that makes something is known by when it is sent again. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { AuditedChange, ChangeContext, ResponseRecord } from '../../records/audit-log.js';
-import { completeClaim, keepBody, type Claim } from '../../idempotency/idempotent-requests.js';
+import { writeBody, writeOutcome } from '../../idempotency/change-claims.js';
+import { keyOf } from '../../idempotency/key-field.js';
+import type { ClaimTerms } from '../../idempotency/record.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { IDEMPOTENCY_KEY } from '../openapi/field-patterns.js';
 
-const WELL_FORMED = new RegExp(IDEMPOTENCY_KEY);
-
-const claims = new WeakMap<FastifyRequest, Claim>();
+const claims = new WeakMap<FastifyRequest, ClaimTerms>();
 
 /** Says that the request has claimed its key. */
-export function setClaim(request: FastifyRequest, claim: Claim): void {
+export function setClaim(request: FastifyRequest, claim: ClaimTerms): void {
   claims.set(request, claim);
 }
 
-/** The key, with or without quotes. Throws `bad_request` for what is none. */
-export function idempotencyKeyOf(field: string): string {
-  if (WELL_FORMED.test(field)) return field.startsWith('"') ? field.slice(1, -1) : field;
-  throw new Problem('bad_request', {
-    detail: 'Idempotency-Key must have 1 to 255 printable characters of ASCII, and no quotes in it: a UUID does.',
-  });
+/** Returns the key of a request. @throws Problem `bad_request` where the field is not one key. */
+export function idempotencyKeyOf(field: string, rawHeaders: readonly string[]): string {
+  const key = keyOf(field, rawHeaders);
+  if (typeof key === 'string') return key;
+  throw new Problem('bad_request', { detail: key.message });
 }
 
-/** What makes a request the same as another one. */
+/** Returns the hash of method, path, query and body. */
 export function fingerprintOf({ method, url, body }: FastifyRequest): string {
-  return createHash('sha256')
-    .update(JSON.stringify([method, url, body ?? null]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([method, url, body ?? null]), 'base64url');
 }
 
 /** What the change has to write down of the response; undefined where nobody will ask for it again. */
@@ -35,8 +31,8 @@ export function responseRecordOf(request: FastifyRequest): ResponseRecord | unde
   const claim = claims.get(request);
   if (claim === undefined) return undefined;
   return {
-    complete: (trx, change) => completeClaim(trx, claim, locationOf(change)),
-    keep: (trx, body) => keepBody(trx, claim, body),
+    complete: (trx, change) => writeOutcome(trx, claim, locationOf(change)),
+    keep: (trx, body) => writeBody(trx, claim, body),
   };
 }
 

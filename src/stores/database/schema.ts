@@ -196,10 +196,11 @@ export interface NodeStatementTable {
 
 /** What is kept of a request with an `Idempotency-Key`, where there is no Redis for that. */
 export interface IdempotentRequestTable {
+  /** API key, or an actor of the audit log for a request to the admin API. */
   api_key_id: string;
   /** SHA-256 of the `Idempotency-Key`, base64url. */
   key_hash: string;
-  /** SHA-256 of method, path, query and content type, base64url. */
+  /** SHA-256 of method, path, query and content type, base64url; on the admin API also of the body. */
   fingerprint: string;
   /** Who has claimed it. */
   owner: string;

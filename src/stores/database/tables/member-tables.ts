@@ -158,22 +158,6 @@ export interface AccountTokenTable {
   revoked_at: number | null;
 }
 
-/** The response to a request that may be sent again. */
-export interface IdempotencyTable {
-  /** Who asked, as an actor of the audit log. */
-  principal: string;
-  /** SHA-256 of the Idempotency-Key, lower-case hex. */
-  key_hash: string;
-  /** SHA-256 of method, path and body. */
-  fingerprint: string;
-  /** Null: under way. */
-  status: number | null;
-  headers: string | null;
-  body: string | null;
-  created_at: number;
-  expires_at: number;
-}
-
 export interface MemberTables {
   member: MemberTable;
   account_member: AccountMemberTable;
@@ -184,5 +168,4 @@ export interface MemberTables {
   sign_in_step: SignInStepTable;
   link: LinkTable;
   account_token: AccountTokenTable;
-  idempotency: IdempotencyTable;
 }
