@@ -7,7 +7,7 @@ import type { RunningConfig } from '../config/running-config.js';
 import { announce, listen, listenQuietly } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
 import { ServerEnd } from '../platform/server-end.js';
-import type { Shutdown } from './shutdown.js';
+import type { Shutdown } from '../platform/shutdown.js';
 
 /** What the applications are given beside the settings of their listener. */
 export type AdminParts = Omit<AdminDependencies, 'url' | 'settings' | 'configPath'>;

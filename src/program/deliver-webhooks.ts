@@ -1,22 +1,19 @@
 /** The worker's part in webhooks: what stands in the outbox is delivered to those who want to be told. */
-import { systemClock } from '../platform/clock.js';
-import type { Log } from '../platform/log.js';
 import { startWebhooks } from '../webhooks/worker/open-webhooks.js';
-import type { Domain } from './open-domain.js';
-import type { Shutdown } from './shutdown.js';
+import type { Rooms } from './rooms.js';
 
 /** Beyond the attempts that are under way when the program ends: their results are written. */
 const STOP_MARGIN_MS = 5_000;
 
 /** Begins to deliver. @returns what begins no more attempts: to be called as soon as the program ends. */
-export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdown): Promise<() => void> {
-  const { config, database, webhooks: stores, workSignal } = domain;
+export async function deliverWebhooks(rooms: Rooms): Promise<() => void> {
+  const { config, database, webhooks: stores, workSignal, clock, log, gauges, shutdown } = rooms;
   const { databaseUrl, redisUrl } = config.current.environment;
   const timeoutMs = () => config.current.file.webhooks.timeout;
   const webhooks = await startWebhooks({
     db: database.db,
     kind: database.kind,
-    clock: systemClock,
+    clock,
     log: log.logger,
     signal: workSignal,
     sender: stores.sender,
@@ -26,7 +23,7 @@ export async function deliverWebhooks(domain: Domain, log: Log, shutdown: Shutdo
     databaseUrl,
     isAlone: databaseUrl === undefined && redisUrl === undefined,
   });
-  domain.gauges.push(webhooks.gauges);
+  gauges.push(webhooks.gauges);
   const patienceMs = () => timeoutMs() + STOP_MARGIN_MS;
   shutdown.add(
     'stop webhooks',

@@ -16,9 +16,9 @@ import type { Config } from '../config/model/schema.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import type { Log } from '../platform/log.js';
-import type { Stores } from './open-domain.js';
+import type { Customers } from './rooms.js';
 import { ONE_PROCESS, ROLES } from './roles.js';
-import { ShutdownBegun, type Shutdown } from './shutdown.js';
+import { ShutdownBegun, type Shutdown } from '../platform/shutdown.js';
 import { demoLink } from './first-sign-in.js';
 import { start, type Running } from './start.js';
 import { StartError } from '../platform/start-error.js';
@@ -36,7 +36,7 @@ export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdo
     if (backend !== undefined) await stopCustomers(backend);
   });
   let accountId = '';
-  const startBackend = async ({ database, accounts }: Stores): Promise<void> => {
+  const startBackend = async ({ database, accounts }: Customers): Promise<void> => {
     accountId = await demoAccount(database, accounts, config);
     if (shutdown.hasBegun) throw new ShutdownBegun();
     backend = spawnCustomers(config, accountId);

@@ -7,7 +7,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiDescription } from '../config/api-description.js';
 import type { Config, GatewayFile } from '../config/model/schema.js';
 import type { RunningConfig } from '../config/running-config.js';
-import { systemClock } from '../platform/clock.js';
 import { FileDescriptors } from '../platform/resources/file-descriptors.js';
 import { startOAuthServer, type Beside } from '../authorization/oauth-listener.js';
 import { HEAD_TIMEOUT_MS } from '../gateway/request/connection-timeouts.js';
@@ -20,8 +19,8 @@ import { createGatewayApplication } from '../gateway/listener/gateway.applicatio
 import { LiveStreams } from '../gateway/listener/live-streams.js';
 import { announce, listenQuietly, releasePort } from '../platform/listen.js';
 import type { Log } from '../platform/log.js';
-import type { Admission } from './open-admission.js';
-import type { Domain } from './open-domain.js';
+import type { Admission } from '../admission/open.js';
+import type { Rooms } from './rooms.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
 import { ProxyStatus } from '../proxy/calls/proxy-status.js';
 import { PlanSeries } from '../quota/plan-series.js';
@@ -31,7 +30,6 @@ import { PublicKeys } from '../reference/webhooks/public-keys.js';
 import { ReferenceModule, referenceDocuments } from '../reference/reference.module.js';
 import { openMcp } from './open-mcp.js';
 import type { Processes } from './roles.js';
-import type { Shutdown } from './shutdown.js';
 import { onSignal } from '../platform/signals.js';
 import { StartError } from '../platform/start-error.js';
 import { WorkerPool } from './workers/worker-pool.js';
@@ -54,28 +52,27 @@ export interface PoolHolder {
 
 /** In this process, or in as many workers as were asked for. */
 export async function startGatewayRole(
-  domain: Domain,
+  rooms: Rooms,
   admission: Admission,
   description: ApiDescription | undefined,
   { workers, workerArgs, isWorker }: Processes,
   holder: PoolHolder,
-  log: Log,
-  shutdown: Shutdown,
 ): Promise<string> {
-  if (isWorker) return startGateway(domain, admission, description, true, log, shutdown);
+  const { log, shutdown } = rooms;
+  if (isWorker) return startGateway(rooms, admission, description, true);
   if (workers === 1) {
-    const url = await startGateway(domain, admission, description, false, log, shutdown);
+    const url = await startGateway(rooms, admission, description, false);
     announce('gateway', url, log);
     return url;
   }
   await releasePort('gateway');
   await releasePort('oauth');
   // Before the first of them is there: signals may come while they start.
-  const pool = new WorkerPool(workers, log.logger, (message) => domain.workSignal.hear(message));
+  const pool = new WorkerPool(workers, log.logger, (message) => rooms.workSignal.hear(message));
   holder.current = pool;
   onSignal('SIGHUP', () => pool.signal('SIGHUP'));
   const timeoutMs = (): number => {
-    const { delay = 0, drain } = domain.config.current.file.gateway.shutdown;
+    const { delay = 0, drain } = rooms.config.current.file.gateway.shutdown;
     return delay + drain + WORKER_STOP_MARGIN_MS;
   };
   shutdown.add(
@@ -84,8 +81,8 @@ export async function startGatewayRole(
     () => timeoutMs() + PHASE_MARGIN_MS,
   );
   try {
-    const { url = '', isOwn } = domain.counterPlace;
-    const told = isOwn ? ['--counters', url, `--clock-ahead=${domain.clockAheadMs}`] : [];
+    const { url = '', isOwn } = rooms.counterPlace;
+    const told = isOwn ? ['--counters', url, `--clock-ahead=${rooms.clockAheadMs}`] : [];
     const gatewayUrl = await pool.start([...workerArgs, ...told]);
     announce('gateway', gatewayUrl, log);
     return gatewayUrl;
@@ -95,14 +92,12 @@ export async function startGatewayRole(
 }
 
 async function startGateway(
-  domain: Domain,
+  rooms: Rooms,
   opened: Admission,
   description: ApiDescription | undefined,
   isWorker: boolean,
-  log: Log,
-  shutdown: Shutdown,
 ): Promise<string> {
-  const { config, keys, requestLogs, usage, forwarder, webhooks } = domain;
+  const { config, keys, requestLogs, usage, forwarder, webhooks, clock, log, shutdown } = rooms;
   const { publicUrl, ...admission } = opened;
   if (forwarder === undefined || description === undefined)
     throw new Error('a process without backends cannot be a gateway');
@@ -110,16 +105,16 @@ async function startGateway(
   const { routes } = admission;
   const descriptors = await openDescriptors(config.current, log);
   const cors = new Cors(file.gateway.cors, routes);
-  const exposed = new ExposedKeys(keys.authenticator, domain.keyStore, admission.failedAttempts, log.logger);
+  const exposed = new ExposedKeys(keys.authenticator, rooms.keyStore, admission.failedAttempts, log.logger);
   const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request), log.logger);
   const proxyStatus = new ProxyStatus();
   proxyStatus.use(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
   const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
-  const mcp = openMcp(domain, opened, { openApi: () => documents.openApi(), errors: errorCatalogueText }, log);
+  const mcp = openMcp(rooms, opened, { openApi: () => documents.openApi(), errors: errorCatalogueText });
   const deps = {
     config: config.current,
-    clock: systemClock,
+    clock,
     errorPages: publicUrl.errorPages,
     ...admission,
     cors,
@@ -144,7 +139,7 @@ async function startGateway(
   });
   const gateway = await createGatewayApplication(deps, log, [
     ReferenceModule.of(documents, routes.basePath),
-    PublicKeysModule.of(new PublicKeys(webhooks.secrets, systemClock)),
+    PublicKeysModule.of(new PublicKeys(webhooks.secrets, clock)),
   ]);
   const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
   live.follow(keys.bus);
@@ -171,7 +166,7 @@ async function startGateway(
     drainMs: drain,
     watch: watchBeside(config, descriptors),
   };
-  await startOAuthServer(domain, beside, systemClock, log, shutdown);
+  await startOAuthServer(rooms, beside, clock, log, shutdown);
   return url;
 }
 

@@ -6,14 +6,13 @@ import { addExpiringKeys } from '../accounts/change-events.js';
 import { OAuthObjects } from '../authorization/clients/oauth-objects.js';
 import { RecordSweep } from '../idempotency/record-sweep.js';
 import { forgetEndedSignIns } from '../members/housekeeping.js';
-import { systemClock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 import { METRICS, type HousekeepingTask } from '../platform/metrics.js';
 import { RepeatedRun, type IsStopped } from '../platform/repeated-run.js';
 import { UsageRetention } from '../quota/usage/usage-retention.js';
 import { RequestLogRetention } from '../request-logs/request-log-retention.js';
 import { DeliveryRetention } from '../webhooks/deliveries/retention.js';
-import type { Domain } from './open-domain.js';
+import type { Rooms } from './rooms.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -29,25 +28,25 @@ export interface Task {
 }
 
 /** Returns what a worker looks after. */
-export function tasksOf(domain: Domain): readonly Task[] {
-  const { config, database, keyStore, events, workSignal, webhooks, recordTime } = domain;
+export function tasksOf(rooms: Rooms): readonly Task[] {
+  const { config, database, keyStore, events, workSignal, webhooks, recordTime, clock } = rooms;
   const { db, kind } = database;
   const { usage: settings } = config.current.file;
-  const usage = new UsageRetention(db, kind, settings.retention, systemClock);
-  const deliveries = new DeliveryRetention(db, systemClock, workSignal);
-  const objects = new OAuthObjects(db, systemClock);
+  const usage = new UsageRetention(db, kind, settings.retention, clock);
+  const deliveries = new DeliveryRetention(db, clock, workSignal);
+  const objects = new OAuthObjects(db, clock);
   const records = new RecordSweep(db, recordTime);
   const logDays = (): number => config.current.file.usage.requestLogRetention;
-  const requestLogs = new RequestLogRetention(db, kind, logDays, systemClock);
+  const requestLogs = new RequestLogRetention(db, kind, logDays, clock);
   return [
     { name: 'key_secrets', everyMs: DAY_MS, run: () => keyStore.deleteDeadSecrets() },
-    { name: 'expiring_keys', everyMs: DAY_MS, run: () => addExpiringKeys(db, workSignal, systemClock.now()) },
+    { name: 'expiring_keys', everyMs: DAY_MS, run: () => addExpiringKeys(db, workSignal, clock.now()) },
     { name: 'deliveries', everyMs: DAY_MS, run: (isStopped) => deliveries.sweep(isStopped) },
     // Behind the deliveries: an event goes when it has none.
     { name: 'events', everyMs: DAY_MS, run: (isStopped) => events.deleteOld(isStopped) },
-    { name: 'webhook_secrets', everyMs: DAY_MS, run: () => webhooks.secrets.deleteExpired(systemClock.now()) },
+    { name: 'webhook_secrets', everyMs: DAY_MS, run: () => webhooks.secrets.deleteExpired(clock.now()) },
     { name: 'usage', everyMs: DAY_MS, run: (isStopped) => usage.deleteOld(isStopped) },
-    { name: 'sign_ins', everyMs: DAY_MS, run: (isStopped) => forgetEndedSignIns(database, systemClock, isStopped) },
+    { name: 'sign_ins', everyMs: DAY_MS, run: (isStopped) => forgetEndedSignIns(database, clock, isStopped) },
     // Makes the partitions of the next days, too.
     { name: 'request_logs', everyMs: HOUR_MS, run: (isStopped) => requestLogs.run(isStopped) },
     // Strangers can begin requests, so their remains must not grow for a day.

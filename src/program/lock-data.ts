@@ -3,7 +3,7 @@ import type { Config } from '../config/model/schema.js';
 import { lockCounters, lockDataDir } from '../stores/database/data-lock.js';
 import type { Log } from '../platform/log.js';
 import { StartError } from '../platform/start-error.js';
-import { ShutdownBegun, type Shutdown } from './shutdown.js';
+import { ShutdownBegun, type Shutdown } from '../platform/shutdown.js';
 
 const ASK_INTERVAL_MS = 100;
 /** What workers need behind their drain, to write what they know and to end. */

@@ -8,11 +8,10 @@ import type { McpReference } from '../mcp/mcp-parts.js';
 import type { ServedMethods } from '../mcp/method-call.js';
 import type { McpSettings } from '../mcp/settings.js';
 import { Subscriptions } from '../mcp/subscriptions/subscriptions.js';
-import type { Log } from '../platform/log.js';
 import { RareWarning } from '../platform/rare-warning.js';
 import { VERSION } from '../platform/version.js';
-import type { Admission, PublicUrl } from './open-admission.js';
-import type { Domain } from './open-domain.js';
+import type { Admission, PublicUrl } from '../admission/open.js';
+import type { Rooms } from './rooms.js';
 
 /** McpServer is the server as the listener has it. */
 export interface McpServer {
@@ -23,10 +22,9 @@ export interface McpServer {
 
 /** Opens the server, whose streams follow keys and tools. @param methods instead of those of the program. */
 export function openMcp(
-  { config, keys, quotas, usage }: Domain,
+  { config, keys, quotas, usage, log }: Rooms,
   { steps, routes, quotaReport, publicUrl }: Admission,
   reference: McpReference,
-  log: Log,
   methods?: ServedMethods,
 ): McpServer {
   const { authenticator, bus } = keys;

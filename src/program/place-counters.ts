@@ -2,17 +2,10 @@
 import type { Environment } from '../config/model/schema.js';
 import type { Log } from '../platform/log.js';
 import { StartError } from '../platform/start-error.js';
+import type { CounterPlace } from '../quota/open.js';
 import { CountingChild } from './workers/counting-child.js';
 import type { Processes, Role } from './roles.js';
-import type { Shutdown } from './shutdown.js';
-
-/** CounterPlace is where live counters are, and messages between processes go. */
-export interface CounterPlace {
-  /** REDIS_URL, or the path of the counting process's socket. Undefined: this process has them. */
-  readonly url: string | undefined;
-  /** The same, where no other machine can count: what holds more than counts belongs into the database then. */
-  readonly isOwn: boolean;
-}
+import type { Shutdown } from '../platform/shutdown.js';
 
 /**
  * Finds it, and starts the counting process where there has to be one.

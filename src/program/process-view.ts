@@ -4,7 +4,6 @@
  */
 import { hostname } from 'node:os';
 import type { AdminDependencies, Readiness } from '../admin/request/admin-dependencies.js';
-import { systemClock } from '../platform/clock.js';
 import type { Config } from '../config/model/schema.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { PoolHolder } from './gateway-role.js';
@@ -16,10 +15,9 @@ import type { HeardStatement, NodeStatement } from '../nodes/node-statement.js';
 import { NodeStatements } from '../nodes/node-statements.js';
 import { targetsOnNodes, type NodeTarget } from '../nodes/node-targets.js';
 import { RedisBoard } from '../nodes/redis-board.js';
-import type { Domain } from './open-domain.js';
+import type { Rooms } from './rooms.js';
 import { mergeTargets } from '../proxy/targets/target-status.js';
 import { lifeCheck, readiness } from './readiness.js';
-import type { Shutdown } from './shutdown.js';
 import type { WorkerState } from './workers/messages.js';
 
 export class ProcessView {
@@ -28,32 +26,30 @@ export class ProcessView {
 
   /** @param isGateway whether this process or its workers have backends. */
   constructor(
-    private readonly domain: Domain,
+    private readonly rooms: Rooms,
     private readonly pool: PoolHolder,
     private readonly nodes: NodeStatements,
     private readonly isGateway: boolean,
-    private readonly log: Log,
-    private readonly shutdown: Shutdown,
   ) {}
 
   /** How this process alone sees what it stands on. */
   own(): WorkerState {
-    const { forwarder, quotas } = this.domain;
+    const { forwarder, quotas, clock, log } = this.rooms;
     return {
-      targets: forwarder?.targets(systemClock.now()) ?? [],
+      targets: forwarder?.targets(clock.now()) ?? [],
       quotaStoreLostSinceMs: quotas.limiter.lostSinceMs ?? null,
-      logLoss: this.log.lost ?? null,
+      logLoss: log.lost ?? null,
     };
   }
 
   /** What is known now, and asks nobody. */
   readiness(): Readiness {
     return readiness({
-      life: lifeCheck(this.pool.hasStarted, this.shutdown.hasBegun),
-      database: this.domain.databaseHealth.state,
+      life: lifeCheck(this.pool.hasStarted, this.rooms.shutdown.hasBegun),
+      database: this.rooms.databaseHealth.state,
       own: this.own(),
       workers: this.pool.current?.state(),
-      countersName: this.domain.counterPlace.isOwn ? 'the counting process' : 'Redis',
+      countersName: this.rooms.counterPlace.isOwn ? 'the counting process' : 'Redis',
       forwards: this.isGateway,
       gateways: this.isGateway || !this.isFollowing ? undefined : this.nodes.others(),
     });
@@ -72,12 +68,12 @@ export class ProcessView {
 
   /** What the admin listener shows of it. */
   get shown(): Pick<AdminDependencies, 'readiness' | 'targets' | 'gateways' | 'stores'> {
-    const { redisUrl } = this.domain.config.current.environment;
+    const { redisUrl } = this.rooms.config.current.environment;
     return {
       readiness: () => this.readiness(),
       targets: () => this.targets(),
       gateways: () => this.gateways(),
-      stores: { database: this.domain.database.kind, counters: redisUrl === undefined ? 'process' : 'redis' },
+      stores: { database: this.rooms.database.kind, counters: redisUrl === undefined ? 'process' : 'redis' },
     };
   }
 

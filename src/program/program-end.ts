@@ -1,6 +1,6 @@
 /** The end of the process: by a signal, also one that comes while it starts, or by an error that nobody caught. */
 import type { Log } from '../platform/log.js';
-import type { Shutdown } from './shutdown.js';
+import type { Shutdown } from '../platform/shutdown.js';
 import { onSignal } from '../platform/signals.js';
 
 /** npm passes on the signal of a terminal that has reached the program already: so soon it is the same one. */

@@ -18,7 +18,7 @@ import { startDemo } from './demo.js';
 import { openLog, type Log } from '../platform/log.js';
 import { ProgramEnd } from './program-end.js';
 import { ROLES, type Role } from './roles.js';
-import { Shutdown } from './shutdown.js';
+import { Shutdown } from '../platform/shutdown.js';
 import { tellFirstOwner } from './first-sign-in.js';
 import { start } from './start.js';
 import { StartError } from '../platform/start-error.js';

@@ -5,22 +5,19 @@ import { MailSender } from '../mail/mail-sender.js';
 import type { MailContent } from '../mail/messages.js';
 import { SmtpMailer } from '../mail/mailer.js';
 import { renewLinkToken } from '../members/links/link-renewal.js';
-import { systemClock } from '../platform/clock.js';
-import type { Log } from '../platform/log.js';
-import type { Domain } from './open-domain.js';
-import type { Shutdown } from './shutdown.js';
+import type { Rooms } from './rooms.js';
 
 /** Begins to send; a changed `admin.mail` is used from the next mail on. */
-export function sendMail({ config, database }: Domain, log: Log, shutdown: Shutdown): void {
+export function sendMail({ config, database, clock, log, shutdown }: Rooms): void {
   const settings = () => config.current.file.admin;
   const sender = new MailSender({
-    outbox: new MailOutbox(database.db, systemClock),
+    outbox: new MailOutbox(database.db, clock),
     mailer: () => {
       const { mail } = settings();
       return mail === undefined ? null : new SmtpMailer(mail);
     },
     renewLink: async (linkId) => {
-      const token = await renewLinkToken(database.db, linkId, systemClock.now());
+      const token = await renewLinkToken(database.db, linkId, clock.now());
       return token === undefined ? undefined : `${adminUrlOf(settings())}/link#${token}`;
     },
     noticeUrl: (content) => `${adminUrlOf(settings())}/${noticePath(content)}`,

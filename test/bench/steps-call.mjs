@@ -12,8 +12,8 @@ const { parseResponseHead } = await dist('http/backend/response-head.js');
  * @param message the request, and `answer` the bytes of a whole response to it
  * @param exchange that it belongs to
  */
-export function callStep({ domain, config, endpoint }, message, answer, exchange) {
-  const { forwarder } = domain;
+export function callStep({ rooms, config, endpoint }, message, answer, exchange) {
+  const { forwarder } = rooms;
   const respond = respondWith(answer);
   endpoint.pool.dispatch = respond;
   let written = 0;
@@ -32,8 +32,8 @@ export function callStep({ domain, config, endpoint }, message, answer, exchange
 }
 
 /** The same of an operation that emits: its client has the response when the event stands in the database, on a thread of its own. */
-export function emittingStep({ domain, config, endpoint }, message, answer, exchange, accountId) {
-  const { forwarder } = domain;
+export function emittingStep({ rooms, config, endpoint }, message, answer, exchange, accountId) {
+  const { forwarder } = rooms;
   const respond = respondWith(answer);
   let left = 0;
   let done;

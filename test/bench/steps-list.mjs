@@ -62,7 +62,7 @@ const ERROR_BODY = Buffer.from(
  * @returns steps as `measureStep` takes them, each with an `id` and a `what` for people
  */
 export async function stepsOf(gateway, request, key) {
-  const { config, log, domain } = gateway;
+  const { config, log, rooms } = gateway;
   const { response } = request;
   const bytes = bytesOf(request.message);
   const date = new HttpDate(systemClock);
@@ -72,11 +72,11 @@ export async function stepsOf(gateway, request, key) {
     new Exchange(from, answer, url, ADDRESS, 'http', { date });
   const begin = (answer = response) => arrived(message, undefined, answer);
   const exchange = begin();
-  const { recorder, limiter } = domain.quotas;
+  const { recorder, limiter } = rooms.quotas;
   const steps = openSteps({
     routes: new Routes(config),
     lifeCycle: new LifeCycle(config, () => '', systemClock),
-    authenticator: domain.keys.authenticator,
+    authenticator: rooms.keys.authenticator,
     failedAttempts: new FailedAttempts(FAILED_ATTEMPTS_PER_MINUTE, systemClock, log.logger),
     quotas: limiter,
     quotaReport: undefined,
@@ -120,11 +120,11 @@ function bytesOf({ method, url, rawHeaders }) {
   return Buffer.from(`${method} ${url} HTTP/1.1\r\n${linesOf(rawHeaders)}\r\n`);
 }
 
-async function decisionSteps({ domain, log }, subject) {
-  const { limiter } = domain.quotas;
-  const forRedis = redisQuotas(domain, log);
+async function decisionSteps({ rooms, log }, subject) {
+  const { limiter } = rooms.quotas;
+  const forRedis = redisQuotas(rooms, log);
   const others = [];
-  for (let made = 0; made < AT_ONCE; made++) others.push((await makeKey(domain)).known.subject);
+  for (let made = 0; made < AT_ONCE; made++) others.push((await makeKey(rooms)).known.subject);
   for (const of of [subject, ...others]) mustBe(true, (await forRedis.decide(of, 1)).admitted);
   return [
     {

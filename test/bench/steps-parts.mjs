@@ -16,7 +16,9 @@ const { readEnvironment } = await dist('config/model/environment.js');
 const { loadConfig } = await dist('config/load.js');
 const { RunningConfig } = await dist('config/running-config.js');
 const { openLog } = await dist('platform/log.js');
-const { openDomain } = await dist('program/open-domain.js');
+const { clockAheadMs, recordTime } = await dist('idempotency/database-records.js');
+const { openStores } = await dist('program/open-stores.js');
+const { openRooms } = await dist('program/rooms.js');
 const { Breaker } = await dist('platform/breaker.js');
 const { MonthLedger } = await dist('quota/usage/month-ledger.js');
 const { Degradation } = await dist('quota/degradation.js');
@@ -25,7 +27,7 @@ const { Limiter } = await dist('quota/limiter.js');
 const { Recovery } = await dist('quota/recovery.js');
 const { RedisCounters } = await dist('quota/redis/redis-counters.js');
 const { ShadowLimits } = await dist('quota/shadow-limits.js');
-const { Shutdown } = await dist('program/shutdown.js');
+const { Shutdown } = await dist('platform/shutdown.js');
 const { Promised } = await dist('platform/waiting.js');
 
 const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_benchmark' };
@@ -57,10 +59,14 @@ export async function openGateway(logFile) {
   const log = openLog('info', logFile);
   const shutdown = new Shutdown(log);
   const counterPlace = { url: undefined, isOwn: true };
-  const place = { running: new RunningConfig(config), roles: ['gateway'], forwards: true, isFirst: true, counterPlace };
-  const domain = await openDomain(place, log, shutdown);
-  const [endpoint] = domain.forwarder.upstreams.get('customers').targets[0].endpoints;
-  return { config, log, domain, endpoint, stop: () => shutdown.run() };
+  const roles = ['gateway'];
+  const stores = await openStores(config, roles, counterPlace, true, log, shutdown);
+  const ahead = clockAheadMs(systemClock);
+  const time = { clockAheadMs: ahead, recordTime: recordTime(stores.database.kind, ahead) };
+  const ground = { config: new RunningConfig(config), ...stores, clock: systemClock, log, gauges: [], shutdown };
+  const rooms = await openRooms(ground, { roles, forwards: true, isFirst: true, counterPlace, ...time });
+  const [endpoint] = rooms.forwarder.upstreams.get('customers').targets[0].endpoints;
+  return { config, log, rooms, endpoint, stop: () => shutdown.run() };
 }
 
 /** A key of a new account; `known` is how the request path holds it. */

@@ -41,7 +41,7 @@ async function measureSteps(only, amount) {
   const { stepsOf } = await import('./steps-list.mjs');
   const { measureStep } = await import('./steps-measure.mjs');
   const gateway = await openGateway(openSync('/dev/null', 'w'));
-  const key = await makeKey(gateway.domain);
+  const key = await makeKey(gateway.rooms);
   const requests = await receiveRequests(key.secret);
   try {
     const steps = await stepsOf(gateway, requests, key);

@@ -74,7 +74,7 @@ describe('a client that leaves', () => {
   });
 
   it('by a reset before its address was asked for is noted, too, and nothing of it stays under way', async () => {
-    const ended = jest.spyOn(files.world.domain.quotas.recorder, 'end');
+    const ended = jest.spyOn(files.world.rooms.quotas.recorder, 'end');
     const before = files.backend.requests.length;
     const headers = { authorization: `Bearer ${files.secret}`, 'x-request-id': 'reset' };
     const request = open(`${files.world.url}/inner`, { method: 'POST', headers });
@@ -107,8 +107,8 @@ describe('its end', () => {
         quota: 'admitted',
       }),
     ]);
-    const known = (await files.world.domain.keys.authenticator.authenticate(of, '127.0.0.1')) as CachedKey;
-    const { windows } = await files.world.domain.usage.readWithRows(known.record, undefined);
+    const known = (await files.world.rooms.keys.authenticator.authenticate(of, '127.0.0.1')) as CachedKey;
+    const { windows } = await files.world.rooms.usage.readWithRows(known.record, undefined);
     expect(windows.map(({ policy, used }) => [policy, used])).toEqual([
       ['key-minute', 1],
       ['account-month', 1],

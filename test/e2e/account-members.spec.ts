@@ -148,7 +148,7 @@ describeOnDatabases('members of an account', (kind) => {
     );
     // Of another account, or by an operator, as many as before.
     await running.admin.call('POST', of('/invitations'), { email: 'dot@example.com', role: 'viewer' });
-    running.stores.clock.advance(3_600_000);
+    running.clock.advance(3_600_000);
     sessions = { ...sessions, owner: await signIn(running, ids.owner) };
     await invite('owner', 'dot@example.com');
   });
@@ -199,7 +199,7 @@ describeOnDatabases('members of an account', (kind) => {
       ),
     ).toBe('validation_failed');
     const { link } = await invite('owner', 'e@example.com');
-    running.stores.clock.advance(7 * 86_400_000);
+    running.clock.advance(7 * 86_400_000);
     expect((await takeWith(link)).status).toBe(410);
   });
 

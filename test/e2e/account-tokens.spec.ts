@@ -32,7 +32,7 @@ describeOnDatabases('tokens of an account', (kind) => {
     await database.close();
   });
 
-  const inDays = (days: number) => new Date(running.stores.clock.now() + days * DAY_MS).toISOString();
+  const inDays = (days: number) => new Date(running.clock.now() + days * DAY_MS).toISOString();
   const newToken = (fields: object = {}) =>
     running.admin.call<Token>('POST', `/accounts/${accountId}/tokens`, {
       name: 'CI',
@@ -45,7 +45,7 @@ describeOnDatabases('tokens of an account', (kind) => {
       headers: { Authorization: `Bearer ${secret}`, ...more },
     });
   const expectWrong = async (secret: string) => {
-    running.stores.clock.advance(61_000);
+    running.clock.advance(61_000);
     const answer = await keysWith(secret);
     expect([answer.status, answer.json().code]).toEqual([401, 'invalid_credentials']);
     return String(answer.json().detail);
@@ -69,7 +69,7 @@ describeOnDatabases('tokens of an account', (kind) => {
     const revoked = await newToken();
     await running.admin.call('DELETE', `/accounts/${accountId}/tokens/${revoked.id}`);
     const expired = await newToken({ expires_at: inDays(1) });
-    running.stores.clock.advance(DAY_MS);
+    running.clock.advance(DAY_MS);
     const { secret } = await newToken();
     const wrongChecksum = `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`;
     const texts = new Set<string>();

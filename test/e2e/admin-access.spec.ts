@@ -80,7 +80,7 @@ describe('the admin listener', () => {
     expect(routes.length).toBeGreaterThanOrEqual(14);
     for (const route of routes) {
       // The limit on failed attempts is per minute.
-      running.stores.clock.advance(61_000);
+      running.clock.advance(61_000);
       const [method = '', path = ''] = route.split(' ');
       const answer = await send(running.url + path, { method });
       expect([route, answer.status, answer.headers['www-authenticate']]).toEqual([
@@ -123,7 +123,7 @@ describe('the admin listener', () => {
     [ADMIN_TOKEN, 401, 'missing_credentials', /^Bearer realm="trailgate-admin"$/],
     [`Bearer ${ADMIN_TOKEN.slice(0, -1)}`, 401, 'invalid_credentials', /error="invalid_token"/],
   ])('answers Authorization: %s with %i %s', async (authorization, status, code, challenge) => {
-    running.stores.clock.advance(61_000);
+    running.clock.advance(61_000);
     const answer = await send(`${running.url}/admin/v1/accounts`, { headers: { Authorization: authorization } });
     expect(answer.status).toBe(status);
     expect(answer.json()).toMatchObject({ code, request_id: answer.headers['x-request-id'] });
@@ -137,7 +137,7 @@ describe('the admin listener', () => {
   });
 
   it('throttles an address that keeps trying, and never locks the right token out', async () => {
-    running.stores.clock.advance(61_000);
+    running.clock.advance(61_000);
     const attempt = () => send(`${running.url}/admin/v1/accounts`, { headers: { Authorization: 'Bearer guess' } });
     const statuses: number[] = [];
     for (let count = 0; count < 11; count += 1) statuses.push((await attempt()).status);
@@ -146,12 +146,12 @@ describe('the admin listener', () => {
     expect(refused.json()).toMatchObject({ code: 'too_many_failed_attempts' });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect((await running.admin.request('GET', '/accounts')).status).toBe(200);
-    running.stores.clock.advance(61_000);
+    running.clock.advance(61_000);
     expect((await attempt()).status).toBe(401);
   });
 
   it('looks up few credentials at once for an address over its limit, and those that are valid get through', async () => {
-    running.stores.clock.advance(61_000);
+    running.clock.advance(61_000);
     const memberId = await newMember(database, { isOperator: true });
     const [known, fresh] = [await signIn(running, memberId), await signIn(running, memberId)];
     const ask = async (headers: Credentials) => (await send(`${running.url}/admin/v1/plans`, { headers })).status;
@@ -208,7 +208,7 @@ describe('the admin listener', () => {
     let other: Credentials;
     let token: Credentials;
     beforeEach(async () => {
-      running.stores.clock.advance(61_000);
+      running.clock.advance(61_000);
       const memberId = await newMember(database, { isOperator: true });
       [member, other] = [await signIn(running, memberId), await signIn(running, memberId)];
       token = await accountToken(running, (await running.admin.createAccount({ plan: 'starter' })).id, 'admin');
@@ -282,7 +282,7 @@ describe('the admin listener', () => {
   });
 
   it('writes one line for each request of the API, with neither token nor body', async () => {
-    running.stores.clock.advance(61_000);
+    running.clock.advance(61_000);
     const { secret } = (await running.admin.newKey('starter')).key;
     const lines = running.log.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines).toContainEqual(

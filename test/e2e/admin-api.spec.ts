@@ -37,7 +37,7 @@ describeOnDatabases('the admin API', (kind) => {
   });
   afterAll(() => running.close().finally(() => database.close()));
   beforeEach(async () => {
-    running.stores.clock.advance(60_000); // the limits are per minute
+    running.clock.advance(60_000); // the limits are per minute
     const account = { name: 'Salzach Rafting', plan: 'starter', time_zone: 'Europe/Vienna' };
     accountId = (await running.admin.createAccount(account)).id;
   });
@@ -134,7 +134,7 @@ describeOnDatabases('the admin API', (kind) => {
       expect(rotated.secret).toMatch(/^tg_test_/);
       expect(rotated).toMatchObject({ id: key.id, hint: `tg_test_…${rotated.secret.slice(-4)}` });
       const untilMs = Date.parse(rotated.previous_secret_expires_at);
-      expect(untilMs).toBe(running.stores.clock.now() + 3_600_000);
+      expect(untilMs).toBe(running.clock.now() + 3_600_000);
     });
 
     it('are revoked for good; repeating it answers the same, changing or rotating them is a conflict', async () => {
@@ -172,7 +172,7 @@ describeOnDatabases('the admin API', (kind) => {
 
     it('of an account are listed in pages, newest first', async () => {
       const events = [reached('one', 80), reached('two', 100)];
-      await addEvents(database.db, events, running.stores.clock.now());
+      await addEvents(database.db, events, running.clock.now());
       const { data, next_cursor: cursor } = (await request('GET', `/accounts/${accountId}/events?limit=1`)).json();
       expect(data).toMatchObject([
         {
@@ -190,7 +190,7 @@ describeOnDatabases('the admin API', (kind) => {
     it('of an account are found by type, resource and time, and a cursor belongs to its filters', async () => {
       const other = await running.admin.createAccount({ plan: 'pro' });
       const about = (resource: string) => ({ ...reached(resource, 80), accountId: other.id, resource });
-      const now = running.stores.clock.now();
+      const now = running.clock.now();
       await addEvents(database.db, [about('a'), about('b'), about('b2')], now - 60_000);
       await addEvents(database.db, [about('c')], now);
       const found = async (query: string): Promise<readonly string[]> => {
@@ -216,7 +216,7 @@ describeOnDatabases('the admin API', (kind) => {
 
     it('of an account that is not there are 404, and of no other account', async () => {
       expectProblem(await request('GET', '/accounts/acc_none/events'), 404, 'resource_not_found');
-      await addEvents(database.db, [reached('three', 80)], running.stores.clock.now());
+      await addEvents(database.db, [reached('three', 80)], running.clock.now());
       const other = await running.admin.createAccount({ plan: 'pro' });
       expect((await request('GET', `/accounts/${other.id}/events`)).json()).toMatchObject({ data: [] });
     });

@@ -63,7 +63,7 @@ describeOnDatabases('an entry of the audit log', (kind) => {
   });
 
   it('names a token, and an endpoint by its address without what may be a secret of the receiver', async () => {
-    const expires = new Date(running.stores.clock.now() + 3_600_000).toISOString();
+    const expires = new Date(running.clock.now() + 3_600_000).toISOString();
     const wanted = { name: 'Nightly export', role: 'admin', expires_at: expires };
     const token = await running.admin.call<{ id: string }>('POST', `/accounts/${accountId}/tokens`, wanted);
     expect(await namesOf(token.id)).toEqual(['Nightly export']);

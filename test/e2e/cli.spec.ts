@@ -210,8 +210,8 @@ describe('the client commands', () => {
   it('follow the pages of a list up to the limit, and say that there is more', async () => {
     const { id } = await running.admin.createAccount({ plan: 'pro' });
     for (let count = 0; count < 105; count += 1) {
-      if (count % 40 === 0) running.stores.clock.advance(61_000);
-      await running.stores.keys.create(
+      if (count % 40 === 0) running.clock.advance(61_000);
+      await running.rooms.keyStore.create(
         id,
         { name: `k${count}`, scopes: ['*'], environment: 'live', expires_at: null, allowed_ips: [], limits: null },
         { actor: 'system', ip: '127.0.0.1', requestId: 'req_1' },

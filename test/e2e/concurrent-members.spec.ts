@@ -104,7 +104,7 @@ describeOnDatabases('members', (kind) => {
   /** What makes something, with where a secret of it can be had anew. */
   const made = () => {
     const n = ++count;
-    const expires = new Date(running.stores.clock.now() + 86_400_000).toISOString();
+    const expires = new Date(running.clock.now() + 86_400_000).toISOString();
     const email = `${kind}-${n}@example.com`;
     return [
       ['/members', { email, name: 'Gil' }, /^\/admin\/v1\/members\/mem_/, /another link for the password/],

@@ -34,9 +34,9 @@ describeOnDatabases('confirming', (kind) => {
   const createKey = () => own.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] });
 
   it('is not asked for ten minutes after the sign-in, and then is, with the ways that the member has', async () => {
-    running.stores.clock.advance(10 * MINUTE_MS - 1);
+    running.clock.advance(10 * MINUTE_MS - 1);
     expect((await createKey()).status).toBe(201);
-    running.stores.clock.advance(1);
+    running.clock.advance(1);
     const refused = await createKey();
     expect([refused.status, refused.json()]).toEqual([
       403,
@@ -47,7 +47,7 @@ describeOnDatabases('confirming', (kind) => {
   });
 
   it('does not hold for as long as the clock was ahead, once that is set right', async () => {
-    const { clock } = running.stores;
+    const { clock } = running;
     clock.advance(24 * 60 * MINUTE_MS);
     const ahead = new PanelBrowser(running.url);
     await ahead.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
@@ -59,20 +59,20 @@ describeOnDatabases('confirming', (kind) => {
   });
 
   it('the same request works once the password was shown, for ten more minutes, in the same session', async () => {
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     const cookie = own.cookies.get('tg_session');
     const shown = await own.ask('POST', '/confirmations', { password: GOOD_PASSWORD });
     expect(shown.status).toBe(200);
-    const until = new Date(running.stores.clock.now() + 10 * MINUTE_MS).toISOString().slice(0, 19);
+    const until = new Date(running.clock.now() + 10 * MINUTE_MS).toISOString().slice(0, 19);
     expect(String(shown.json().confirmed_until)).toContain(until);
     expect(own.cookies.get('tg_session')).toBe(cookie);
     expect((await createKey()).status).toBe(201);
-    running.stores.clock.advance(10 * MINUTE_MS);
+    running.clock.advance(10 * MINUTE_MS);
     expect((await createKey()).status).toBe(403);
   });
 
   it('a wrong password confirms nothing, ends nothing, and is counted like a sign-in', async () => {
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     const statuses = [];
     for (let guess = 0; guess < 11; guess++)
       statuses.push((await own.ask('POST', '/confirmations', { password: 'x' })).status);
@@ -82,7 +82,7 @@ describeOnDatabases('confirming', (kind) => {
   });
 
   it('takes the password and a code of the app from who has one, and never one of them alone', async () => {
-    const { clock } = running.stores;
+    const { clock } = running;
     const { secret: text } = await own.call<{ secret: string }>('POST', '/me/totp');
     const secret = fromBase32(text);
     await own.call('POST', '/me/totp/confirm', { code: codeAt(secret, clock.now()) });
@@ -114,7 +114,7 @@ describeOnDatabases('confirming', (kind) => {
   });
 
   it('of another session confirms nothing in this one', async () => {
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     const other = new PanelBrowser(running.url);
     await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
     await other.call('POST', '/confirmations', { password: GOOD_PASSWORD });
@@ -122,7 +122,7 @@ describeOnDatabases('confirming', (kind) => {
   });
 
   it('programs with a token are not asked', async () => {
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     await running.admin.createKey(accountId);
   });
 
@@ -130,7 +130,7 @@ describeOnDatabases('confirming', (kind) => {
     const operator = await memberWithPassword(database, running, { isOperator: true });
     const browser = new PanelBrowser(running.url);
     await browser.call('POST', '/sign-in/password', { email: operator.email, password: GOOD_PASSWORD });
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     const body = { name: 'x', scopes: ['*'] };
     expect((await browser.ask('POST', `/accounts/${accountId}/api-keys`, body)).json()).toMatchObject({
       code: 'confirmation_required',
@@ -140,7 +140,7 @@ describeOnDatabases('confirming', (kind) => {
   it('a new password needs it, ends every other session, and this browser has a new one', async () => {
     const other = new PanelBrowser(running.url);
     await other.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     const password = 'nine quiet herons over the weir';
     expect((await own.ask('PUT', '/me/password', { password })).status).toBe(403);
     await own.call('POST', '/confirmations', { password: GOOD_PASSWORD });

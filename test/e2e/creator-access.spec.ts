@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createApiKeySchema } from '../../src/accounts/api-key-fields.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Role } from '../../src/members/permissions.js';
+import type { Invalidation } from '../../src/keys/api-key.js';
 import { applyOperatorClaim } from '../../src/members/providers/operator-claims.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
@@ -60,7 +61,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     ownerId = await newMember(database, { roles: { [accountId]: 'owner' } });
   });
   // Links and wrong tokens are tried so many times a minute.
-  beforeEach(() => [running, other].forEach(({ stores }) => stores.clock.advance(61_000)));
+  beforeEach(() => [running, other].forEach(({ clock }) => clock.advance(61_000)));
   afterAll(async () => {
     await other.close();
     await running.close();
@@ -74,7 +75,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
     return answer.json<T>();
   };
-  const inADay = () => new Date(running.stores.clock.now() + 86_400_000).toISOString();
+  const inADay = () => new Date(running.clock.now() + 86_400_000).toISOString();
   const linkWorks = async (link: string): Promise<boolean> => {
     const token = link.split('#')[1];
     const { status } = await ask({ 'Sec-Fetch-Site': 'same-origin' }, 'POST', '/links/read', { token });
@@ -108,8 +109,8 @@ describeOnDatabases('credentials that a member made', (kind) => {
     const client = { id: 'client', name: 'Claude', memberId };
     const input = createApiKeySchema.parse({ name: 'Claude', scopes: ['customers:read'] });
     const context = { actor: memberId, ip: '127.0.0.1', requestId: 'req_test' };
-    const { id } = await running.stores.keys.createForClient(accountId, input, client, context);
-    const works = async () => (await running.stores.keys.get(id)).status === 'active';
+    const { id } = await running.rooms.keyStore.createForClient(accountId, input, client, context);
+    const works = async () => (await running.rooms.keyStore.get(id)).status === 'active';
     return { type: 'oauth_grant', id, works };
   };
   const newPortalLink = (as: Credentials) =>
@@ -195,7 +196,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
         const claim = { provider: 'staff', isOperator: false } as Parameters<typeof applyOperatorClaim>[3];
         const browser = { ip: '127.0.0.1', requestId: 'req_test' } as Parameters<typeof applyOperatorClaim>[4];
         await running.members.accessChanges.run((access) =>
-          applyOperatorClaim(access, kind, memberId, claim, browser, running.stores.clock.now()),
+          applyOperatorClaim(access, kind, memberId, claim, browser, running.clock.now()),
         );
         return undefined;
       }
@@ -209,7 +210,8 @@ describeOnDatabases('credentials that a member made', (kind) => {
     const all = await everythingBy(memberId, { isOperator });
     const ids = all.map(({ id }) => id);
     expect(await working(all)).toEqual(ids);
-    const published = running.stores.bus.published.length;
+    const published: Invalidation[] = [];
+    running.rooms.keys.bus.subscribe((change) => published.push(change));
     const response = await lose(how, memberId);
     expect(await working(all)).toEqual([]);
     expect(response?.ended.map(({ id }) => id).toSorted() ?? ids.toSorted()).toEqual(ids.toSorted());
@@ -225,7 +227,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
     expect([...actions].toSorted()).toEqual([...own, ...(isOperator ? operators : [])]);
     // Every node lets go of the key that it has in its memory.
     const grant = all.find(({ type }) => type === 'oauth_grant')?.id;
-    expect(running.stores.bus.published.slice(published)).toContainEqual({ type: 'api_key', accountId, keyId: grant });
+    expect(published).toContainEqual({ type: 'api_key', accountId, keyId: grant });
   });
 
   it('stay as far as the member still may make them', async () => {
@@ -296,7 +298,7 @@ describeOnDatabases('credentials that a member made', (kind) => {
       const as = await signIn(running, memberId);
       const body = { email: `taken-${kind}-${round}@example.com`, role: 'viewer' };
       const { link } = await made<{ link: string }>(as, `/accounts/${accountId}/invitations`, body);
-      running.stores.clock.advance(61_000);
+      running.clock.advance(61_000);
       const taking = { token: link.split('#')[1], name: 'Bea', password: GOOD_PASSWORD };
       const [taken, removed] = await Promise.all([
         ask({ 'Sec-Fetch-Site': 'same-origin' }, 'POST', '/links/take', taking),
@@ -345,6 +347,6 @@ describeOnDatabases('credentials that a member made', (kind) => {
     const after = await ask(session, 'DELETE', path);
     expect([after.status, after.json()]).toEqual([200, before]);
     expect((await ask(session, 'GET', `${path}/impact`)).status).toBe(404);
-    for (const { id } of [key, byToken]) expect((await running.stores.keys.get(id)).status).toBe('active');
+    for (const { id } of [key, byToken]) expect((await running.rooms.keyStore.get(id)).status).toBe('active');
   });
 });

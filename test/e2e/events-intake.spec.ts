@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
-import { WorkSignal, type ToldEndpoints } from '../../src/outbox/work-signal.js';
+import type { ToldEndpoints } from '../../src/outbox/work-signal.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
@@ -33,10 +33,7 @@ describe('POST /internal/v1/events', () => {
   const told: ToldEndpoints[] = [];
   beforeAll(async () => {
     database = await testDatabase('sqlite');
-    const workSignal = new WorkSignal();
-    workSignal.follow((each) => told.push(each));
     gateway = await startAdmin(database, {
-      workSignal,
       settings: { operatorNetworks: ['127.0.0.1'], trustedProxies: ['127.0.0.1'] },
       eventTypes: [
         { name: 'customer.created', schema, ...plain },
@@ -47,7 +44,8 @@ describe('POST /internal/v1/events', () => {
         ['bookings', OTHER],
       ]),
     });
-    const now = gateway.stores.clock.now();
+    gateway.rooms.workSignal.follow((each) => told.push(each));
+    const now = gateway.clock.now();
     for (const id of ['acc_1', 'acc_2']) await addAccount(database.db, id, now);
     endpointId = await addEndpoint(database.db, now);
   });
@@ -84,7 +82,7 @@ describe('POST /internal/v1/events', () => {
       event({ resource: 'cus_1', timestamp: '2026-11-18T16:26:40.5+01:00' }),
       event({ account_id: 'acc_2', type: 'customer.deleted' }),
     ];
-    gateway.stores.clock.advance(Date.parse('2026-11-18T16:00:00Z') - gateway.stores.clock.now());
+    gateway.clock.advance(Date.parse('2026-11-18T16:00:00Z') - gateway.clock.now());
     const { status, body } = await send({ events: [first, second] });
     expect([status, body]).toEqual([
       202,

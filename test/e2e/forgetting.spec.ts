@@ -41,7 +41,7 @@ describeOnDatabases('a member', (kind) => {
     const { me } = await own.call<{ me: { member: { id: string } } }>('POST', '/links/take', taken);
     const { id } = me.member;
     await own.call('PATCH', '/me', { name: 'Zenobia the Great', locale: 'es' });
-    const at = running.stores.clock.now();
+    const at = running.clock.now();
     const identity = {
       issuer: 'https://idp.example',
       subject: id,
@@ -106,8 +106,8 @@ describeOnDatabases('a member', (kind) => {
       const invitation = { email: invited, role: 'viewer' };
       await running.admin.call('POST', `/accounts/${other}/invitations`, invitation);
     }
-    running.stores.clock.advance(60 * DAY_MS);
-    await forgetEndedSignIns(database, running.stores.clock);
+    running.clock.advance(60 * DAY_MS);
+    await forgetEndedSignIns(database, running.clock);
     expect(await database.db.selectFrom('link').select('id').execute()).toEqual([]);
     expect(await forget(id)).toBe(200);
     const text = await stored();
@@ -157,7 +157,7 @@ describeOnDatabases('a member', (kind) => {
     ] as const) {
       const own = new PanelBrowser(running.url);
       await own.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
-      running.stores.clock.advance(11 * MINUTE_MS);
+      running.clock.advance(11 * MINUTE_MS);
       for (const path of [`/members/${id}`, `/members/${id}/second-factor`]) {
         expect((await own.ask('DELETE', path)).json()).toMatchObject({ code });
       }

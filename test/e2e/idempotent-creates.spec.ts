@@ -49,7 +49,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   const keysPath = () => `/accounts/${accountId}/api-keys`;
   const newKey = { name: 'Shop', scopes: ['customers:read'] };
   const keysMade = async () => (await running.admin.listKeys(accountId)).data;
-  const now = () => instant(running.stores.clock.now());
+  const now = () => instant(running.clock.now());
   const rows = () => readableRecords(database);
 
   it('whose response was lost makes one key; the retry is told so, where the key is, and no secret', async () => {
@@ -141,7 +141,7 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   });
 
   it('of somebody else is another one', async () => {
-    const expires = new Date(running.stores.clock.now() + DAY_MS).toISOString();
+    const expires = new Date(running.clock.now() + DAY_MS).toISOString();
     const token = { name: 'CI', role: 'admin', expires_at: expires };
     const { secret } = (await running.admin.request('POST', `/accounts/${accountId}/tokens`, token)).json<{
       secret: string;
@@ -156,9 +156,9 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
     const claims = new ChangeClaims(database.db, now);
     const claim = (fingerprint = 'the same request') => claims.claim('operator', idempotencyKey, fingerprint);
     const slow = await claim();
-    running.stores.clock.advance(29_999);
+    running.clock.advance(29_999);
     expect((await claim()).claimed).toEqual({ state: 'under_way' });
-    running.stores.clock.advance(1);
+    running.clock.advance(1);
     const [next, other] = await Promise.all([claim(), claim()]);
     expect([next.claimed.state, other.claimed.state].toSorted()).toEqual(['claimed', 'under_way']);
     const taken = next.claimed.state === 'claimed' ? next : other;
@@ -180,13 +180,13 @@ describeOnDatabases('a request with an Idempotency-Key', (kind) => {
   it('is forgotten after a day, and only then', async () => {
     const sweep = new RecordSweep(database.db, now);
     await post(keysPath(), newKey);
-    running.stores.clock.advance(DAY_MS - 1);
+    running.clock.advance(DAY_MS - 1);
     await sweep.run();
     expectProblem(await post(keysPath(), newKey), 'idempotency_secret_shown');
-    running.stores.clock.advance(1);
+    running.clock.advance(1);
     // Also where nobody has swept yet.
     expect((await post(keysPath(), newKey)).status).toBe(201);
-    running.stores.clock.advance(DAY_MS);
+    running.clock.advance(DAY_MS);
     expect(await sweep.run()).toBeGreaterThan(0);
     expect(await rows()).toEqual([]);
   });

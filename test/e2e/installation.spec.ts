@@ -1,6 +1,6 @@
 /** What operators ask of the installation as a whole: which accounts, which adjustments, how it is, who calls what will end. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Config, Operation } from '../../src/config/model/schema.js';
+import type { Operation } from '../../src/config/model/schema.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { VERSION } from '../../src/platform/version.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
@@ -9,7 +9,6 @@ import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send } from '../support/http.js';
 import { newMember, signIn } from '../support/signed-in.js';
-import { TEST_CONFIG } from '../support/stores.js';
 
 interface List<Row> {
   readonly data: readonly Row[];
@@ -23,12 +22,9 @@ describeOnDatabases('the installation as a whole', (kind) => {
   let database: DatabaseHandle;
   let running: RunningAdmin;
   let accounts: readonly Account[];
-  let config: Config;
 
   beforeAll(async () => {
     database = await testDatabase(kind);
-    const base = TEST_CONFIG as unknown as Config;
-    config = base;
     const statement = {
       node: 'gw-1:8080',
       version: '0.0.9',
@@ -40,7 +36,6 @@ describeOnDatabases('the installation as a whole', (kind) => {
     running = await startAdmin(database, {
       gateways: [{ ...statement, quotaStoreLostSinceMs: 5_000 }],
       readiness: () => ({ ready: true, checks: { database: { status: 'warn', detail: 'unreachable' } } }),
-      config: () => config,
     });
     const made: Account[] = [];
     for (const name of NAMES) made.push(await running.admin.createAccount({ plan: 'starter', name }));
@@ -130,7 +125,7 @@ describeOnDatabases('the installation as a whole', (kind) => {
   it('says who has called what is deprecated in the last week, and asks nothing where nothing is', async () => {
     expect(await running.admin.call('GET', '/deprecated-calls')).toMatchObject({ operations: [], callers: [] });
     const [first, second] = accounts;
-    const today = Number(new Date(running.stores.clock.now()).toISOString().slice(0, 10).replaceAll('-', ''));
+    const today = Number(new Date(running.clock.now()).toISOString().slice(0, 10).replaceAll('-', ''));
     const row = { day: today, api_key_id: 'key_1', period: today, cost: 1, updated_at: 1 };
     await database.db
       .insertInto('usage_daily')
@@ -155,15 +150,16 @@ describeOnDatabases('the installation as a whole', (kind) => {
       { ...operation, index: 0, id: 'oldList', lifeCycle: ENDING },
       { ...operation, index: 1, id: 'newList' },
     ];
-    const api = { ...config.file.api, deprecation: null, sunset: null, brownouts: [] };
-    config = { ...config, operations, file: { ...config.file, api } };
+    const { config } = running.rooms;
+    const api = { ...config.current.file.api, deprecation: null, sunset: null, brownouts: [] };
+    await config.replace({ config: { ...config.current, operations, file: { ...config.current.file, api } } });
     const report = await running.admin.call<{ callers: readonly object[] }>('GET', '/deprecated-calls');
     expect(report).toMatchObject({
       days: 7,
       operations: [{ operation: 'oldList', sunset_at: '2099-01-01T00:00:00+00:00' }],
       has_more: false,
     });
-    const date = new Date(running.stores.clock.now()).toISOString().slice(0, 10);
+    const date = new Date(running.clock.now()).toISOString().slice(0, 10);
     expect(report.callers).toEqual([
       { operation: 'oldList', account_id: second?.id, account_name: NAMES[1], requests: 9, last_day: date },
       { operation: 'oldList', account_id: first?.id, account_name: NAMES[0], requests: 7, last_day: date },

@@ -41,7 +41,7 @@ describeOnDatabases('a key that an OAuth client was let in by', (kind) => {
 
   const letIn = async (name: string, clientId: string, by: string | null) => {
     const input = createApiKeySchema.parse({ name, scopes: ['customers:read'] });
-    return running.stores.keys.createForClient(accountId, input, { id: clientId, name, memberId: by }, OPERATOR);
+    return running.rooms.keyStore.createForClient(accountId, input, { id: clientId, name, memberId: by }, OPERATOR);
   };
   const list = async (headers: Credentials, query = ''): Promise<readonly Shown[]> => {
     const url = `${running.admin.url}/admin/v1/accounts/${accountId}/api-keys${query}`;

@@ -58,7 +58,7 @@ describe('a key that is revoked behind the head of a request', () => {
 
 it('a client that leaves while its key is looked up makes no call', async () => {
   const { secret } = await world.newKey('unlimited');
-  const { authenticator } = world.domain.keys;
+  const { authenticator } = world.rooms.keys;
   const found = await authenticator.authenticate(secret, '127.0.0.1');
   let openGate = (): void => undefined;
   const gate = new Promise<void>((resolve) => (openGate = resolve));

@@ -45,7 +45,7 @@ async function readsAndChanges(
   await unwritable();
   await reads();
   for (let time = 0; time < 3; time++) {
-    running.stores.clock.advance(5 * MINUTE_MS);
+    running.clock.advance(5 * MINUTE_MS);
     expect((await own.ask('GET', '/me')).status).toBe(200);
     expect((await own.ask('GET', keys)).status).toBe(200);
     expect((await send(`${running.url}/admin/v1${keys}`, { headers: token })).status).toBe(200);
@@ -64,7 +64,7 @@ async function readsAndChanges(
   // Nobody could note that it was used, so that it ends as if it had not been.
   await writable();
   await reads();
-  running.stores.clock.advance(14 * MINUTE_MS);
+  running.clock.advance(14 * MINUTE_MS);
   expect((await own.ask('GET', '/me')).status).toBe(200);
   expect(await lastSeen()).not.toBe(before);
 }

@@ -218,14 +218,14 @@ describeOnDatabases('operators', (kind) => {
     await running.admin.call('POST', `/accounts/${account.id}/invitations`, { email: 'i@example.com', role: 'viewer' });
     const count = async (table: 'member_session' | 'link') =>
       (await database.db.selectFrom(table).select('hash').execute()).length;
-    await forgetEndedSignIns(database, running.stores.clock);
+    await forgetEndedSignIns(database, running.clock);
     expect((await own.ask('GET', '/me')).status).toBe(200);
-    running.stores.clock.advance(DAY_MS);
-    await forgetEndedSignIns(database, running.stores.clock);
+    running.clock.advance(DAY_MS);
+    await forgetEndedSignIns(database, running.clock);
     expect(await count('member_session')).toBe(0);
     expect(await count('link')).toBeGreaterThan(0);
-    running.stores.clock.advance(40 * DAY_MS);
-    expect(await forgetEndedSignIns(database, running.stores.clock)).toBeGreaterThan(0);
+    running.clock.advance(40 * DAY_MS);
+    expect(await forgetEndedSignIns(database, running.clock)).toBeGreaterThan(0);
     expect(await count('link')).toBe(0);
   });
 });

@@ -33,11 +33,11 @@ describe('at an identity provider', () => {
         return [answer.status, answer.json().confirm_with];
       };
       expect(await create()).toEqual([201, undefined]);
-      world.running.stores.clock.advance(11 * MINUTE_MS);
+      world.running.clock.advance(11 * MINUTE_MS);
       expect(await create()).toEqual([403, ['oidc']]);
       // The provider's own clock goes on as before.
-      world.running.stores.clock.advance(-11 * MINUTE_MS);
-      const confirmedAt = world.running.stores.clock.now() - 11 * MINUTE_MS;
+      world.running.clock.advance(-11 * MINUTE_MS);
+      const confirmedAt = world.running.clock.now() - 11 * MINUTE_MS;
       await world.database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();
       const cookie = own.cookies.get('tg_session');
       const confirming = { purpose: 'confirm', return_to: '/api-keys/new' };
@@ -85,7 +85,7 @@ describe('at an identity provider', () => {
       await own.call('GET', '/me');
       const demo = world.browser();
       await demo.call('POST', '/links/take', { token: await world.running.members.firstOwner.startLink() });
-      world.running.stores.clock.advance(11 * MINUTE_MS);
+      world.running.clock.advance(11 * MINUTE_MS);
       const key = { name: 'x', scopes: ['*'] };
       const refused = await own.ask('POST', `/accounts/${world.accountId}/api-keys`, key);
       expect([refused.status, refused.json()]).toMatchObject([
@@ -97,7 +97,7 @@ describe('at an identity provider', () => {
         },
       ]);
       expect((await demo.ask('POST', `/accounts/${world.accountId}/api-keys`, key)).status).toBe(201);
-      world.running.stores.clock.advance(-11 * MINUTE_MS);
+      world.running.clock.advance(-11 * MINUTE_MS);
     });
   });
 });

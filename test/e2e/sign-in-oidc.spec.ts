@@ -64,13 +64,13 @@ describe('at an identity provider', () => {
 
     it('is linked by nobody who finds a browser open: whoever links confirms first who they are', async () => {
       const { own } = await world.signedIn();
-      world.running.stores.clock.advance(11 * MINUTE_MS);
+      world.running.clock.advance(11 * MINUTE_MS);
       const answer = await own.ask('POST', '/sign-in/providers/company', { purpose: 'link' });
       expect([answer.status, answer.json()]).toMatchObject([
         403,
         { code: 'confirmation_required', confirm_with: ['password'] },
       ]);
-      world.running.stores.clock.advance(-11 * MINUTE_MS);
+      world.running.clock.advance(-11 * MINUTE_MS);
     });
 
     it('is nothing in another browser, with another state, a second time, or of a disabled member', async () => {

@@ -114,7 +114,7 @@ describeOnDatabases('a sign-in with a passkey', (kind) => {
   it('may confirm who it is after ten minutes, by the own passkey alone', async () => {
     const { own, device } = await withPasskey();
     const other = await withPasskey();
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     const begin = await own.ask('POST', '/me/passkeys/options');
     expect([begin.status, begin.json()]).toEqual([
       403,

@@ -61,7 +61,7 @@ it('without passwords nobody signs in, confirms or is asked for one, and none is
   expect(await asked('POST', '/confirmations', { password })).toEqual(FORBIDDEN);
   expect(await asked('PUT', '/me/password', { password })).toEqual(FORBIDDEN);
   // A password that is not taken is nothing to confirm with.
-  started.stores.clock.advance(11 * 60_000);
+  started.clock.advance(11 * 60_000);
   const refused = await own.ask('POST', `/accounts/${accountId}/tokens`, {});
   expect(refused.json()).toMatchObject({ code: 'confirmation_required', confirm_with: [] });
 

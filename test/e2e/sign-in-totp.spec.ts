@@ -29,7 +29,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
   });
 
   const browser = () => new PanelBrowser(running.url);
-  const now = () => running.stores.clock.now();
+  const now = () => running.clock.now();
   const withPassword = async (own: PanelBrowser) =>
     await own.ask('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
   const withFactor = async (own: PanelBrowser, body: object) => {
@@ -48,7 +48,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
       code: codeAt(secret, now()),
     });
     codes = confirmed.recovery_codes;
-    running.stores.clock.advance(MINUTE_MS);
+    running.clock.advance(MINUTE_MS);
   });
 
   it('begins a step and no session: its cookie opens nothing, and the password alone never does', async () => {
@@ -80,7 +80,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     expect(own.cookies.get('tg_session')).not.toBe(step);
     expect(own.cookies.has('tg_step')).toBe(false);
     own.cookies.set('tg_step', step);
-    running.stores.clock.advance(MINUTE_MS);
+    running.clock.advance(MINUTE_MS);
     expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
   });
 
@@ -91,7 +91,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     const code = codeAt(secret, now());
     expect(await withFactor(first, { code })).toEqual([200, 'signed_in']);
     expect(await withFactor(second, { code })).toEqual([401, 'invalid_credentials']);
-    running.stores.clock.advance(MINUTE_MS);
+    running.clock.advance(MINUTE_MS);
     expect(await withFactor(second, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
   });
 
@@ -110,7 +110,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
   it('is over after five minutes', async () => {
     const own = browser();
     await withPassword(own);
-    running.stores.clock.advance(5 * MINUTE_MS);
+    running.clock.advance(5 * MINUTE_MS);
     expect(await withFactor(own, { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
     expect(await withFactor(browser(), { code: codeAt(secret, now()) })).toEqual([401, 'sign_in_ended']);
   });
@@ -127,7 +127,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
         said.push((await withFactor(thief, { code: wrongCodeAt(secret, now()) }))[0]);
     }
     expect(said).toEqual([...Array.from({ length: 10 }, () => 401), ...Array.from({ length: 5 }, () => 429)]);
-    running.stores.clock.advance(MINUTE_MS);
+    running.clock.advance(MINUTE_MS);
     await withPassword(known);
     expect(await withFactor(known, { code: codeAt(secret, now()) })).toEqual([200, 'signed_in']);
   });
@@ -160,7 +160,7 @@ describeOnDatabases('a sign-in with a code', (kind) => {
     ]);
     const other = browser();
     await withPassword(other);
-    running.stores.clock.advance(MINUTE_MS);
+    running.clock.advance(MINUTE_MS);
     await withFactor(other, { code: codeAt(secret, now()) });
     const last = await entries.orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow();
     expect(JSON.parse(last.after ?? '{}')).toMatchObject({ method: 'password', second_factor: 'totp' });

@@ -31,7 +31,7 @@ describeOnDatabases('what a webhook endpoint is given', (kind) => {
   beforeEach(async () => {
     running = shared;
     // The limits are per minute.
-    running.stores.clock.advance(60_000);
+    running.clock.advance(60_000);
     accountId = (await running.admin.createAccount({ plan: 'starter' })).id;
   });
   afterEach(async () => {

@@ -73,10 +73,10 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     expect((await get(id)).waiting).toBe(2);
     const [, second] = await deliveries(id);
     await change(second!.id, { state: 'held' });
-    running.stores.clock.advance(3_600_000);
+    running.clock.advance(3_600_000);
     expect((await patch(id, { status: 'enabled' })).json()).toMatchObject({ status: 'enabled' });
     expect((await deliveries(id)).map(({ state }) => state)).toEqual(['pending', 'pending']);
-    expect((await laneOf(id))?.due_at).toBe(running.stores.clock.now());
+    expect((await laneOf(id))?.due_at).toBe(running.clock.now());
   });
 
   it('that is enabled gives up what was not chosen: none, or what lies outside of a range', async () => {
@@ -85,9 +85,9 @@ describeOnDatabases('a webhook endpoint', (kind) => {
     await patch(id, { status: 'paused' });
     const times: string[] = [];
     for (let count = 0; count < 3; count++) {
-      times.push(new Date(running.stores.clock.now()).toISOString());
+      times.push(new Date(running.clock.now()).toISOString());
       await tell();
-      running.stores.clock.advance(60_000);
+      running.clock.advance(60_000);
     }
     await patch(id, { status: 'enabled', deliver: { since: times[1], until: times[1] } });
     expect(await states()).toEqual(['skipped', 'pending', 'skipped']);
@@ -189,11 +189,11 @@ describeOnDatabases('a webhook endpoint', (kind) => {
       .insertInto('webhook_attempt')
       .values(
         [1, 2].map((number) => ({
-          id: newId('wha', running.stores.clock.now()),
+          id: newId('wha', running.clock.now()),
           delivery_id: first!.id,
           number,
           cycle: 0,
-          at: running.stores.clock.now(),
+          at: running.clock.now(),
           status_code: number === 1 ? null : 500,
           duration_ms: 12,
           error: number === 1 ? 'connect_timeout' : null,

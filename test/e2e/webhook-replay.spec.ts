@@ -133,7 +133,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     const path = `/accounts/${otherAccount}/webhook-endpoints`;
     const elsewhere = await running.admin.call<MadeEndpoint>('POST', path, { url: receiverUrl() });
     expect(await statuses(elsewhere.id, 1)).toEqual([200]);
-    running.stores.clock.advance(61_000);
+    running.clock.advance(61_000);
     expect(await statuses(first.id, 1)).toEqual([200]);
   });
 
@@ -149,7 +149,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     });
     const again = await running.admin.call<Delivery>('POST', `/webhook-deliveries/${delivery.id}/retry`);
     expect(again).toMatchObject({ status: 'pending', replays: 1, attempts: 0 });
-    expect(await laneDueAt(id)).toBe(running.stores.clock.now());
+    expect(await laneDueAt(id)).toBe(running.clock.now());
   });
 
   it('whose receiver says nothing is waited for as long as the configuration says', async () => {
@@ -202,9 +202,9 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
     const { id } = await create();
     const times: string[] = [];
     for (const type of ['customer.created', 'customer.deleted', 'customer.created', 'customer.created']) {
-      times.push(new Date(running.stores.clock.now()).toISOString());
+      times.push(new Date(running.clock.now()).toISOString());
       await addServiceEvent(running, accountId, type);
-      running.stores.clock.advance(MINUTE_MS);
+      running.clock.advance(MINUTE_MS);
     }
     const ids = (await rows(id)).map((row) => row.id);
     await end(ids.slice(0, 2), { state: 'failed', reason: 'exhausted' });
@@ -221,7 +221,7 @@ describeOnDatabases('a webhook endpoint that is asked', (kind) => {
   it('gets events that are older than it is, where all of a time is asked for, each once', async () => {
     for (let count = 0; count < 3; count++) await addServiceEvent(running, accountId);
     await addServiceEvent(running, accountId, 'customer.deleted');
-    running.stores.clock.advance(MINUTE_MS);
+    running.clock.advance(MINUTE_MS);
     const { id } = await create({ event_types: ['customer.created'] });
     expect(await replay(id)).toBe(0);
     expect(await replay(id, { status: 'all' })).toBe(3);

@@ -51,7 +51,7 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
       headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
     });
   const keysOf = async (id: string, box: SecretBox | null = BOX) => {
-    const keys = await new WebhookSecrets(database.db, box).signingKeys(id, running.stores.clock.now());
+    const keys = await new WebhookSecrets(database.db, box).signingKeys(id, running.clock.now());
     return { secrets: keys.secrets.map(formatWebhookSecret), publicKeys: keys.privateKeys.map(formatPublicKey) };
   };
 
@@ -96,14 +96,14 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     const first = await create();
     const second = await rotate(first.id);
     const expires = second.public_keys.map(({ expires_at: at }) => at && Date.parse(at));
-    expect(expires).toEqual([null, running.stores.clock.now() + DAY_MS]);
-    running.stores.clock.advance(DAY_MS - 1);
+    expect(expires).toEqual([null, running.clock.now() + DAY_MS]);
+    running.clock.advance(DAY_MS - 1);
     expect((await keysOf(first.id)).secrets).toEqual([second.secret, first.secret]);
-    running.stores.clock.advance(1);
+    running.clock.advance(1);
     expect((await keysOf(first.id)).secrets).toEqual([second.secret]);
     const third = await rotate(first.id, { overlap_seconds: 0 });
     expect((await keysOf(first.id)).secrets).toEqual([third.secret]);
-    expect(await new WebhookSecrets(database.db, BOX).deleteExpired(running.stores.clock.now())).toBe(2);
+    expect(await new WebhookSecrets(database.db, BOX).deleteExpired(running.clock.now())).toBe(2);
     expectProblem(
       await post(`/webhook-endpoints/${first.id}/rotate-secret`, { overlap_seconds: 604_801 }),
       'validation_failed',

@@ -99,7 +99,7 @@ describeWithChromium('the ways in of a member', () => {
     await address.getByText('The link is on its way.').waitFor();
     const mails = database.db.selectFrom('mail').select('link_id').where('to_address', '=', email);
     const { link_id: linkId } = await mails.executeTakeFirstOrThrow();
-    const token = await renewLinkToken(database.db, linkId ?? '', withMail.stores.clock.now());
+    const token = await renewLinkToken(database.db, linkId ?? '', withMail.clock.now());
     await signOut();
     await page.goto(`${site}/link#${token}`);
     await page.getByText('Sign in with this address first.').waitFor();
@@ -124,10 +124,10 @@ describeWithChromium('the ways in of a member', () => {
     expect(((await picture.locator('path').getAttribute('d')) ?? '').replaceAll('h1v1h-1z', '')).toBe(dark.join(''));
     const secret = fromBase32(((await page.locator('[role=dialog] .secret').textContent()) ?? '').replaceAll(' ', ''));
     const code = page.getByLabel('Code from your authenticator app');
-    await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
+    await code.fill(wrongCodeAt(secret, running.clock.now()));
     await press('Continue');
     await page.getByText("That code isn't valid.").waitFor();
-    await code.fill(codeAt(secret, running.stores.clock.now()));
+    await code.fill(codeAt(secret, running.clock.now()));
     await press('Continue');
     const recovery = page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem');
     await recovery.first().waitFor();
@@ -155,15 +155,15 @@ describeWithChromium('the ways in of a member', () => {
 
     await signOut();
     await byPassword();
-    running.stores.clock.advance(MINUTE_MS);
-    await code.fill(wrongCodeAt(secret, running.stores.clock.now()));
+    running.clock.advance(MINUTE_MS);
+    await code.fill(wrongCodeAt(secret, running.clock.now()));
     await press('Continue');
     await page.getByText('That did not match').waitFor();
     await press('Use a recovery code');
     await page.getByLabel('Recovery code').waitFor();
     expect(await page.getByText('That did not match').count()).toBe(0);
     await press('Use the app instead');
-    await code.fill(codeAt(secret, running.stores.clock.now()));
+    await code.fill(codeAt(secret, running.clock.now()));
     await press('Continue');
     await app.getByText('10 recovery codes left').waitFor();
 
@@ -180,16 +180,16 @@ describeWithChromium('the ways in of a member', () => {
     await press('Close anyway');
     await app.getByText('10 recovery codes left').waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     await app.getByRole('button', { name: 'Remove the app' }).click();
     await press('Remove');
     // The password alone would leave nothing of the second factor.
     const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
-    await gate.getByLabel('Code from your authenticator app').fill(wrongCodeAt(secret, running.stores.clock.now()));
+    await gate.getByLabel('Code from your authenticator app').fill(wrongCodeAt(secret, running.clock.now()));
     await gate.getByRole('button', { name: 'Continue' }).click();
     await gate.getByText('That did not match').waitFor();
-    await gate.getByLabel('Code from your authenticator app').fill(codeAt(secret, running.stores.clock.now()));
+    await gate.getByLabel('Code from your authenticator app').fill(codeAt(secret, running.clock.now()));
     await gate.getByRole('button', { name: 'Continue' }).click();
     await app.getByText('Not set up.').waitFor();
   });
@@ -208,7 +208,7 @@ describeWithChromium('the ways in of a member', () => {
     await signOut();
     await press('Sign in with a passkey');
     await passkeys.getByText('Laptop of the office').waitFor();
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     await passkeys.getByRole('button', { name: 'Remove Laptop of the office' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     const member = database.db.updateTable('member').where('email', '=', email);
@@ -230,11 +230,11 @@ describeWithChromium('the ways in of a member', () => {
   });
 
   it('are asked for once more by the forms of keys and webhook endpoints that widen something, and by no others', async () => {
-    const { admin, stores } = running;
+    const { admin, clock, rooms } = running;
     const key = await admin.createKey(accountId, { scopes: ['customers:read'], allowed_ips: ['192.0.2.1'] });
     const hook = { url: 'https://shop.trailgate.dev/hooks' };
     const { id } = await admin.call<{ id: string }>('POST', `/accounts/${accountId}/webhook-endpoints`, hook);
-    stores.clock.advance(11 * MINUTE_MS);
+    clock.advance(11 * MINUTE_MS);
     const edit = async (path: string, dialog: string) => {
       await page.goto(`http://localhost:${running.port}/${accountId}/${path}`);
       await press('Edit');
@@ -253,9 +253,9 @@ describeWithChromium('the ways in of a member', () => {
     await save(form);
     await confirmWithPassword();
     await form.waitFor({ state: 'detached' });
-    expect((await stores.keys.get(key.id)).scopes).toEqual(['customers:read', 'customers:write']);
+    expect((await rooms.keyStore.get(key.id)).scopes).toEqual(['customers:read', 'customers:write']);
 
-    stores.clock.advance(11 * MINUTE_MS);
+    clock.advance(11 * MINUTE_MS);
     form = await edit(`webhooks/${id}`, 'Edit endpoint');
     await form.getByLabel('Description').fill('Shop');
     await (await save(form)).waitFor({ state: 'detached' });
@@ -272,7 +272,7 @@ describeWithChromium('the ways in of a member', () => {
   it('change with a new password, which ends the sessions elsewhere and none here', async () => {
     const elsewhere = new PanelBrowser(running.url, { 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0) Firefox/140.0' });
     await elsewhere.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     await page.reload();
     await part('Where you are signed in').getByText('Firefox on Windows').waitFor();
     await press('Change the password');
@@ -302,7 +302,7 @@ describeWithChromium('the ways in of a member', () => {
   });
 
   it('send nothing for the next one who signs in: what waited for a confirmation went with whom it was of', async () => {
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     await page.reload();
     await press('Change the password');
     const dialog = page.getByRole('dialog', { name: 'Change the password' });
@@ -320,7 +320,7 @@ describeWithChromium('the ways in of a member', () => {
     await byPassword();
     await page.getByRole('heading', { name: 'Your profile' }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     await press('Add a passkey');
     const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
@@ -393,7 +393,7 @@ describeWithChromium('the ways in of a member', () => {
     const { id } = await db.selectFrom('member').select('id').where('email', '=', email).executeTakeFirstOrThrow();
     const { secret } = await running.members.secondFactors.begin(id);
     const context = { actor: id, ip: '127.0.0.1', requestId: 'req_test' };
-    const now = () => running.stores.clock.now();
+    const now = () => running.clock.now();
     await running.members.secondFactors.confirm(id, codeAt(fromBase32(secret), now()), context);
     await signOut();
     const { link } = await running.admin.call<{ link: string }>('POST', `/members/${id}/password-reset-links`);
@@ -401,7 +401,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByText(/^The authenticator app added on .+ stays\./).waitFor();
     await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
     await press('Save and sign in');
-    running.stores.clock.advance(MINUTE_MS);
+    running.clock.advance(MINUTE_MS);
     await page.getByLabel('Code from your authenticator app').fill(codeAt(fromBase32(secret), now()));
     await press('Continue');
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();

@@ -46,7 +46,7 @@ describeWithChromium('in a browser', () => {
       await page.locator('button[type=submit]').click();
       await page.waitForURL(`${origin()}/${world.accountId}/**`);
 
-      const confirmedAt = world.running.stores.clock.now() - 11 * MINUTE_MS;
+      const confirmedAt = world.running.clock.now() - 11 * MINUTE_MS;
       await world.database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();
       await page.goto(`${origin()}/${world.accountId}/api-keys/new?name=Widget&scopes=customers:read`);
       await page.getByRole('button', { name: 'Create key' }).click();

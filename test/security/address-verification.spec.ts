@@ -48,7 +48,7 @@ describeOnDatabases('the address of a member', (kind) => {
     const links = database.db.selectFrom('mail').innerJoin('link', 'link.id', 'mail.link_id').select('link.id');
     const ofMember = links.where('mail.to_address', '=', email).orderBy('link.id', 'desc');
     const { id } = await ofMember.executeTakeFirstOrThrow();
-    return (await renewLinkToken(database.db, id, running.stores.clock.now())) ?? '';
+    return (await renewLinkToken(database.db, id, running.clock.now())) ?? '';
   };
 
   it('is verified by the link that was mailed to it, in a session of the member', async () => {

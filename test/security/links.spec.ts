@@ -27,7 +27,7 @@ describeOnDatabases('a link', (kind) => {
   const browser = () => new PanelBrowser(running.url);
   const linkOf = async (link: Omit<NewLink, 'createdBy' | 'lastsMs'>) => {
     const made = { createdBy: 'operator', lastsMs: HOUR_MS, ...link };
-    return (await createLink(database.db, made, running.stores.clock.now())).token;
+    return (await createLink(database.db, made, running.clock.now())).token;
   };
   const invitation = (email: string) =>
     linkOf({ kind: 'invitation', accountId, emailKey: email.toLowerCase(), role: 'admin', data: { email } });
@@ -141,7 +141,7 @@ describeOnDatabases('a link', (kind) => {
     await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
     const ends = () => database.db.selectFrom('member_session').select('ends_at').execute();
     const before = await ends();
-    running.stores.clock.advance(11 * 60_000);
+    running.clock.advance(11 * 60_000);
     const sensitive = () => outcome(own.ask('PUT', '/me/password', { password: 'nine quiet herons over the weir' }));
     expect(await sensitive()).toBe('confirmation_required');
     const cookie = own.cookies.get('tg_session');
@@ -187,10 +187,10 @@ describeOnDatabases('a link', (kind) => {
     expect((await own.ask('GET', `/accounts/${accountId}/api-keys`)).status).toBe(200);
     expect((await own.ask('POST', `/accounts/${accountId}/api-keys`, { name: 'x', scopes: ['*'] })).status).toBe(403);
     for (let passed = 0; passed < 3; passed++) {
-      running.stores.clock.advance(19 * 60_000);
+      running.clock.advance(19 * 60_000);
       expect((await own.ask('GET', '/me')).status).toBe(200);
     }
-    running.stores.clock.advance(4 * 60_000);
+    running.clock.advance(4 * 60_000);
     expect((await own.ask('GET', '/me')).status).toBe(401);
   });
 
@@ -200,7 +200,7 @@ describeOnDatabases('a link', (kind) => {
     const revoked = await invitation('two@example.com');
     await database.db.updateTable('link').set({ revoked_at: 1 }).where('email_key', '=', 'two@example.com').execute();
     const old = await invitation('three@example.com');
-    running.stores.clock.advance(HOUR_MS + 1);
+    running.clock.advance(HOUR_MS + 1);
     const disabled = await newMember(database);
     await database.db.updateTable('member').set({ status: 'disabled' }).where('id', '=', disabled).execute();
     const ofDisabled = await linkOf({ kind: 'password_reset', memberId: disabled });
@@ -211,7 +211,7 @@ describeOnDatabases('a link', (kind) => {
         expect([token, path, answer.status]).toEqual([token, path, 410]);
         texts.add(answer.text.replace(/"request_id":"\w+"/, ''));
       }
-      running.stores.clock.advance(60_000);
+      running.clock.advance(60_000);
     }
     expect(texts.size).toBe(1);
     expect(await outcome(take(ofDisabled, newcomer))).toBe('link_ended');

@@ -142,7 +142,7 @@ describeOnDatabases('a body', (kind) => {
         running.url +
         path.replaceAll(/([\w-]+)\/\{\w+\}/g, (_all, name: string) => `${name}/${paths.get(name) ?? 'nothing'}`);
       for (const headers of [{ Authorization: `Bearer ${ADMIN_TOKEN}` }, own]) {
-        running.stores.clock.advance(100);
+        running.clock.advance(100);
         const answer = await send(url, { method, headers: { 'Sec-Fetch-Site': 'same-origin', ...headers }, body });
         const { code, errors = [] } = answer.json<{ code: string; errors?: { pointer: string }[] }>();
         const named = new Set(errors.map(({ pointer }) => pointer));

@@ -32,7 +32,7 @@ describeOnDatabases('what belongs to another account', (kind) => {
       email: 'bea@example.com',
       role: 'viewer',
     });
-    const expires = new Date(running.stores.clock.now() + 86_400_000).toISOString();
+    const expires = new Date(running.clock.now() + 86_400_000).toISOString();
     const token = await admin.call<{ id: string }>('POST', `/accounts/${account.id}/tokens`, {
       name: 'CI',
       role: 'viewer',
@@ -85,7 +85,7 @@ describeOnDatabases('what belongs to another account', (kind) => {
             approveAuthorizationRequest: { account_id: ids.get('acc') },
           };
           const body = bodies[operationId] ?? {};
-          running.stores.clock.advance(100);
+          running.clock.advance(100);
           const answer = await send(`${running.url}${fill(path, ids)}${query}`, {
             method: method.toUpperCase(),
             headers: own,

@@ -110,7 +110,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       const memberId = await newMember(database, { roles: { [account.id]: 'viewer' } });
       ids.set(whose, { account: account.id, key: key.id, invitation: invitation.id, member: memberId, ...webhooks });
       // What a path names `nothing` has to be there: else nobody could be told that they may read it.
-      const at = running.stores.clock.now();
+      const at = running.clock.now();
       await new RequestLogWriter(database.db, kind).write([
         requestLogRow({ accountId: account.id, keyId: key.id, requestId: 'nothing', at, seq: 1 }),
       ]);
@@ -194,7 +194,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
           )
             continue;
           // The limits are per minute.
-          running.stores.clock.advance(100);
+          running.clock.advance(100);
           const answer = await ask(operation, caller, whose);
           const code = answer.status < 400 ? '' : String(answer.json<{ code: string }>().code);
           const expected = expectedOf(permission, caller, whose, beyondGrant(operation));
@@ -213,7 +213,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
   });
 
   it('asks members alone to confirm, whatever they send, exactly where the table says so', async () => {
-    const old = { confirmed_at: running.stores.clock.now() - 11 * 60_000 };
+    const old = { confirmed_at: running.clock.now() - 11 * 60_000 };
     const wrong: string[] = [];
     for (const operation of operations) {
       const { about, confirm, roles } = PERMISSIONS[operation.operationId] as Permission;
@@ -224,7 +224,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
           expectedOf(PERMISSIONS[operation.operationId] as Permission, caller, 'own', beyondGrant(operation)) ===
           'allowed';
         if (!isLetIn || (operation.method === 'DELETE' && confirm !== 'always')) continue;
-        running.stores.clock.advance(100);
+        running.clock.advance(100);
         const headers = await credentials.get(caller)!();
         await database.db.updateTable('member_session').set(old).execute();
         const answer = await ask(operation, caller, 'own', headers);
@@ -258,7 +258,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       if (PERMISSIONS[operation.operationId].about === 'anybody') continue;
       for (const [index, token] of tokens.entries()) {
         // An address tries so many wrong tokens a minute.
-        running.stores.clock.advance(7_000);
+        running.clock.advance(7_000);
         const { status } = await ask(operation, 'an admin token', 'own', token);
         if (status !== 401) open.push(`${operation.operationId} by token ${index}: ${status}`);
       }

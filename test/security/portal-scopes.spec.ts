@@ -57,7 +57,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
   });
   beforeEach(async () => {
     const { admin } = running;
-    running.stores.clock.advance(60_000);
+    running.clock.advance(60_000);
     account = (await admin.createAccount({ plan: 'starter' })).id;
     within = (await admin.createKey(account, { scopes: ['customers:read'] })).id;
     const guarded = { scopes: ['customers:read', 'tours:read'], allowed_ips: ['192.0.2.1'] };
@@ -70,7 +70,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
   const read = async <T>(path: string): Promise<T> => (await ask('GET', path)).json() as T;
 
   it('lists the keys, requests and scopes that its scopes cover, and no others', async () => {
-    const at = running.stores.clock.now();
+    const at = running.clock.now();
     const row = { accountId: account, at };
     await new RequestLogWriter(database.db, kind).write([
       requestLogRow({ ...row, keyId: within, requestId: 'req_within', seq: 1 }),
@@ -90,16 +90,16 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
   });
 
   it('lists exactly the keys whose scopes are all covered, as the check of a single key has it', async () => {
-    const { admin, stores } = running;
+    const { admin, rooms } = running;
     const sets = [['*'], ['customers:*'], ['customers:write'], ['tours:*'], ['customers:read', 'tours:*']];
     for (const scopes of sets) await admin.createKey(account, { scopes });
-    const whole = await stores.accounts.get(account);
+    const whole = await rooms.accounts.get(account);
     const page = { limit: 100, cursor: undefined, sort: 'created', order: 'asc' } as const;
-    const { data: all } = await stores.keys.list(whole, page);
+    const { data: all } = await rooms.keyStore.list(whole, page);
     expect(all).toHaveLength(7);
     const grants = [['*'], ['customers:*'], ['customers:read'], ['tours:read', 'customers:write'], ['custom:*']];
     for (const granted of grants) {
-      const { data } = await stores.keys.list(whole, { ...page, granted });
+      const { data } = await rooms.keyStore.list(whole, { ...page, granted });
       const covered = all.filter(({ scopes }) => missingScopes(granted, scopes).length === 0);
       expect([granted, data.map(({ id }) => id)]).toEqual([granted, covered.map(({ id }) => id)]);
     }
@@ -170,7 +170,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
         expect.objectContaining({ code: 'forbidden', missing_scopes: ['tours:read'] }),
       ]);
     }
-    expect(await running.stores.keys.get(beyond)).toMatchObject({ version: 1, allowedIps: ['192.0.2.1'] });
+    expect(await running.rooms.keyStore.get(beyond)).toMatchObject({ version: 1, allowedIps: ['192.0.2.1'] });
   });
 
   it('manages keys within its scopes, and gives none of them a scope beyond', async () => {

@@ -69,7 +69,7 @@ describeOnDatabases('a reset link', (kind) => {
     const device = new Authenticator();
     expect((await addPasskey(attacker, device, 'Old phone')).status).toBe(201);
     const identity = { issuer: ISSUER, subject: `sub-${kind}-${++count}`, member_id: me.member.id, email };
-    const row = { ...identity, created_at: running.stores.clock.now(), last_used_at: null };
+    const row = { ...identity, created_at: running.clock.now(), last_used_at: null };
     await database.db.insertInto('member_identity').values(row).execute();
     return { id: me.member.id, email, attacker, device, accountId };
   }
@@ -123,7 +123,7 @@ describeOnDatabases('a reset link', (kind) => {
   it('asks for the authenticator app, which it does not remove, until an operator does', async () => {
     const { id, attacker } = await hijacked();
     const { secret } = await attacker.call<{ secret: string }>('POST', '/me/totp');
-    const now = () => running.stores.clock.now();
+    const now = () => running.clock.now();
     await attacker.call('POST', '/me/totp/confirm', { code: codeAt(fromBase32(secret), now()) });
     const token = await resetLink(id);
     const { factors } = await browser().call<{ factors: object[] }>('POST', '/links/read', { token });
@@ -170,7 +170,7 @@ describeOnDatabases('a reset link', (kind) => {
     expect(await outcome(addPasskey(second, late, 'Late'))).toBe('session_ended');
     expect(await withPasskey(late)).toBe('invalid_credentials');
 
-    const { clock } = running.stores;
+    const { clock } = running;
     const identities = new Identities(database, clock, running.members.ways);
     const { accessChanges, sessions, signIn } = running.members;
     const providers = new ProviderSignIn(database, clock, identities, sessions, signIn, accessChanges);
@@ -192,7 +192,7 @@ describeOnDatabases('a reset link', (kind) => {
     const without = await startAdmin(database, { settings: { mail, signIn: { passwords } } });
     try {
       const link = { kind: 'password_reset', memberId: id, createdBy: 'operator', lastsMs: 60_000 } as const;
-      const { token } = await createLink(database.db, link, without.stores.clock.now());
+      const { token } = await createLink(database.db, link, without.clock.now());
       const taken = await new PanelBrowser(without.url).ask('POST', '/links/take', { token });
       expect(taken.json()).toMatchObject({ state: 'signed_in', me: { member: { has_password: false, passkeys: 0 } } });
     } finally {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { openMembers } from '../../src/members/sign-in/open-members.js';
-import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { GOOD_PASSWORD, memberWithPassword, newMember, PanelBrowser, signIn } from '../support/signed-in.js';
@@ -67,10 +67,10 @@ describeOnDatabases('a session', (kind) => {
   it('ends after half an hour in which nothing is asked for, and goes on as long as something is', async () => {
     const { browser: own } = await signedIn();
     for (let half = 0; half < 4; half++) {
-      running.stores.clock.advance(20 * MINUTE_MS);
+      running.clock.advance(20 * MINUTE_MS);
       expect(await codeOf(own)).toEqual([200, '']);
     }
-    running.stores.clock.advance(31 * MINUTE_MS);
+    running.clock.advance(31 * MINUTE_MS);
     const answer = await own.ask('GET', '/me');
     expect([answer.status, answer.json().code]).toEqual([401, 'session_ended']);
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="trailgate-admin"');
@@ -80,40 +80,29 @@ describeOnDatabases('a session', (kind) => {
 
   it('is not kept by what an open page reads by itself, with nobody at it', async () => {
     const { browser: own } = await signedIn();
-    running.stores.clock.advance(20 * MINUTE_MS);
+    running.clock.advance(20 * MINUTE_MS);
     expect((await own.ask('GET', '/me', undefined, { 'X-Unattended': '1' })).status).toBe(200);
-    running.stores.clock.advance(11 * MINUTE_MS);
+    running.clock.advance(11 * MINUTE_MS);
     expect(await codeOf(own)).toEqual([401, 'session_ended']);
   });
 
   it('ends after twelve hours, whatever is done in it', async () => {
     const { browser: own } = await signedIn();
     for (let passed = 0; passed < 12 * 60 - 20; passed += 20) {
-      running.stores.clock.advance(20 * MINUTE_MS);
+      running.clock.advance(20 * MINUTE_MS);
       await own.ask('GET', '/me');
     }
     expect(await codeOf(own)).toEqual([200, '']);
-    running.stores.clock.advance(20 * MINUTE_MS + 1);
+    running.clock.advance(20 * MINUTE_MS + 1);
     expect(await codeOf(own)).toEqual([401, 'session_ended']);
   });
 
   it('ends with signing out, at the next request on every node, which stands in the audit log', async () => {
     const { browser: own, id } = await signedIn();
     const cookie = own.cookies.get('tg_session') ?? '';
-    const other = openMembers({
-      database,
-      clock: running.stores.clock,
-      log: { info: () => undefined, warn: () => undefined } as never,
-      keys: running.stores.keys,
-      sessionLimits: () => ({ idleMs: 30 * MINUTE_MS, absoluteMs: 720 * MINUTE_MS }),
-      windows: {} as never,
-      secretBox: null,
-      browserKey: Buffer.alloc(32),
-      host: () => 'localhost',
-      offeredWays: () => ({ passwords: true, passkeys: true, issuers: [] }),
-      hasMail: () => false,
-      returnOrigins: () => [],
-    });
+    const { keyStore: keys, quotas } = running.rooms;
+    const parts = { keys, windows: quotas.throttleWindows, operatorToken: ADMIN_TOKEN };
+    const other = openMembers(running.rooms, parts);
     expect(await other.sessions.find(cookie)).toBeDefined();
     const answer = await own.ask('POST', '/sign-out');
     expect([answer.status, answer.text]).toEqual([204, '']);
@@ -176,10 +165,10 @@ describeOnDatabases('a session', (kind) => {
           .executeTakeFirstOrThrow()
       ).last_seen_at;
     const begun = await seenAt();
-    running.stores.clock.advance(59_000);
+    running.clock.advance(59_000);
     await running.members.sessions.find(cookie);
     expect(await seenAt()).toBe(begun);
-    running.stores.clock.advance(2_000);
+    running.clock.advance(2_000);
     await running.members.sessions.find(cookie);
     expect(await seenAt()).toBe(begun + 61_000);
   });

@@ -73,9 +73,9 @@ function classified(
       .where('id', '=', key)
       .execute();
   const move = async ({ endpoint }: World) => {
-    running().stores.clock.advance(1_000);
+    running().clock.advance(1_000);
     await call('PATCH', `/webhook-endpoints/${endpoint}`, { url: `${PUBLIC_URL}/elsewhere` });
-    running().stores.clock.advance(1_000);
+    running().clock.advance(1_000);
   };
   const fail = (world: World) =>
     database().db.updateTable('webhook_delivery').set({ state: 'failed' }).where('id', '=', world.delivery).execute();
@@ -143,7 +143,7 @@ function classified(
       narrowing: {
         'what failed at the URL': { body: { status: 'failed' }, status: 202 },
         'a time since the URL': {
-          body: () => ({ status: 'all', since: at(running().stores.clock.now()) }),
+          body: () => ({ status: 'all', since: at(running().clock.now()) }),
           before: move,
           status: 202,
         },
@@ -270,9 +270,9 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
   });
 
   async function newWorld(): Promise<World> {
-    const { admin, stores } = running;
-    stores.clock.advance(MINUTE_MS);
-    const now = stores.clock.now();
+    const { admin, clock } = running;
+    clock.advance(MINUTE_MS);
+    const now = clock.now();
     const { id: account } = await admin.createAccount({ plan: 'starter' });
     const key = await admin.createKey(account, {
       scopes: ['customers:read', 'customers:write'],
@@ -307,7 +307,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
     // Somebody has to stay.
     await newMember(database, { roles: { [account]: 'owner' } });
     const credentials = await signIn(running, owner);
-    const confirmedAt = running.stores.clock.now() - 11 * MINUTE_MS;
+    const confirmedAt = running.clock.now() - 11 * MINUTE_MS;
     await database.db.updateTable('member_session').set({ confirmed_at: confirmedAt }).execute();
     return credentials;
   }
@@ -353,7 +353,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
     const world = await newWorld();
     for (const operation of operations) {
       if ((PERMISSIONS[operation.operationId] as Permission).confirm !== 'always') continue;
-      running.stores.clock.advance(100);
+      running.clock.advance(100);
       const own = { body: operation.method === 'DELETE' ? undefined : { account_id: world.account } } as Case;
       const answer = await ask(operation, world, own, await agedSession(operation, world));
       if (codeOf(answer) !== ' confirmation_required') wrong.push(`${operation.operationId}: ${answer.status}`);

@@ -64,7 +64,7 @@ describeOnDatabases('an address', (kind) => {
       .where('mail.to_address', '=', email)
       .orderBy('link.id', 'desc')
       .executeTakeFirstOrThrow();
-    return (await renewLinkToken(database.db, id, withMail.stores.clock.now())) ?? '';
+    return (await renewLinkToken(database.db, id, withMail.clock.now())) ?? '';
   };
   const invited = async (email: string, accountId: string, { admin } = running): Promise<string> => {
     const body = { email, role: 'admin' };
@@ -96,7 +96,7 @@ describeOnDatabases('an address', (kind) => {
     return { provider: 'company', issuer: ISSUER, subject, email, isEmailVerified, ...unsaid };
   };
   const providers = () => {
-    const { clock } = running.stores;
+    const { clock } = running;
     const identities = new Identities(database, clock, running.members.ways);
     const { sessions, signIn, accessChanges } = running.members;
     return {
@@ -146,7 +146,7 @@ describeOnDatabases('an address', (kind) => {
           codes.push(await outcome(stranger.ask('POST', '/links/take', { token, ...newcomer })));
         }
         expect(codes.at(-1)).toBe('too_many_failed_attempts');
-        running.stores.clock.advance(61_000);
+        running.clock.advance(61_000);
       },
     ],
     [
@@ -212,7 +212,7 @@ describeOnDatabases('an address', (kind) => {
       async () => {
         const { id, email } = await member();
         const link = { kind: 'first_owner', createdBy: 'system', lastsMs: 60_000 } as const;
-        const { token } = await createLink(database.db, link, running.stores.clock.now());
+        const { token } = await createLink(database.db, link, running.clock.now());
         const body = { token, email, ...newcomer };
         expect(await outcome(browser().ask('POST', '/links/take', body))).toBe('missing_credentials');
         expect((await running.members.store.get(id)).isOperator).toBe(false);
@@ -379,7 +379,7 @@ describeOnDatabases('an address', (kind) => {
       async () => {
         const email = newAddress();
         const link = { kind: 'first_owner', createdBy: 'system', lastsMs: 60_000 } as const;
-        const { token } = await createLink(database.db, link, running.stores.clock.now());
+        const { token } = await createLink(database.db, link, running.clock.now());
         await browser().call('POST', '/links/take', { token, email, ...newcomer });
         return email;
       },

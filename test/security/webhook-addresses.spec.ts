@@ -63,7 +63,7 @@ const path = () => `/accounts/${accountId}/webhook-endpoints`;
 /** The code that a URL is refused by; `ok` where it is taken. */
 async function judged(method: 'POST' | 'PATCH', to: string, url: string): Promise<string> {
   // The limits are per minute.
-  running.stores.clock.advance(100);
+  running.clock.advance(100);
   const answer = await running.admin.request(method, to, { url });
   if (answer.status < 300) return 'ok';
   const [error] = answer.json<{ errors: { pointer: string; code?: string; detail: string }[] }>().errors;

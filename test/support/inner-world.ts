@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net';
 import type { OpenDoor } from '../../src/admission/doors/door.js';
 import type { DoorRequest } from '../../src/admission/doors/door-request.js';
 import type { InnerResponse } from '../../src/admission/doors/inner-call.js';
-import { openAdmission, type Admission } from '../../src/program/open-admission.js';
-import { openDomain, type Domain } from '../../src/program/open-domain.js';
-import { Shutdown } from '../../src/program/shutdown.js';
+import { openAdmission, type Admission } from '../../src/admission/open.js';
+import { openRooms, type Rooms } from '../../src/program/rooms.js';
+import { openStores } from '../../src/program/open-stores.js';
+import { clockAheadMs, recordTime } from '../../src/idempotency/database-records.js';
+import { Shutdown } from '../../src/platform/shutdown.js';
 import { RunningConfig, withoutDocuments } from '../../src/config/running-config.js';
 import { Connections } from '../../src/gateway/listener/connections.js';
 import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
@@ -47,7 +49,7 @@ export interface InnerResult {
 
 export interface World {
   readonly url: string;
-  readonly domain: Domain;
+  readonly rooms: Rooms;
   /** Keys of new accounts. */
   newKey(
     plan: string,
@@ -75,7 +77,7 @@ const CONTEXT = { actor: 'operator', ip: '127.0.0.1', requestId: 'req_test' } as
 
 /** What is opened of it before the gateway. */
 export interface Opened {
-  readonly domain: Domain;
+  readonly rooms: Rooms;
   readonly admission: Admission;
   readonly log: Log;
   readonly shutdown: Shutdown;
@@ -92,9 +94,13 @@ export async function startWorld(
   const log = openLog('info', openSync(logFile, 'a'));
   const shutdown = new Shutdown(log);
   const counterPlace = { url: loaded.environment.redisUrl, isOwn: loaded.environment.redisUrl === undefined };
-  const place = { running, roles: ['gateway'] as const, forwards: true, isFirst: true, counterPlace };
-  const domain = await openDomain(place, log, shutdown);
-  const admission = openAdmission(domain, log);
+  const roles = ['gateway'] as const;
+  const stores = await openStores(loaded, roles, counterPlace, true, log, shutdown);
+  const ahead = clockAheadMs(systemClock);
+  const time = { clockAheadMs: ahead, recordTime: recordTime(stores.database.kind, ahead) };
+  const ground = { config: running, ...stores, clock: systemClock, log, gauges: [], shutdown };
+  const rooms = await openRooms(ground, { roles, forwards: true, isFirst: true, counterPlace, ...time });
+  const admission = openAdmission(rooms, rooms);
   const { publicUrl, ...rest } = admission;
   const { file } = running.current;
   const rows: RequestLogRow[] = [];
@@ -107,13 +113,13 @@ export async function startWorld(
       ...rest,
       cors: new Cors(file.gateway.cors, admission.routes),
       entranceRules: new EntranceRules(file),
-      requestLogs: domain.requestLogs,
-      usage: domain.usage,
-      forwarder: domain.forwarder!,
+      requestLogs: rooms.requestLogs,
+      usage: rooms.usage,
+      forwarder: rooms.forwarder!,
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
       connections,
-      openDoor: doorOf({ domain, admission, log, shutdown }),
+      openDoor: doorOf({ rooms, admission, log, shutdown }),
     },
     log,
     [],
@@ -123,19 +129,19 @@ export async function startWorld(
   publicUrl.bind(port);
   return {
     url: `http://127.0.0.1:${port}`,
-    domain,
+    rooms,
     async newKey(plan, scopes = ['*']) {
       const account = { name: 'Inner', plan, time_zone: 'UTC', billing_day: 1 };
-      const { id } = await domain.accounts.create(account, CONTEXT);
+      const { id } = await rooms.accounts.create(account, CONTEXT);
       const wanted = { name: 'inner', scopes, environment: 'live', expires_at: null, allowed_ips: [], limits: null };
-      const { secret, key } = await domain.keyStore.create(id, wanted as never, CONTEXT);
+      const { secret, key } = await rooms.keyStore.create(id, wanted as never, CONTEXT);
       return { secret, keyId: key.id, accountId: id };
     },
     async revoke(keyId) {
-      await domain.keyStore.revoke(keyId, CONTEXT);
+      await rooms.keyStore.revoke(keyId, CONTEXT);
     },
     written(accountId) {
-      while (domain.requestLogs.accountsWaiting > 0) domain.requestLogs.takeFirst(() => MOST_ROWS, rows);
+      while (rooms.requestLogs.accountsWaiting > 0) rooms.requestLogs.takeFirst(() => MOST_ROWS, rows);
       return rows.filter((row) => row.accountId === accountId);
     },
     async stop() {
@@ -149,8 +155,8 @@ export async function startWorld(
 
 /** Starts it with a door at `/inner` that makes the inner calls that it is asked for. */
 export async function startInnerWorld(files: ConfigFiles, logFile?: string): Promise<InnerWorld> {
-  const doorOf = ({ domain, admission }: Opened): OpenDoor => {
-    const { operations } = domain.config.current;
+  const doorOf = ({ rooms, admission }: Opened): OpenDoor => {
+    const { operations } = rooms.config.current;
     return ({ inner, refuse }) => ({
       takes: (path) => path === '/inner',
       serve: (request) => {

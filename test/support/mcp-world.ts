@@ -117,8 +117,8 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
   const variables = { TRAILGATE_DATA_DIR: temporaryFolder('mcp'), ...env };
   const world = await startWorld(
     filesOf(tools),
-    ({ domain, admission, log, shutdown }) => {
-      const { openDoor, endStreams } = openMcp(domain, admission, reference, log, methods);
+    ({ rooms, admission, shutdown }) => {
+      const { openDoor, endStreams } = openMcp(rooms, admission, reference, methods);
       shutdown.add('end MCP streams', async () => endStreams());
       return openDoor;
     },
@@ -149,7 +149,7 @@ export async function startMcpWorld(options: McpWorldOptions = {}): Promise<McpW
     mcpUrl,
     async useTools(next) {
       const loaded = await configOf(filesOf(next), variables);
-      await world.domain.config.replace({ config: withoutDocuments(loaded) });
+      await world.rooms.config.replace({ config: withoutDocuments(loaded) });
     },
     answerWith(next) {
       handler = next;

@@ -29,7 +29,7 @@ export class ProviderWorld {
       ...(panel === undefined ? {} : { panel }),
     });
     // The provider says when somebody signed in there by the clock on the wall.
-    running.stores.clock.advance(systemClock.now() - running.stores.clock.now());
+    running.clock.advance(systemClock.now() - running.clock.now());
     const { id } = await running.admin.createAccount({ plan: 'starter' });
     return new ProviderWorld(idp, database, running, id);
   }

@@ -99,12 +99,12 @@ export async function portalSession(
 
 /** A token of an account. @param createdBy who makes it, as an actor of the audit log. */
 export async function accountToken(
-  { members, stores }: RunningAdmin,
+  { members, clock }: RunningAdmin,
   accountId: string,
   role: 'admin' | 'viewer',
   createdBy = 'operator',
 ): Promise<Credentials> {
-  const expiresAt = new Date(stores.clock.now() + 86_400_000).toISOString();
+  const expiresAt = new Date(clock.now() + 86_400_000).toISOString();
   const input = { name: 'CI', role, expires_at: expiresAt, allowed_ips: [] };
   const context = { actor: createdBy, ip: '127.0.0.1', requestId: 'req_test' };
   const { secret } = await members.tokens.create(accountId, input, context);

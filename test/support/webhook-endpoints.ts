@@ -29,7 +29,7 @@ let count = 0;
 
 /** Hands an event of a service in, as the service would. */
 export async function addServiceEvent(
-  { stores: { database, clock } }: Pick<RunningAdmin, 'stores'>,
+  { rooms: { database }, clock }: Pick<RunningAdmin, 'rooms' | 'clock'>,
   accountId: string,
   type = 'customer.created',
 ): Promise<void> {
@@ -43,7 +43,7 @@ export async function newWebhook(running: RunningAdmin, accountId: string): Prom
   const path = `/accounts/${accountId}/webhook-endpoints`;
   const { id: endpoint } = await running.admin.call<MadeEndpoint>('POST', path, { url: PUBLIC_URL });
   await addServiceEvent(running, accountId);
-  const row = await running.stores.database.db
+  const row = await running.rooms.database.db
     .selectFrom('webhook_delivery')
     .select(['id', 'event_id'])
     .where('endpoint_id', '=', endpoint)

@@ -1,7 +1,7 @@
 /** Puts together what signs people in and says what they may. */
 import type { DatabaseHandle } from '../../stores/database/connect.js';
-import type { Clock } from '../../platform/clock.js';
-import type { Logger } from '../../platform/log.js';
+import type { Ground } from '../../config/ground.js';
+import { adminUrlOf } from '../../config/model/admin-url.js';
 import { AccountAccess } from '../account-access.js';
 import { AccountMembers } from '../account-members.js';
 import { AccountTokens } from '../account-tokens.js';
@@ -15,12 +15,12 @@ import { MemberAdmin } from '../member-admin.js';
 import { PortalLinks } from '../links/portal-links.js';
 import { MemberStore } from '../members.js';
 import { PassingNotes } from '../passing-notes.js';
-import { Sessions, type SessionLimits } from '../sessions.js';
-import { OwnWays, type OfferedWays } from '../ways.js';
+import { Sessions } from '../sessions.js';
+import { offeredWaysOf, OwnWays } from '../ways.js';
 import type { ThrottleWindows } from '../../quota/throttle-windows.js';
 import { SignInAttempts } from './attempts.js';
 import { KnownBrowsers } from './known-browsers.js';
-import type { SecretBox } from '../../stores/secrets/secret-box.js';
+import { keyFor } from '../../stores/secrets/secret-box.js';
 import { NewPasswords } from './new-passwords.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordWork } from './password-work.js';
@@ -32,28 +32,14 @@ import { SignIn } from './sign-in.js';
 import { SignInNotices } from './sign-in-notices.js';
 import { SignInSteps } from './steps.js';
 
-/** What members stand on. */
+/** MembersParts is what members need beside the ground. */
 export interface MembersParts {
-  readonly database: DatabaseHandle;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Revokes the keys of assistants whose member loses access. */
   readonly keys: KeyRevocations;
-  readonly sessionLimits: () => SessionLimits;
   /** Where attempts to sign in are counted. */
   readonly windows: ThrottleWindows;
-  /** Of the installation, for cookies of browsers that are known. */
-  readonly browserKey: Buffer;
-  /** For what has to be read again; null: there is no key for it. */
-  readonly secretBox: SecretBox | null;
-  /** Of the panel: nobody's password is made of it. */
-  readonly host: () => string;
-  /** Whether links go out by mail. */
-  readonly hasMail: () => boolean;
-  /** How one may sign in. */
-  readonly offeredWays: () => OfferedWays;
-  /** Where a portal session may lead back to. */
-  readonly returnOrigins: () => readonly string[];
+  /** Every node has the same, so that a browser is known on all of them. */
+  readonly operatorToken: string;
 }
 
 /** The parts of members. */
@@ -85,23 +71,37 @@ export interface Members {
   readonly portal: PortalLinks;
 }
 
-/** Opens them on a database. */
-export function openMembers(parts: MembersParts): Members {
-  const { database, clock, log } = parts;
+/** Opens them. They follow `admin`. */
+export function openMembers(
+  ground: Pick<Ground, 'config' | 'database' | 'clock' | 'log' | 'secretBox'>,
+  { keys, windows, operatorToken }: MembersParts,
+): Members {
+  const {
+    config,
+    database,
+    clock,
+    secretBox,
+    log: { logger: log },
+  } = ground;
+  const settings = () => config.current.file.admin;
+  const host = () => new URL(adminUrlOf(settings())).hostname;
+  const hasMail = () => settings().mail !== undefined;
+  const offeredWays = () => offeredWaysOf(settings().signIn);
+  const sessionLimits = () => ({ idleMs: settings().sessions.idle, absoluteMs: settings().sessions.absolute });
   const store = new MemberStore(database, clock);
-  const ways = new OwnWays(database, parts.offeredWays);
+  const ways = new OwnWays(database, offeredWays);
   const notes = new PassingNotes(clock, log);
-  const sessions = new Sessions(database, clock, parts.sessionLimits, notes);
+  const sessions = new Sessions(database, clock, sessionLimits, notes);
   const passwords = new Passwords(new PasswordWork());
-  const newPasswords = new NewPasswords(passwords, parts.host);
-  const attempts = new SignInAttempts(parts.windows);
-  const knownBrowsers = new KnownBrowsers(parts.browserKey);
+  const newPasswords = new NewPasswords(passwords, host);
+  const attempts = new SignInAttempts(windows);
+  const knownBrowsers = new KnownBrowsers(keyFor('known-browsers', operatorToken));
   const signIn = new SignIn(database, clock, log, sessions, passwords, attempts, knownBrowsers);
   const steps = new SignInSteps(database.db, clock);
-  const notices = new SignInNotices(clock, parts.hasMail);
-  const accessChanges = new AccessChanges(database, clock, parts.keys);
-  const issuer = () => `Trailgate (${parts.host()})`;
-  const secondFactors = new SecondFactors(database, clock, parts.secretBox, issuer, notices);
+  const notices = new SignInNotices(clock, hasMail);
+  const accessChanges = new AccessChanges(database, clock, keys);
+  const issuer = () => `Trailgate (${host()})`;
+  const secondFactors = new SecondFactors(database, clock, secretBox, issuer, notices);
   return {
     database,
     access: new AccountAccess(database.db),
@@ -121,14 +121,14 @@ export function openMembers(parts: MembersParts): Members {
     },
     secondFactors,
     secondFactorSignIn: new SecondFactorSignIn(steps, secondFactors, attempts, knownBrowsers, signIn, clock),
-    links: new LinkTaking(database, clock, sessions, newPasswords, signIn, parts.offeredWays, notices),
+    links: new LinkTaking(database, clock, sessions, newPasswords, signIn, offeredWays, notices),
     firstOwner: new FirstOwner(database, clock, store),
     accountMembers: new AccountMembers(database, clock, accessChanges),
-    invitations: new Invitations(database, clock, parts.hasMail),
-    admin: new MemberAdmin(database, clock, parts.hasMail, accessChanges),
+    invitations: new Invitations(database, clock, hasMail),
+    admin: new MemberAdmin(database, clock, hasMail, accessChanges),
     forgetting: new Forgetting(database, clock, accessChanges),
-    portal: new PortalLinks(database, clock, parts.returnOrigins),
-    addressVerification: new AddressVerification(database, clock, parts.hasMail),
+    portal: new PortalLinks(database, clock, () => settings().portal.returnOrigins),
+    addressVerification: new AddressVerification(database, clock, hasMail),
     passwordChange: new PasswordChange(database, clock, store, newPasswords, sessions, notices),
   };
 }

@@ -1,30 +1,28 @@
 /** Puts requests with an `Idempotency-Key` together: their records are where quotas are counted. */
-import type { Kysely } from 'kysely';
-import type { Tables } from '../stores/database/schema.js';
-import type { Clock } from '../platform/clock.js';
+import type { Ground } from '../config/ground.js';
 import type { Logger } from '../platform/log.js';
 import { connectRedis, REDIS_START_TIMEOUT_MS, redisReady } from '../stores/redis/connect.js';
 import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { KeyedRequests } from './keyed-requests.js';
 import { RedisRecords } from './redis-records.js';
 
-/** KeyedRequestsParts is what they are put together from. */
-export interface KeyedRequestsParts {
-  readonly db: Kysely<Tables>;
-  readonly recordTime: RecordTime;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /**
  * Opens them; where there is Redis on a connection of their own, so that a response keeps no decision waiting. Rejects
  * where that does not answer at start.
  */
-export async function openKeyedRequests(
-  { db, recordTime, clock, log }: KeyedRequestsParts,
-  redisUrl: string | undefined,
-): Promise<KeyedRequests> {
-  if (redisUrl === undefined) return new KeyedRequests(new DatabaseRecords(db, recordTime), clock, log);
+export async function openKeyedRequests(ground: Ground, recordTime: RecordTime): Promise<KeyedRequests> {
+  const { config, database, clock, log, gauges, shutdown } = ground;
+  const { redisUrl } = config.current.environment;
+  const store =
+    redisUrl === undefined ? new DatabaseRecords(database.db, recordTime) : await redisRecords(redisUrl, log.logger);
+  const requests = new KeyedRequests(store, clock, log.logger);
+  gauges.push(requests);
+  // Behind the last response.
+  shutdown.add('write what came of keyed requests', () => requests.stop());
+  return requests;
+}
+
+async function redisRecords(redisUrl: string, log: Logger): Promise<RedisRecords> {
   const client = connectRedis(redisUrl, 'idempotency', log);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
@@ -32,5 +30,5 @@ export async function openKeyedRequests(
     client.disconnect();
     throw error;
   }
-  return new KeyedRequests(new RedisRecords(client, log), clock, log);
+  return new RedisRecords(client, log);
 }

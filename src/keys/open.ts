@@ -1,9 +1,6 @@
 /** Puts the keys of the request path together: look-up, cache, invalidation, times of use. */
-import type { Kysely } from 'kysely';
+import type { Ground } from '../config/ground.js';
 import type { Clock } from '../platform/clock.js';
-import type { GatewayFile } from '../config/model/schema.js';
-import type { DatabaseHandle } from '../stores/database/connect.js';
-import type { Tables } from '../stores/database/schema.js';
 import type { Logger } from '../platform/log.js';
 import type { ReadsGauges } from '../platform/metrics-text.js';
 import { connectRedis, connectSubscriber } from '../stores/redis/connect.js';
@@ -17,53 +14,47 @@ import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
 import { ScopeSets } from './scopes.js';
 
-export interface Keys extends ReadsGauges {
+/** Keys is what the request path and the stores of keys need. */
+export interface Keys {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
   /** The key of a record as requests would find it; see `ApiKeyCache.build`. */
   build(record: ApiKeyRecord): CachedKey;
-  /** Goes by these plans from now on. */
-  use(plans: GatewayFile['plans']): void;
-  /** Writes the times of use that wait, and closes connections. Never rejects. */
-  stop(): Promise<void>;
 }
 
-export interface KeyParts {
-  readonly db: Kysely<Tables>;
-  readonly kind: DatabaseHandle['kind'];
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly plans: GatewayFile['plans'];
-  /**
-   * As `connectRedis` takes it. Undefined: changes made in this process reach it without a message, those of others do
-   * not.
-   */
-  readonly redisUrl: string | undefined;
-  /** Whether every process that can work on the same database is heard there. */
-  readonly hearsAll: boolean;
-}
-
-export function openKeys({ db, kind, clock, log, plans, redisUrl, hearsAll }: KeyParts): Keys {
-  const { bus, close, gauges } =
-    redisUrl === undefined ? processBus(hearsAll) : redisBus(redisUrl, hearsAll, clock, log);
-  const lookup = new DatabaseKeyLookup(db, kind);
-  const factory = new CachedKeyFactory(plans, new ScopeSets(), log);
-  const cache = new ApiKeyCache(lookup, factory, bus, clock);
-  const lastUsed = new LastUsed(lookup, log);
-  lastUsed.start();
-  return {
-    authenticator: new Authenticator(cache, lastUsed, clock),
+/**
+ * Opens them.
+ * @param redisUrl as `connectRedis` takes it. Undefined: changes made in this process reach it without a message, and
+ *   changes of other processes do not.
+ */
+export function openKeys(
+  { config, database, clock, log, gauges, shutdown }: Ground,
+  redisUrl: string | undefined,
+): Keys {
+  const { environment, file } = config.current;
+  // SQLite without Redis is locked to one program. PostgreSQL may have others that change keys.
+  const hearsAll = environment.databaseUrl === undefined || environment.redisUrl !== undefined;
+  const {
     bus,
-    build: (record) => cache.build(record),
-    use: (changed) => factory.use(changed),
-    readGauges: () => {
-      for (const source of [cache, ...gauges]) source.readGauges();
-    },
-    stop: async () => {
-      await lastUsed.stop();
-      close();
-    },
-  };
+    close,
+    gauges: ofBus,
+  } = redisUrl === undefined ? processBus(hearsAll) : redisBus(redisUrl, hearsAll, clock, log.logger);
+  const lookup = new DatabaseKeyLookup(database.db, database.kind);
+  const factory = new CachedKeyFactory(file.plans, new ScopeSets(), log.logger);
+  const cache = new ApiKeyCache(lookup, factory, bus, clock);
+  const lastUsed = new LastUsed(lookup, log.logger);
+  lastUsed.start();
+  gauges.push(cache, ...ofBus);
+  shutdown.add('flush keys', async () => {
+    await lastUsed.stop();
+    close();
+  });
+  config.onChange(
+    ({ config: next }) =>
+      () =>
+        factory.use(next.file.plans),
+  );
+  return { authenticator: new Authenticator(cache, lastUsed, clock), bus, build: (record) => cache.build(record) };
 }
 
 /** OpenBus is how changes to keys reach this process. */

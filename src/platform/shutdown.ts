@@ -2,7 +2,7 @@
  * The end of the program in named phases, in the reverse order of its beginning; each has
  * its own time and none stops the next.
  */
-import type { Log } from '../platform/log.js';
+import type { Log } from './log.js';
 
 interface Phase {
   readonly name: string;

@@ -2,18 +2,19 @@
  * The steps of the request path, opened once: for whoever serves requests in this process, and for whoever explains
  * them.
  */
-import { LifeCycle } from '../admission/life-cycle.js';
-import { QuotaReport } from '../admission/quota-report.js';
-import { Routes } from '../admission/routes.js';
-import { openSteps, type StepParts, type Steps } from '../admission/steps.js';
+import { LifeCycle } from './life-cycle.js';
+import { QuotaReport } from './quota-report.js';
+import { Routes } from './routes.js';
+import { openSteps, type StepParts, type Steps } from './steps.js';
 import { publicUrlOf } from '../config/load.js';
 import type { GatewayFile } from '../config/model/schema.js';
+import type { Ground } from '../config/ground.js';
 import type { RunningConfig } from '../config/running-config.js';
 import { FailedAttempts } from '../keys/failed-attempts.js';
-import { systemClock } from '../platform/clock.js';
-import type { Log } from '../platform/log.js';
 import { ErrorPages } from '../platform/problems/error-pages.js';
-import type { Domain } from './open-domain.js';
+import type { KeyedRequests } from '../idempotency/keyed-requests.js';
+import type { Keys } from '../keys/open.js';
+import type { Quotas } from '../quota/open-quotas.js';
 
 /**
  * PublicUrl is the origin of the API, which is not known before a port is bound where the configuration leaves it open.
@@ -55,13 +56,23 @@ export interface Admission extends StepParts {
   readonly publicUrl: PublicUrl;
 }
 
+/** AdmissionRooms is what the steps ask. */
+export interface AdmissionRooms {
+  readonly keys: Keys;
+  readonly quotas: Quotas;
+  readonly keyedRequests: KeyedRequests | undefined;
+}
+
 /** Opens the steps; they follow the configuration. */
-export function openAdmission({ config, keys, quotas, keyedRequests }: Domain, log: Log): Admission {
+export function openAdmission(
+  { config, clock, log }: Pick<Ground, 'config' | 'clock' | 'log'>,
+  { keys, quotas, keyedRequests }: AdmissionRooms,
+): Admission {
   const { file } = config.current;
   const publicUrl = new PublicUrl(config);
   const routes = new Routes(config.current);
-  const lifeCycle = new LifeCycle(config.current, () => publicUrl.get(), systemClock);
-  const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, systemClock, log.logger);
+  const lifeCycle = new LifeCycle(config.current, () => publicUrl.get(), clock);
+  const failedAttempts = new FailedAttempts(file.gateway.failedAuthentication.perMinute, clock, log.logger);
   config.onChange(async ({ config: changed }) => {
     const useRoutes = await routes.prepare(changed);
     return () => {
@@ -76,7 +87,7 @@ export function openAdmission({ config, keys, quotas, keyedRequests }: Domain, l
     authenticator: keys.authenticator,
     failedAttempts,
     quotas: quotas.limiter,
-    quotaReport: new QuotaReport(quotas.limiter, systemClock),
+    quotaReport: new QuotaReport(quotas.limiter, clock),
     recorder: quotas.recorder,
     keyedRequests,
   };

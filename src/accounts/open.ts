@@ -1,0 +1,60 @@
+/** Opens the stores of accounts and their keys, and watches that no plan in use goes. */
+import { longestAccessMs } from '../config/model/mcp-schema.js';
+import type { Ground } from '../config/ground.js';
+import type { InvalidationBus } from '../keys/api-key.js';
+import type { WorkSignal } from '../outbox/work-signal.js';
+import type { Limiter } from '../quota/limiter.js';
+import { AccountStore, type StoreDependencies } from './accounts.js';
+import { ApiKeyStore } from './api-key-store.js';
+import { Catalogue } from './catalogue.js';
+import { keepPlansInUse, plansMissing } from './plans-in-use.js';
+import { QuotaAdjustmentStore } from './quota-adjustments.js';
+
+/** AccountRooms is what the stores need of other rooms. */
+export interface AccountRooms {
+  /** Tells processes of changed keys. */
+  readonly bus: InvalidationBus;
+  readonly signal: WorkSignal;
+  readonly counters: Limiter;
+  /** Whether this process can ask the counters; without Redis they are in the process of the gateway. */
+  readonly hasCounters: boolean;
+  readonly keepClient: NonNullable<StoreDependencies['keepClient']>;
+}
+
+/** Accounts is the stores. */
+export interface Accounts {
+  readonly accounts: AccountStore;
+  readonly keyStore: ApiKeyStore;
+  readonly catalogue: Catalogue;
+  readonly quotaAdjustments: QuotaAdjustmentStore;
+}
+
+/** Opens them. Logs an error where accounts have plans that the configuration does not have. */
+export async function openAccounts(ground: Ground, rooms: AccountRooms): Promise<Accounts> {
+  const { config, database, clock } = ground;
+  const { bus, signal, keepClient, counters, hasCounters } = rooms;
+  const catalogue = new Catalogue(() => config.current);
+  const limit = (): number => longestAccessMs(config.current.file.mcp);
+  const parts = { database, clock, bus, catalogue, signal, longestAccessMs: limit, keepClient };
+  await warnOfUnknownPlans(ground);
+  config.onChange(async ({ config: next }) => {
+    await keepPlansInUse(database.db, config.current.file.plans, next);
+    return () => void warnOfUnknownPlans(ground, next.file.plans).catch(() => undefined);
+  });
+  return {
+    accounts: new AccountStore(parts),
+    keyStore: new ApiKeyStore(parts),
+    catalogue,
+    quotaAdjustments: new QuotaAdjustmentStore({ ...parts, counters, hasCounters }),
+  };
+}
+
+/** Requests of an account whose plan is not in the configuration are refused with 503. */
+async function warnOfUnknownPlans({ config, database, log }: Ground, plans = config.current.file.plans): Promise<void> {
+  const unknown = await plansMissing(database.db, plans);
+  if (unknown.length === 0) return;
+  log.logger.error(
+    { event: 'unknown_plans', plans: unknown },
+    'Accounts have plans that gateway.yaml does not have; their requests are refused with 503',
+  );
+}

@@ -1,0 +1,95 @@
+/** The admin role: the admin API and the panel over the rooms, and the listener of health and metrics. */
+import { fileURLToPath } from 'node:url';
+import { Explainer } from '../admin/explain/explainer.js';
+import type { PanelFiles } from '../admin/panel/panel-files.js';
+import { readPanelFiles } from '../admin/panel/panel-files.js';
+import type { AdminApiDependencies } from '../admin/request/admin-dependencies.js';
+import { DeprecatedCalls } from '../admission/deprecated-calls.js';
+import type { Admission } from '../admission/open.js';
+import { openOAuth } from '../authorization/clients/open-oauth.js';
+import { adminUrlOf } from '../config/model/admin-url.js';
+import { eventsTokensOf } from '../config/model/service-schema.js';
+import { ChangeClaims } from '../idempotency/change-claims.js';
+import { openMembers, type Members } from '../members/sign-in/open-members.js';
+import { portOf } from '../platform/listen.js';
+import { metricsText } from '../platform/metrics-text.js';
+import { AuditLog } from '../records/audit-log.js';
+import { RequestLogReader } from '../request-logs/request-log-reader.js';
+import { RequestLogs } from '../request-logs/request-logs.js';
+import { EventIntake } from '../webhooks/intake/intake.js';
+import { openAdminListeners } from './admin-listeners.js';
+import type { PoolHolder } from './gateway-role.js';
+import type { ProcessView } from './process-view.js';
+import type { Rooms } from './rooms.js';
+
+/** The admin panel, which the build puts beside the program. */
+const PANEL_FOLDER = fileURLToPath(new URL('../panel', import.meta.url));
+
+/** The admin listener, and what the program does with what stands behind it. */
+export interface RunningAdmin {
+  /** Undefined where there is none: health has a listener of its own. */
+  readonly url: string | undefined;
+  readonly panelUrl: string;
+  readonly members: Members | undefined;
+}
+
+/** Starts its listeners. Without the admin role there are health and metrics alone; every process has those. */
+export async function startAdmin(
+  rooms: Rooms,
+  admission: Admission,
+  token: string | undefined,
+  pool: PoolHolder,
+  view: ProcessView,
+): Promise<RunningAdmin> {
+  const { config, databaseHealth, clock, log, shutdown } = rooms;
+  const api = token === undefined ? null : openAdminApi(rooms, admission, token, readPanelFiles(PANEL_FOLDER));
+  const parts = {
+    api,
+    errorPages: admission.publicUrl.errorPages,
+    ...view.shown,
+    metricsText: async () => {
+      const own = await ownMetrics(rooms, admission);
+      return pool.current === undefined ? own : pool.current.metricsText(own);
+    },
+    clock,
+    log: log.logger,
+  };
+  databaseHealth.start();
+  shutdown.add('stop asking the database', async () => databaseHealth.stop());
+  const url = await openAdminListeners(parts, config, log, shutdown);
+  const port = url === undefined ? undefined : portOf(url);
+  return { url, panelUrl: adminUrlOf(config.current.file.admin, port), members: api?.members };
+}
+
+/** Opens what the admin API asks. @param panel null where there is none. */
+export function openAdminApi(
+  rooms: Rooms,
+  admission: Admission,
+  operatorToken: string,
+  panel: PanelFiles | null,
+): AdminApiDependencies {
+  const { config, database, clock, keys, keyStore, quotas, workSignal, recordTime } = rooms;
+  const reader = new RequestLogReader(database.db, () => clock.now());
+  return {
+    ...rooms,
+    operatorToken,
+    panel,
+    keys: keyStore,
+    changeClaims: new ChangeClaims(database.db, recordTime),
+    auditLog: new AuditLog(database.db),
+    intake: new EventIntake(database.db, clock, workSignal, () => config.current.eventTypes ?? []),
+    serviceTokens: () => eventsTokensOf(config.current.file.services),
+    explainer: new Explainer(admission.steps, keys.build, () => config.current),
+    usageReader: rooms.usage,
+    deprecatedCalls: new DeprecatedCalls(database.db, () => config.current, clock),
+    requestLogs: new RequestLogs(reader, () => config.current.file.usage.requestLogRetention, clock),
+    throttlerStorage: quotas.limiter,
+    members: openMembers(rooms, { keys: keyStore, windows: quotas.throttleWindows, operatorToken }),
+    authorizationRequests: openOAuth(rooms, clock).requests,
+  };
+}
+
+/** Returns the metrics of this process, without its workers. */
+export function ownMetrics({ gauges, log }: Rooms, { failedAttempts }: Admission): Promise<string> {
+  return metricsText([log, ...gauges, failedAttempts]);
+}

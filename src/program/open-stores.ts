@@ -1,0 +1,49 @@
+/** Opens the database, which the start migrates, and the key of what is encrypted in it. */
+import { checkCounters, type CounterPlace } from '../quota/open.js';
+import type { Config } from '../config/model/schema.js';
+import type { Log } from '../platform/log.js';
+import type { Shutdown } from '../platform/shutdown.js';
+import { openDatabase, type DatabaseHandle } from '../stores/database/connect.js';
+import type { SecretBox } from '../stores/secrets/secret-box.js';
+import { openSecretBox } from '../stores/secrets/secrets-key.js';
+import type { Role } from './roles.js';
+
+/** Stores is what the program keeps its data in. */
+export interface Stores {
+  readonly database: DatabaseHandle;
+  /** Null where nothing is encrypted or decrypted here, or where all machines have no key in common. */
+  readonly secretBox: SecretBox | null;
+}
+
+/** Opens them. Rejects where the database or the counters do not answer: before the database is migrated. */
+export async function openStores(
+  { environment }: Config,
+  roles: readonly Role[],
+  counterPlace: CounterPlace,
+  isFirst: boolean,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<Stores> {
+  const { dataDir, databaseUrl, redisUrl, secretsKey } = environment;
+  const hasSecrets = roles.some((role) => role !== 'gateway');
+  const secretBox = hasSecrets ? await openSecretBox(dataDir, secretsKey, databaseUrl === undefined) : null;
+  if (redisUrl === undefined && databaseUrl !== undefined && isFirst) {
+    log.logger.warn(
+      { event: 'counters_in_process' },
+      'PostgreSQL without Redis: run one gateway only, with its workers, or each will hand out the whole limit',
+    );
+  }
+  const database = await openDatabase({
+    dataDir,
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    beforeMigration: () => checkCounters(counterPlace, log),
+  });
+  shutdown.add('close database', () => database.close());
+  const { migrated } = database;
+  if (migrated !== undefined) {
+    const { from, to, count, copy } = migrated;
+    const fields = { event: 'migrated', from, to, migrations: count, copy };
+    log.logger.info(fields, 'The start has migrated the database');
+  }
+  return { database, secretBox };
+}

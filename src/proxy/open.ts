@@ -1,0 +1,23 @@
+/** Opens the backends: resolves the targets and checks their health from then on. */
+import { dirname } from 'node:path';
+import type { Ground } from '../config/ground.js';
+import { SHORTAGES } from '../platform/resources/shortages.js';
+import type { EventSink } from './calls/event-keeper.js';
+import { Forwarder } from './calls/forwarder.js';
+
+/** Calls that the drain of the gateway left have had their time. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Opens them. They follow `services`. @param events takes events that responses of backends carry. */
+export function openBackends({ config, log, gauges, shutdown }: Ground, events: EventSink): Forwarder {
+  SHORTAGES.log = log.logger;
+  const { file, path } = config.current;
+  const forwarder = new Forwarder(file.services, { log: log.logger, folder: dirname(path), events });
+  gauges.push(forwarder);
+  shutdown.add('close backends', () => forwarder.close(CLOSE_TIMEOUT_MS));
+  config.onChange(async ({ config: { file: next } }) => {
+    const services = await forwarder.prepare(next.services);
+    return () => forwarder.use(next.services, services);
+  });
+  return forwarder;
+}

@@ -1,0 +1,100 @@
+/** Opens quotas: who decides and counts, where usage is written, and what reads it. */
+import type { Ground } from '../config/ground.js';
+import { redactUrl } from '../config/summary.js';
+import { StartError } from '../platform/start-error.js';
+import type { WriteWitness } from '../stores/database/database-health.js';
+import { connectRedis, redisReady, REDIS_START_TIMEOUT_MS } from '../stores/redis/connect.js';
+import type { WorkSignal } from '../outbox/work-signal.js';
+import { openProcessQuotas, openRedisQuotas, type Quotas } from './open-quotas.js';
+import type { UsageFollower } from './usage/usage-flush.js';
+import { showRefusals } from './usage/top-refusals.js';
+import { UsageRows } from './usage/usage-rows.js';
+import { UsageReader } from './usage-reader.js';
+
+/** CounterPlace is where live counters are, and messages between processes go. */
+export interface CounterPlace {
+  /** REDIS_URL, or the path of the counting process's socket. Undefined: this process has the counters. */
+  readonly url: string | undefined;
+  /** Whether no other machine can count there. What holds more than counts belongs in the database then. */
+  readonly isOwn: boolean;
+}
+
+/** QuotaRooms is what quotas need beside the ground. */
+export interface QuotaRooms {
+  readonly place: CounterPlace;
+  /** Whether this process hands out limits. */
+  readonly forwards: boolean;
+  /** Whether this process writes the usage that others left in Redis. */
+  readonly sweeps: boolean;
+  /** Told whether usage could be written. */
+  readonly witness: WriteWitness;
+  /** Written behind each flush of usage. */
+  readonly follower: UsageFollower;
+  readonly signal: WorkSignal;
+}
+
+/** Quota is the counters, and the reader of usage. */
+export interface Quota {
+  readonly quotas: Quotas;
+  readonly usage: UsageReader;
+}
+
+/** Opens them. Rejects with `StartError` where Redis does not answer. */
+export async function openQuota(ground: Ground, rooms: QuotaRooms): Promise<Quota> {
+  const { config, database, clock, log, gauges, shutdown } = ground;
+  const { flushInterval } = config.current.file.usage;
+  const { place, forwards, sweeps, ...told } = rooms;
+  const parts = { db: database.db, kind: database.kind, clock, log: log.logger, ...told };
+  const quotas = await openCounters(parts, place, forwards);
+  quotas.start(flushInterval);
+  shutdown.add('flush usage', () => quotas.stop());
+  const { sweep } = quotas;
+  if (sweep !== undefined && sweeps) {
+    sweep.start(flushInterval);
+    shutdown.add('stop sweeping usage', () => sweep.stop());
+  }
+  const refusals = showRefusals(quotas.recorder.refusals, () => config.current.file.metrics.topAccounts);
+  gauges.push(quotas, refusals);
+  const usage = new UsageReader(config.current.file.plans, quotas.limiter, new UsageRows(database.db), clock);
+  config.onChange(
+    ({ config: next }) =>
+      () =>
+        usage.use(next.file.plans),
+  );
+  return { quotas, usage };
+}
+
+async function openCounters(
+  parts: Parameters<typeof openProcessQuotas>[0],
+  { url, isOwn }: CounterPlace,
+  forwards: boolean,
+): Promise<Quotas> {
+  if (url === undefined) return openProcessQuotas(parts);
+  try {
+    return await openRedisQuotas(parts, url, forwards);
+  } catch (error) {
+    throw lostCounters(url, isOwn, error);
+  }
+}
+
+/** Asks whether the counters answer, before a start changes anything. Rejects with `StartError`. */
+export async function checkCounters({ url, isOwn }: CounterPlace, log: Ground['log']): Promise<void> {
+  if (url === undefined) return;
+  const client = connectRedis(url, 'start', log.logger);
+  try {
+    await redisReady(client, REDIS_START_TIMEOUT_MS);
+  } catch (error) {
+    throw lostCounters(url, isOwn, error);
+  } finally {
+    client.disconnect();
+  }
+}
+
+function lostCounters(url: string, isOwn: boolean, error: unknown): StartError {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (isOwn) return new StartError(`The process that counts for all workers does not respond (${reason}).`);
+  return new StartError(
+    `Redis at ${redactUrl(url)} does not answer (${reason}). Start it, correct REDIS_URL, or unset it to ` +
+      'count in this process.',
+  );
+}
