@@ -69,6 +69,10 @@ describeWithPrometheus("Prometheus's own tool", () => {
     expect(promtool('check', 'rules', FILE)).toMatchObject({ status: 0 });
   });
 
+  it('takes the configuration that docker-compose.yml gives Prometheus', () => {
+    expect(promtool('check', 'config', 'deploy/prometheus.yaml')).toMatchObject({ status: 0 });
+  });
+
   it('sees every rule fire when it has to, and none while all is well', () => {
     const { status, output } = promtool('test', 'rules', TESTS);
     expect({ status, output }).toMatchObject({ status: 0, output: expect.stringContaining('SUCCESS') });

@@ -17,6 +17,7 @@ interface Service {
   readonly networks?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly healthcheck?: { readonly test: readonly string[] };
+  readonly profiles?: readonly string[];
 }
 
 interface Compose {
@@ -80,22 +81,29 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('publishes the gateway, and the admin listener on this machine only, and nothing else', () => {
+  it('publishes the gateway, and the admin listener and Grafana on this machine only, and nothing else', () => {
     const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port}`),
     );
-    expect(published).toEqual(['gateway 8080:8080', 'admin 127.0.0.1:8081:8081']);
-    for (const name of ['redis', 'postgres', 'customers']) expect(service(name).networks).toEqual(['internal']);
+    expect(published).toEqual(['gateway 8080:8080', 'admin 127.0.0.1:8081:8081', 'grafana 127.0.0.1:3000:3000']);
+    for (const name of ['redis', 'postgres', 'customers', 'prometheus'])
+      expect(service(name).networks).toEqual(['internal']);
     expect(compose.networks['internal']).toEqual({ internal: true });
   });
 
-  it('keeps what Redis, PostgreSQL and the backend hold', () => {
+  it('keeps what Redis, PostgreSQL, the backend and Prometheus hold', () => {
     const redis = service('redis').command?.join(' ');
     expect(redis).toContain('--appendonly yes --appendfsync everysec --maxmemory-policy noeviction');
     expect(service('redis').volumes).toEqual(['redis-data:/data']);
     expect(service('postgres').volumes).toEqual(['postgres-data:/var/lib/postgresql/data']);
     expect(service('customers').volumes).toEqual(['customers-data:/data']);
-    expect(Object.keys(compose.volumes)).toEqual(['redis-data', 'postgres-data', 'customers-data']);
+    expect(Object.keys(compose.volumes)).toEqual([
+      'redis-data',
+      'postgres-data',
+      'customers-data',
+      'prometheus-data',
+      'grafana-data',
+    ]);
     expect([service('redis').image, service('postgres').image]).toEqual(['redis:7-alpine', 'postgres:17-alpine']);
   });
 
@@ -108,6 +116,23 @@ describe('docker-compose.yml', () => {
       }
     }
     expect(Object.keys(service('gateway').depends_on ?? {}).toSorted()).toEqual(['customers', 'postgres', 'redis']);
+  });
+
+  it('starts Prometheus and Grafana on request only, and has Grafana show the board', () => {
+    const observing = Object.entries(compose.services).filter(([, { profiles }]) => profiles !== undefined);
+    expect(observing.map(([name, { profiles }]) => [name, profiles])).toEqual([
+      ['prometheus', ['observe']],
+      ['grafana', ['observe']],
+    ]);
+    const provider = parse(readFileSync('deploy/grafana/provisioning/dashboards/trailgate.yaml', 'utf8')) as {
+      readonly providers: readonly { readonly options: { readonly path: string } }[];
+    };
+    const [{ options: { path } } = { options: { path: '' } }] = provider.providers;
+    expect(service('grafana').volumes).toContain(`./deploy/grafana/board.json:${path}/board.json:ro`);
+    const scraped = parse(readFileSync('deploy/prometheus.yaml', 'utf8')) as {
+      readonly scrape_configs: readonly { readonly dns_sd_configs: readonly { readonly names: readonly string[] }[] }[];
+    };
+    expect(scraped.scrape_configs[0]?.dns_sd_configs[0]?.names).toEqual(['gateway', 'admin']);
   });
 
   it('mounts files that exist', () => {

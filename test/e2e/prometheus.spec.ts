@@ -28,6 +28,11 @@ const UNREACHED = 2;
 const SILENT_MS = 11_000;
 const NOBODY = 'http://127.0.0.1:9';
 
+/** The board that deploy/grafana has for Grafana. */
+const board = JSON.parse(readFileSync('deploy/grafana/board.json', 'utf8')) as {
+  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
+};
+
 const blocks = Array.from(PAGE.matchAll(/^```promql\n([\s\S]*?)^```/gm), ([, block = '']) => block);
 
 /** The expressions that stand under a question in docs/metrics.md. */
@@ -153,6 +158,17 @@ describeWithPrometheus('with Prometheus', () => {
       const lines = blocks.flatMap((block) => block.split('\n').filter((line) => line !== '' && !line.startsWith('#')));
       expect(lines.length).toBeGreaterThan(40);
       for (const line of lines) await expect(prometheus.query(line)).resolves.toBeDefined();
+    });
+
+    it('are on the board for Grafana: every panel of it shows something', async () => {
+      const panels = board.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
+      expect(panels.length).toBeGreaterThan(30);
+      const empty: string[] = [];
+      for (const { title, expr } of panels) {
+        const samples = await prometheus.query(expr.replaceAll('$__rate_interval', '1m').replaceAll('$job', '.+'));
+        if (samples.length === 0) empty.push(`${title}: ${expr}`);
+      }
+      expect(empty).toEqual([]);
     });
 
     it('what the gateway itself adds, p50 and p99', async () => {
