@@ -1,10 +1,17 @@
-/** What an API key may be given from outside: one schema for the admin API, its description and the store. */
+/**
+ * The fields of an API key that people set. Their schemas, their columns and what is shown of them are here, for the admin
+ * API, its description, the store and the audit log: a new field that restricts nothing is added in this file.
+ */
 import { z } from 'zod';
 import { NETWORK_MESSAGES } from '../config/model/address-values.js';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { SCOPE_PATTERN } from '../config/model/operation-schema.js';
 import { networkFault, plainNetwork } from '../platform/network-list.js';
+import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
+import type { KeyLimits } from '../quota/model/effective-limits.js';
 import { nameField } from '../records/account-fields.js';
+import type { ApiKeyTable } from '../stores/database/schema.js';
+import { searchText } from '../stores/database/search/search-text.js';
 
 const scopes = z
   .array(z.string().max(200).regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read'))
@@ -72,6 +79,63 @@ export const updateApiKeySchema = z
   .strictObject({ name: nameField, scopes, expires_at: expiresAt, allowed_ips: allowedIps, limits })
   .partial()
   .meta({ id: 'UpdateApiKey' });
+
+/** KeySettings is what people set of a key but for its end, by the names of the API. */
+export interface KeySettings {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly environment: 'live' | 'test';
+  readonly allowed_ips: readonly string[];
+  /** In the place of the plan's; null: the plan's. */
+  readonly limits: KeyLimits | null;
+}
+
+/** Reads the settings of a row. A change that is not seen in them is not written. */
+export function settingsOf(row: ApiKeyTable): KeySettings {
+  return {
+    name: row.name,
+    scopes: parseStrings(row.scopes),
+    environment: row.environment,
+    allowed_ips: parseStrings(row.allowed_ips),
+    limits: parseLimits(row.limits),
+  };
+}
+
+/** Returns the columns of the fields that are given. */
+export function columnsOf(fields: CreateApiKey): SettingColumns;
+export function columnsOf(fields: UpdateApiKey): Partial<SettingColumns>;
+export function columnsOf(fields: UpdateApiKey & Partial<Pick<CreateApiKey, 'environment'>>): Partial<SettingColumns> {
+  const { name, scopes, environment, expires_at, allowed_ips, limits } = fields;
+  const columns = {
+    name,
+    search: name === undefined ? undefined : searchText(name),
+    scopes: scopes === undefined ? undefined : JSON.stringify(scopes),
+    environment,
+    expires_at: typeof expires_at === 'string' ? Date.parse(expires_at) : expires_at,
+    allowed_ips: allowed_ips === undefined ? undefined : JSON.stringify(allowed_ips),
+    limits: limits === undefined ? undefined : limitsJson(limits),
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
+
+/** SettingColumns is the columns that `columnsOf` writes. */
+type SettingColumns = Pick<
+  ApiKeyTable,
+  'name' | 'search' | 'scopes' | 'environment' | 'expires_at' | 'allowed_ips' | 'limits'
+>;
+
+/** Returns the settings as the admin API shows them. */
+export function shownSettingsOf({ name, scopes, environment, allowed_ips, limits }: KeySettings) {
+  return { name, scopes: [...scopes], environment, allowed_ips: [...allowed_ips], limits };
+}
+
+/** The schemas of these, but for that of the limits. */
+export const shownKeySettings = {
+  name: z.string().max(200),
+  scopes: z.array(z.string().max(200)).max(100),
+  environment: z.enum(['live', 'test']),
+  allowed_ips: z.array(z.string().max(43)).max(100).meta({ description: 'Empty: any address.' }),
+};
 
 /** None, one hour, one day, one week. */
 export const OVERLAPS_SECONDS = [0, 3_600, 86_400, 604_800] as const;

@@ -3,29 +3,21 @@ import type { Kysely, Transaction } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { newId } from '../stores/database/ids.js';
 import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
-import { searchText } from '../stores/database/search/search-text.js';
 import { Problem } from '../platform/problems/errors.js';
-import type { KeyLimits, MonthGrant } from '../quota/model/effective-limits.js';
-import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
+import type { MonthGrant } from '../quota/model/effective-limits.js';
 import { hashSecret } from '../keys/api-key-format.js';
-import type { CreateApiKey } from './api-key-fields.js';
+import { columnsOf, settingsOf, type CreateApiKey, type KeySettings } from './api-key-fields.js';
 import type { AuditedFields } from '../records/audit-log.js';
 
 /** A key as it is managed: everything but its secret. */
-export interface ApiKey {
+export interface ApiKey extends KeySettings {
   readonly id: string;
   readonly accountId: string;
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly environment: 'live' | 'test';
   readonly status: 'active' | 'paused' | 'expired' | 'revoked';
   readonly expiresAt: number | null;
-  readonly allowedIps: readonly string[];
   readonly hint: string;
   /** When the previous secret stops working; null: only the current one works. */
   readonly previousSecretExpiresAt: number | null;
-  /** In the place of the plan's; null: the plan's. */
-  readonly limits: KeyLimits | null;
   /** On top of its month limit. */
   readonly grant: MonthGrant;
   readonly lastUsedAt: number | null;
@@ -62,14 +54,9 @@ export function newApiKeyRow(
   return {
     id: newId('key', nowMs),
     account_id: accountId,
-    name: input.name,
-    scopes: JSON.stringify(input.scopes),
-    environment: input.environment,
+    ...columnsOf(input),
     status: 'active',
-    expires_at: input.expires_at === null ? null : Date.parse(input.expires_at),
-    allowed_ips: JSON.stringify(input.allowed_ips),
     hint,
-    limits: limitsJson(input.limits),
     grant_period: 0,
     grant_amount: 0,
     last_used_at: null,
@@ -77,7 +64,6 @@ export function newApiKeyRow(
     updated_at: nowMs,
     revoked_at: null,
     version: 1,
-    search: searchText(input.name),
     oauth_client_id: client?.id ?? null,
     oauth_client_name: client?.name ?? null,
     oauth_member_id: client?.memberId ?? null,
@@ -91,15 +77,11 @@ export function apiKeyOf(row: ApiKeyTable, nowMs: number): ApiKey {
   return {
     id: row.id,
     accountId: row.account_id,
-    name: row.name,
-    scopes: parseStrings(row.scopes),
-    environment: row.environment,
+    ...settingsOf(row),
     status: row.status !== 'revoked' && isExpired ? 'expired' : row.status,
     expiresAt: row.expires_at,
-    allowedIps: parseStrings(row.allowed_ips),
     hint: row.hint,
     previousSecretExpiresAt: livePreviousSecret(row, nowMs),
-    limits: parseLimits(row.limits),
     grant: { month: row.grant_period, amount: row.grant_amount },
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
@@ -148,20 +130,13 @@ export async function readWhoLetIn(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
-/**
- * The fields of a key that the audit log keeps, by the names of the API: every one that can be changed, since a change
- * that is not seen here is not written.
- */
+/** Returns the fields of a key that the audit log keeps, by the names of the API: every one that can be changed. */
 export function auditedKey(row: ApiKeyTable): AuditedFields {
   return {
-    name: row.name,
-    scopes: parseStrings(row.scopes),
-    environment: row.environment,
+    ...settingsOf(row),
     status: row.status,
     expires_at: timestamp(row.expires_at),
-    allowed_ips: parseStrings(row.allowed_ips),
     hint: row.hint,
-    limits: parseLimits(row.limits),
     ...(row.oauth_client_id === null ? {} : { oauth_client: oauthClientOf(row) }),
   };
 }

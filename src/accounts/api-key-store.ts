@@ -6,14 +6,12 @@ import type { Transaction } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Page } from '../stores/database/cursor.js';
 import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
-import { searchText } from '../stores/database/search/search-text.js';
 import { Problem } from '../platform/problems/errors.js';
 import { limitsInForce, type KeyAccess } from '../records/access-changes.js';
 import { lockAccount, type Account, type StoreDependencies } from './accounts.js';
 import { readImpact, type ApiKeyImpact } from './api-key-impact.js';
 import { ApiKeyList, type ApiKeyQuery, type ListedApiKey } from './api-key-list.js';
-import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
-import type { CreateApiKey, RotateApiKey, UpdateApiKey } from './api-key-fields.js';
+import { columnsOf, settingsOf, type CreateApiKey, type RotateApiKey, type UpdateApiKey } from './api-key-fields.js';
 import { ACCESS_TOKEN_HINT, createSecret, hintOf } from '../keys/api-key-format.js';
 import { DatabaseKeyLookup } from '../keys/api-key-lookup.js';
 import {
@@ -147,11 +145,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       if (before.status === 'revoked') throw await this.revokedConflict(trx, before);
       const after: ApiKeyTable = {
         ...before,
-        ...(changes.name === undefined ? {} : { name: changes.name, search: searchText(changes.name) }),
-        ...(changes.scopes === undefined ? {} : { scopes: JSON.stringify(changes.scopes) }),
-        ...(changes.allowed_ips === undefined ? {} : { allowed_ips: JSON.stringify(changes.allowed_ips) }),
-        ...(changes.expires_at === undefined ? {} : { expires_at: milliseconds(changes.expires_at) }),
-        ...(changes.limits === undefined ? {} : { limits: limitsJson(changes.limits) }),
+        ...columnsOf(changes),
         updated_at: now,
         version: before.version + 1,
       };
@@ -351,12 +345,13 @@ export class ApiKeyStore extends DatabaseKeyLookup {
   }
 
   private accessOf(row: ApiKeyTable, plan: string): KeyAccess {
+    const { scopes, allowed_ips: allowedIps, limits } = settingsOf(row);
     return {
       isActive: row.status === 'active',
-      scopes: parseStrings(row.scopes),
-      allowedIps: parseStrings(row.allowed_ips),
+      scopes,
+      allowedIps,
       expiresAt: row.expires_at,
-      limits: limitsInForce(this.deps.catalogue.plan(plan), parseLimits(row.limits)),
+      limits: limitsInForce(this.deps.catalogue.plan(plan), limits),
     };
   }
 

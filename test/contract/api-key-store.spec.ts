@@ -221,7 +221,7 @@ describeOnDatabases('accounts and keys', (kind) => {
     expect(updated).toMatchObject({
       name: 'New',
       scopes: ['tours:read'],
-      allowedIps: ['203.0.113.7'],
+      allowed_ips: ['203.0.113.7'],
       expiresAt: null,
     });
     await stores.keys.update(key.id, { name: 'New' }, OPERATOR);

@@ -170,7 +170,7 @@ describeOnDatabases('a portal session that is limited to scopes', (kind) => {
         expect.objectContaining({ code: 'forbidden', missing_scopes: ['tours:read'] }),
       ]);
     }
-    expect(await running.rooms.keyStore.get(beyond)).toMatchObject({ version: 1, allowedIps: ['192.0.2.1'] });
+    expect(await running.rooms.keyStore.get(beyond)).toMatchObject({ version: 1, allowed_ips: ['192.0.2.1'] });
   });
 
   it('manages keys within its scopes, and gives none of them a scope beyond', async () => {

@@ -1,6 +1,7 @@
 /** An API key as the admin API shows it; with its secret once, when that is made. */
 import { z } from 'zod';
 import type { ListedApiKey } from '../../accounts/api-key-list.js';
+import { shownKeySettings, shownSettingsOf } from '../../accounts/api-key-fields.js';
 import type { ApiKey, LetInClient } from '../../accounts/api-key-rows.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
@@ -13,9 +14,7 @@ export const apiKeySchema = z
   .object({
     id: idField('key'),
     account_id: idField('acc'),
-    name: z.string().max(200),
-    scopes: z.array(z.string().max(200)).max(100),
-    environment: z.enum(['live', 'test']),
+    ...shownKeySettings,
     status: z.enum(['active', 'paused', 'expired', 'revoked']).meta({
       description: 'A paused key is refused with 403 `key_paused` until it goes on.',
     }),
@@ -27,7 +26,6 @@ export const apiKeySchema = z
       description: 'When the secret before the last rotation stops working; null: only the current secret works.',
     }),
     expires_at: time.nullable(),
-    allowed_ips: z.array(z.string().max(43)).max(100).meta({ description: 'Empty: any address.' }),
     limits: z
       .object({ minute: countField.nullable().optional(), month: countField.nullable().optional() })
       .nullable()
@@ -114,15 +112,11 @@ export function apiKeyResource(
   return {
     id: key.id,
     account_id: key.accountId,
-    name: key.name,
-    scopes: [...key.scopes],
-    environment: key.environment,
+    ...shownSettingsOf(key),
     status: key.status,
     hint: key.hint,
     previous_secret_expires_at: at(key.previousSecretExpiresAt),
     expires_at: at(key.expiresAt),
-    allowed_ips: [...key.allowedIps],
-    limits: key.limits,
     last_used_at: at(key.lastUsedAt),
     created_at: formatWithOffset(key.createdAt, timeZone),
     updated_at: formatWithOffset(key.updatedAt, timeZone),

@@ -101,7 +101,7 @@ function recordOf(key: ApiKey, account: Account): ApiKeyRecord {
     scopes: key.scopes,
     expiresAt: key.expiresAt,
     rotatedOut: false,
-    allowedIps: key.allowedIps,
+    allowedIps: key.allowed_ips,
     accountStatus: account.status,
     plan: account.plan,
     timeZone: account.timeZone,

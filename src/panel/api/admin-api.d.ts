@@ -1461,6 +1461,8 @@ export interface components {
             scopes: string[];
             /** @enum {string} */
             environment: "live" | "test";
+            /** @description Empty: any address. */
+            allowed_ips: string[];
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -1474,8 +1476,6 @@ export interface components {
             /** @description When the secret before the last rotation stops working; null: only the current secret works. */
             previous_secret_expires_at: string | null;
             expires_at: string | null;
-            /** @description Empty: any address. */
-            allowed_ips: string[];
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
@@ -1520,6 +1520,8 @@ export interface components {
             scopes: string[];
             /** @enum {string} */
             environment: "live" | "test";
+            /** @description Empty: any address. */
+            allowed_ips: string[];
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -1533,8 +1535,6 @@ export interface components {
             /** @description When the secret before the last rotation stops working; null: only the current secret works. */
             previous_secret_expires_at: string | null;
             expires_at: string | null;
-            /** @description Empty: any address. */
-            allowed_ips: string[];
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
@@ -1574,6 +1574,8 @@ export interface components {
             scopes: string[];
             /** @enum {string} */
             environment: "live" | "test";
+            /** @description Empty: any address. */
+            allowed_ips: string[];
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -1587,8 +1589,6 @@ export interface components {
             /** @description When the secret before the last rotation stops working; null: only the current secret works. */
             previous_secret_expires_at: string | null;
             expires_at: string | null;
-            /** @description Empty: any address. */
-            allowed_ips: string[];
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
@@ -1679,6 +1679,8 @@ export interface components {
             scopes: string[];
             /** @enum {string} */
             environment: "live" | "test";
+            /** @description Empty: any address. */
+            allowed_ips: string[];
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -1695,8 +1697,6 @@ export interface components {
              */
             previous_secret_expires_at: string;
             expires_at: string | null;
-            /** @description Empty: any address. */
-            allowed_ips: string[];
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
