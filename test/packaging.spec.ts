@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { loadConfig } from '../src/config/load.js';
+import { configSchema } from '../src/config/model/schema.js';
 import { ENVIRONMENT_VARIABLES, readEnvironment } from '../src/config/model/environment.js';
 import { readConfig as readCustomersConfig } from '../src/customers/model/config.js';
 
@@ -148,6 +149,25 @@ describe('docker-compose.yml', () => {
     const loaded = await loadConfig('deploy/gateway.yaml', readEnvironment({}), {});
     expect(loaded).not.toHaveProperty('problems');
     expect(loaded).toHaveProperty('warnings', []);
+  });
+});
+
+describe('the systemd unit', () => {
+  const unit = readFileSync('deploy/systemd/trailgate.service', 'utf8');
+  const valueOf = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
+
+  it('starts the built program with the Node of the project, and gives it time for its end', () => {
+    const [node, main, command] = valueOf('ExecStart').split(' ');
+    expect([node, main, command]).toEqual(['/opt/trailgate/node_modules/.bin/node', 'dist/main.js', 'start']);
+    const { delay = 0, drain } = configSchema.parse({ services: {}, plans: {} }).gateway.shutdown;
+    expect(Number(valueOf('TimeoutStopSec')) * 1_000).toBeGreaterThanOrEqual(delay + drain + 10_000);
+  });
+
+  it('keeps its data where it may write, and sets only variables that the program reads', () => {
+    const [name = '', folder = ''] = valueOf('Environment').split('=');
+    expect(Object.keys(ENVIRONMENT_VARIABLES)).toContain(name);
+    expect(folder).toBe(`/var/lib/${valueOf('StateDirectory')}`);
+    expect([valueOf('ProtectSystem'), valueOf('NoNewPrivileges'), valueOf('UMask')]).toEqual(['strict', 'yes', '0077']);
   });
 });
 

@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { addBackupCommand } from './commands/backup-command.js';
 import { checkCommand } from './commands/check.js';
 import { addClientCommands } from './commands/client-commands.js';
 import { addOpenApiCommand } from './commands/openapi-command.js';
@@ -81,6 +82,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .action(() => void process.stdout.write(gatewayJsonSchemaText()));
   addOpenApiCommand(program);
   addServerJsonCommand(program);
+  addBackupCommand(program);
   addClientCommands(program);
   // `| head` has read enough: the end of a command, not a fault. What runs on has a log that knows of it.
   program.hook('preAction', (_program, command) => {

@@ -1,5 +1,5 @@
-/** Copies the SQLite file beside itself before a migration, so that the previous version can start from the copy. */
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+/** Copies the SQLite database, for a backup and before a migration, so that the previous version can start from the copy. */
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseOpenError } from './database-errors.js';
@@ -18,19 +18,44 @@ const MIB = 1_048_576;
  */
 export async function copyBeforeMigration(file: string, firstPending: string): Promise<string> {
   const copy = `${file}.before-${firstPending}`;
-  const partial = `${file}.partial-copy`;
+  try {
+    await copyDatabase(file, copy);
+  } catch (error) {
+    throw cannotCopy(file, error);
+  }
+  removeOldCopies(file, copy);
+  return copy;
+}
+
+/**
+ * Writes a backup of a database that may be in use: it is as it was at one moment.
+ * @param target path of the backup. A file that exists is not overwritten.
+ * @returns its size in bytes. Rejects with `DatabaseOpenError` where it cannot be written; then there is no file.
+ */
+export async function backupDatabase(file: string, target: string): Promise<number> {
+  if (!existsSync(file)) throw new DatabaseOpenError(`${file} does not exist: there is nothing to back up.`);
+  if (existsSync(target)) throw new DatabaseOpenError(`${target} exists. Name a new file, or move that one away.`);
+  try {
+    await copyDatabase(file, target);
+    return statSync(target).size;
+  } catch (error) {
+    throw new DatabaseOpenError(`${target} cannot be written (${reasonOf(error)}).`, error);
+  }
+}
+
+/** Writes the copy under another name first, so a file with the name of the copy is always whole. */
+async function copyDatabase(file: string, copy: string): Promise<void> {
+  const partial = `${copy}.partial`;
   try {
     rmSync(partial, { force: true });
     await vacuumInto(file, partial);
     await flush(partial);
     renameSync(partial, copy);
-    await flush(dirname(file));
+    await flush(dirname(copy));
   } catch (error) {
     rmSync(partial, { force: true });
-    throw cannotCopy(file, error);
+    throw error;
   }
-  removeOldCopies(file, copy);
-  return copy;
 }
 
 async function vacuumInto(file: string, target: string): Promise<void> {
@@ -54,13 +79,16 @@ async function flush(path: string): Promise<void> {
 }
 
 function cannotCopy(file: string, error: unknown): DatabaseOpenError {
-  const reason = error instanceof Error ? error.message.replace(/^SQLite: /, '') : String(error);
   const mebibytes = Math.ceil(statSync(file).size / MIB);
   return new DatabaseOpenError(
-    `${file} is not migrated: the copy that is made first cannot be written (${reason}). ` +
+    `${file} is not migrated: the copy that is made first cannot be written (${reasonOf(error)}). ` +
       `Free ${mebibytes} MiB on its disk and start again; the database is unchanged.`,
     error,
   );
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/^SQLite: /, '') : String(error);
 }
 
 function removeOldCopies(file: string, latest: string): void {
