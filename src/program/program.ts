@@ -1,7 +1,9 @@
 /** Commands of `trailgate`. */
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addBackupCommand } from './commands/backup-command.js';
 import { checkCommand } from './commands/check.js';
@@ -65,8 +67,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   program
     .command('demo')
     .description('run everything with the customers backend and a demo account, and print a first request')
-    .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
-    .action((options: { readonly config: string }) => runDemo(options.config));
+    .option('-c, --config <file>', `configuration; ${DEFAULT_CONFIG}, or else the example's`)
+    .action((options: { readonly config?: string }) => runDemo(options.config ?? demoConfig()));
   program
     .command('check')
     .description('check a configuration: every problem with file, line and a hint')
@@ -89,6 +91,11 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     if (!LASTING.has(command.name())) process.stdout.on('error', () => process.exit(READER_GONE));
   });
   await program.parseAsync([...argv]);
+}
+
+/** Returns the configuration of this folder. Where there is none, that of the example, which comes with the program. */
+function demoConfig(): string {
+  return existsSync(DEFAULT_CONFIG) ? DEFAULT_CONFIG : fileURLToPath(new URL('../../gateway.yaml', import.meta.url));
 }
 
 function parseRoles(text: string): Role[] {
