@@ -201,7 +201,7 @@ async function ours(method: string): Promise<RecordedCall> {
     lookup: undefined,
     tls: () => ({}),
   });
-  const pool = new ConnectionPool(connector, { host: 'a', most: 1, idleMs: 4_000 });
+  const pool = new ConnectionPool(connector, { host: 'a', maxConnections: 1, idleMs: 4_000 });
   const call = new RecordedCall({ method });
   pool.dispatch(call);
   await call.over;

@@ -104,7 +104,7 @@ export class PlainServer {
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => {
       const plain = plainConnectionOf(message.socket);
       if (plain?.adopt(message, response) === true) return;
-      if (plain?.countNodes(response) === false) return;
+      if (plain?.countNodeRequest(response) === false) return;
       this.nodes.push(message.url ?? '');
       response.end(`node ${message.url}`);
     };

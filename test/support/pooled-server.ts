@@ -39,7 +39,7 @@ export class PooledServer {
   static async start(
     isSecure: boolean,
     onSocket: (socket: Socket, index: number) => void,
-    most = 1,
+    maxConnections = 1,
     options: Partial<ConnectorOptions> & { readonly idleMs?: number; readonly server?: TlsOptions } = {},
   ): Promise<PooledServer> {
     const accept = (socket: Socket): void => {
@@ -62,7 +62,7 @@ export class PooledServer {
     });
     const started: PooledServer = new PooledServer(
       server,
-      new ConnectionPool(connector, { host, most, idleMs: options.idleMs ?? 4_000 }),
+      new ConnectionPool(connector, { host, maxConnections, idleMs: options.idleMs ?? 4_000 }),
       port,
     );
     if (isSecure) started.tls = { ca: localCertificate().cert };

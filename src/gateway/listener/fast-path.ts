@@ -47,7 +47,7 @@ export class FastPath implements PlainRequestHandler {
     server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       const plain = plainConnectionOf(message.socket);
       if (plain?.adopt(message, response) === true) return;
-      if (plain?.countNodes(response) === false) return;
+      if (plain?.countNodeRequest(response) === false) return;
       if (mustWait(message, response)) response.once('socket', () => serve(message, response));
       else serve(message, response);
     });

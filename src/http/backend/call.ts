@@ -1,60 +1,64 @@
-/** One request and whoever waits for its response, as a connection sees them. */
+/** One HTTP/1.1 request to a backend, and the callbacks that receive its response. */
 import type { Readable } from 'node:stream';
 import type { ResponseHead } from './response-head.js';
 
 export interface Call {
   readonly method: string;
-  /** Path and query. */
+  /** Path and query, as sent in the request line. */
   readonly target: string;
   /**
-   * Field lines, each with its CRLF, in Latin-1; without `Host`, `Connection` and `Transfer-Encoding`, which the
-   * connection writes. Whoever makes them has looked at every byte.
+   * Header field lines in Latin-1, each with its CRLF. Must not contain `Host`, `Connection` or `Transfer-Encoding`:
+   * the connection writes those. The lines go out unchecked, so the caller must have validated every byte.
    */
   readonly fieldLines: string;
-  /** Bytes: all of it; null: no body follows. */
+  /** A Buffer is the complete body. `null` means that the request has no body. */
   readonly body: Readable | Buffer | null;
-  /**
-   * What `Content-Length` among the field lines says of the body; -1: it is not there, and the body goes out in chunks.
-   */
+  /** Value of `Content-Length` in `fieldLines`, or -1 if there is none. With -1, the body is sent chunked. */
   readonly bodyBytes: number;
 
-  /** A connection has been found; it is written to when this returns, unless the call has been aborted. */
+  /**
+   * Called when a connection has been assigned. The request is written when this returns, unless it aborted the call.
+   */
   onConnection(sending: Sending): void;
-  /** The whole request has been handed to the connection. */
+  /** Called when the whole request has been handed to the socket. */
   onSent(): void;
-  /** A response before the response (1xx); may come more than once. */
+  /** Called for each interim response (1xx). */
   onInterim(head: ResponseHead): void;
-  /** Followed by `onWhole`, or by any number of `onData`, and `onEnd`. */
+  /** Called with the head of the final response. `onWhole` or any number of `onData` follow, and then `onEnd`. */
   onHead(head: ResponseHead): void;
   /**
-   * A body that arrived whole together with its head. It is overwritten by what
-   * is read next: of use until `onEnd` has returned.
+   * Called with a body that arrived completely together with its head. The buffer is reused for the next read: it is
+   * valid until `onEnd` returns.
    */
   onWhole(body: Buffer): void;
-  /** A piece of a body. It is overwritten by what is read next: of use until this has returned. */
+  /** Called with a piece of the body. The buffer is reused for the next read: it is valid until this returns. */
   onData(piece: Buffer): void;
-  /** What has come together with the head has been told, and there is more to come. Not where `onWhole` was called. */
+  /** Called after the part of the body that arrived with the head, if more is to come. Not called after `onWhole`. */
   onPartial(): void;
   /**
-   * @param trailerText lines behind a chunked body, each with its CRLF; as they were sent, and fields to the letter.
+   * Called when the response is complete, and the request is sent or no longer needed.
+   * @param trailerText validated trailer field lines of a chunked body, as sent, each with its CRLF. Empty if none.
    */
   onEnd(trailerText: string): void;
   /**
-   * The response is whole, and the rest of the request has not left yet (RFC 9112 section 9.3). `onEnd` follows when
-   * that is over: all of it has left, or the server has closed the connection.
+   * Called when the response is complete before the request has been sent (RFC 9112 section 9.3). `onEnd` follows once
+   * the rest of the request has been sent, the upload is ended, or the connection closes.
    */
   onAnswered(): void;
-  /** The only end where there is no `onEnd`; nothing follows. What the handlers above throw comes back here. */
+  /**
+   * Called instead of `onEnd` when the call fails. No callback follows. Errors thrown by the callbacks above end up
+   * here.
+   */
   onError(error: Error): void;
 }
 
-/** The connection that serves a call, as the call may handle it. Does nothing for a call that it no longer serves. */
+/** The connection that serves a call, as seen by that call. Methods do nothing for a call that it no longer serves. */
 export interface Sending {
-  /** Ends the call with `onError(reason)`, and the connection with it. */
+  /** Fails the call with `onError(reason)` and closes the connection. */
   abort(call: Call, reason: Error): void;
-  /** Reads no more of the response; what has been read still arrives. */
+  /** Stops reading the response. Data that has already been read is still delivered. */
   pause(call: Call): void;
   resume(call: Call): void;
-  /** Sends no more of the request, whose response is whole: `onEnd` follows, and the connection closes. */
+  /** Stops sending the request after its response is complete. `onEnd` follows, and the connection closes. */
   endUpload(call: Call): void;
 }

@@ -1,7 +1,4 @@
-/**
- * Bodies in chunks: read the same however they are cut, ended where they end,
- * refused where they could be read in two ways.
- */
+/** Chunked bodies: decoded the same however they are split, ended at the right byte, rejected if ambiguous. */
 import { describe, expect, it } from '@jest/globals';
 import { ChunkedBody } from './chunked-body.js';
 
@@ -9,13 +6,14 @@ interface Reading {
   readonly data: string;
   readonly trailerText: string;
   readonly isDone: boolean;
-  /** How many bytes belong to the body. */
+  /** Number of bytes that belong to the body. */
   readonly end: number;
   readonly error: string | undefined;
 }
 
 /**
- * Reads a body in pieces, each at another place of a larger buffer with line ends all over it, as the connection does.
+ * Decodes a body in pieces. Like the connection, it places each piece at another offset of a larger buffer, which is
+ * full of line ends.
  */
 function read(text: string, cuts: readonly number[] = []): Reading {
   const body = new ChunkedBody();
@@ -82,20 +80,20 @@ const BAD: readonly [what: string, text: string][] = [
   ['a trailer with a NUL', '0\r\nA: \0\r\n\r\n'],
 ];
 
-/** All ways to cut a text once, and into single bytes. */
+/** All ways to split a text once, and into single bytes. */
 const everyCut = (text: string): number[][] => [
   ...Array.from({ length: text.length - 1 }, (_each, index) => [index + 1]),
   Array.from({ length: text.length - 1 }, (_each, index) => index + 1),
 ];
 
-describe('a body in chunks', () => {
-  it.each(WHOLE)('may have %s, cut at any byte', (_what, text, data, trailerText = '') => {
+describe('a chunked body', () => {
+  it.each(WHOLE)('decodes %s, split at any byte', (_what, text, data, trailerText = '') => {
     const whole = { data, trailerText, isDone: true, end: text.length, error: undefined };
     expect(read(text)).toEqual(whole);
     for (const cuts of everyCut(text)) expect(read(text, cuts)).toEqual(whole);
   });
 
-  it.each(WHOLE)('ends where it ends, whatever follows (%s)', (_what, text, data) => {
+  it.each(WHOLE)('ends at its last byte, whatever follows (%s)', (_what, text, data) => {
     for (const rest of ['\r\n', 'HTTP/1.1 200 OK\r\n\r\n', '0\r\n\r\n', '\0']) {
       expect(read(text + rest)).toMatchObject({ data, isDone: true, end: text.length, error: undefined });
       expect(read(text + rest, [text.length])).toMatchObject({ data, isDone: true, error: undefined });
@@ -108,7 +106,7 @@ describe('a body in chunks', () => {
     }
   });
 
-  it.each(BAD)('is refused for %s, cut at any byte', (_what, text) => {
+  it.each(BAD)('is rejected for %s, split at any byte', (_what, text) => {
     expect(read(text).error).toBe('TRAILGATE_BAD_ANSWER');
     for (const cuts of everyCut(text)) {
       const { error, isDone } = read(text, cuts);
@@ -116,7 +114,7 @@ describe('a body in chunks', () => {
     }
   });
 
-  it('hands data on before its chunk is whole', () => {
+  it('delivers data before its chunk is complete', () => {
     const { data, isDone } = read('ffff\r\nfirst', [3, 8]);
     expect({ data, isDone }).toEqual({ data: 'first', isDone: false });
   });
@@ -127,7 +125,7 @@ describe('a body in chunks', () => {
     ['a trailer', `0\r\nA: ${'b'.repeat(17_000)}\r\n\r\n`],
     ['a trailer without an end', `0\r\nA: ${'b'.repeat(17_000)}`],
     ['many trailers', `0\r\n${'A: b\r\n'.repeat(3_000)}\r\n`],
-  ])('is refused for %s that is too long, cut or not', (_what, text) => {
+  ])('is rejected for %s that is too long, split or not', (_what, text) => {
     expect(read(text).error).toBe('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
     expect(read(text, [1, 2, 200, 250]).error).toBe('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
   });

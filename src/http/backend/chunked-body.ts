@@ -1,4 +1,4 @@
-/** A chunked body while it arrives (RFC 9112 section 7.1), and the fields behind it. */
+/** Decoder for chunked bodies and their trailer fields (RFC 9112 section 7.1). */
 import { connectionError, protocolError } from '../grammar/errors.js';
 import { areFieldLines } from '../grammar/fields.js';
 
@@ -10,7 +10,9 @@ const enum Step {
   Done,
 }
 
-/** Size and extensions of a chunk; extensions mean nothing here, and a long line is an attack on whoever reads it. */
+/**
+ * Limit for a chunk size line with its extensions. Extensions are ignored, so a long line only costs the reader memory.
+ */
 const LONGEST_SIZE_LINE = 256;
 const TOKEN = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/.source;
 const QUOTED = /"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"/.source;
@@ -22,11 +24,11 @@ const CR = 0x0d;
 const LF = 0x0a;
 
 export class ChunkedBody {
-  /** The lines behind the last chunk, each with its end, and fields to the letter; whole once `isDone`. */
+  /** Validated trailer field lines, each with its CRLF. Complete once `isDone`. */
   trailerText = '';
   private step = Step.Size;
   private left = 0;
-  /** The beginning of a line whose end has not arrived. */
+  /** Start of a line whose end has not been received yet. */
   private line = '';
 
   get isDone(): boolean {
@@ -34,8 +36,9 @@ export class ChunkedBody {
   }
 
   /**
-   * Takes bytes `at` to `end` of `buffer`. Returns where the body ends, or `end` when it goes on.
-   * @param onData given each piece of data as a range of the buffer.
+   * Decodes the bytes from `at` to `end` of `buffer`.
+   * @param onData called for each piece of data, with its range in the buffer.
+   * @returns the offset behind the body, or `end` if the body continues.
    * @throws Error `TRAILGATE_BAD_ANSWER`, `TRAILGATE_ANSWER_HEAD_TOO_LARGE`.
    */
   take(buffer: Buffer, at: number, end: number, onData: (from: number, to: number) => void): number {
@@ -59,7 +62,7 @@ export class ChunkedBody {
     return to;
   }
 
-  /** The CRLF behind the data. */
+  /** Checks the CRLF after the data of a chunk. */
   private takeDataEnd(buffer: Buffer, at: number): number {
     if (buffer[at] !== (this.left === 2 ? CR : LF)) throw protocolError('end of a chunk');
     if (--this.left === 0) this.step = Step.Size;
@@ -67,11 +70,11 @@ export class ChunkedBody {
   }
 
   private takeLine(buffer: Buffer, at: number, end: number): number {
-    const most = this.step === Step.Size ? LONGEST_SIZE_LINE : LARGEST_TRAILERS;
+    const limit = this.step === Step.Size ? LONGEST_SIZE_LINE : LARGEST_TRAILERS;
     const found = buffer.indexOf(LF, at);
     const isWhole = found !== -1 && found < end;
     const to = isWhole ? found + 1 : end;
-    if (this.line.length + to - at > most) throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
+    if (this.line.length + to - at > limit) throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
     const line = this.line + buffer.toString('latin1', at, to);
     if (!isWhole) {
       this.line = line;

@@ -1,4 +1,4 @@
-/** Whose fault it is that a connection could not be opened. */
+/** Whether a failed connection attempt is the fault of the peer or a shortage of this process. */
 import { expect, it, jest } from '@jest/globals';
 import { networkInterfaces } from 'node:os';
 import { METRICS } from '../../platform/metrics.js';
@@ -20,19 +20,19 @@ it.each([
   ['ENOBUFS', 'TRAILGATE_OUT_OF_RESOURCES'],
   ['ENOMEM', 'TRAILGATE_OUT_OF_RESOURCES'],
   ['EADDRNOTAVAIL', 'TRAILGATE_OUT_OF_PORTS'],
-])('%s is our own and is noted', (code, own) => {
+])('%s is a shortage of this process and is recorded', (code, own) => {
   const before = noted();
   expect(connectError(failed(code))).toMatchObject({ code: own });
   expect(noted()).toBe(before + 1);
 });
 
-// Whether the descriptor is there again meanwhile, or not.
-it.each(['EMFILE', 'EBUSY'])('a look-up for which no file could be opened (%s) is our own', (code) => {
+// Whether or not a descriptor has become free in the meantime.
+it.each(['EMFILE', 'EBUSY'])('a look-up that could not open a file (%s) is a shortage of this process', (code) => {
   expect(connectError(failed(code, { syscall: 'getaddrinfo' }))).toMatchObject({ code: 'TRAILGATE_OUT_OF_RESOURCES' });
 });
 
 it.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ETIMEDOUT', 'TRAILGATE_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED'])(
-  '%s stays what it is',
+  '%s is returned unchanged',
   (code) => {
     const before = noted();
     const error = failed(code);
@@ -42,7 +42,7 @@ it.each(['ECONNREFUSED', 'EHOSTUNREACH', 'ETIMEDOUT', 'TRAILGATE_CONNECT_TIMEOUT
 );
 
 it.each(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENOENT'])(
-  'a look-up that fails with %s is our own where no file can be opened, and else stays what it is',
+  'a look-up that fails with %s is a shortage only if no file can be opened',
   (code) => {
     const error = failed(code, { syscall: 'getaddrinfo' });
     const before = noted();
@@ -55,12 +55,12 @@ it.each(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENOENT'])(
   },
 );
 
-it('what fails on a connection that stands is not taken for one that could not be opened', () => {
+it('an error on an open connection is not taken for a failed attempt to connect', () => {
   const error = failed('ENOBUFS', { syscall: 'write' });
   expect(connectError(error)).toBe(error);
 });
 
-it('of several addresses of a name, one that failed for a reason of its own is believed', () => {
+it('if a name has several addresses, an error that is not a shortage takes precedence', () => {
   const refused = failed('ECONNREFUSED');
   const both = Object.assign(new AggregateError([failed('EADDRNOTAVAIL'), refused]), { code: 'EADDRNOTAVAIL' });
   expect(connectError(both)).toBe(refused);
@@ -68,7 +68,7 @@ it('of several addresses of a name, one that failed for a reason of its own is b
   expect(connectError(none)).toMatchObject({ code: 'TRAILGATE_OUT_OF_RESOURCES' });
 });
 
-it('an IPv6 address that a machine without IPv6 cannot reach has not run us out of ports', () => {
+it('an IPv6 address on a machine without IPv6 is not reported as a shortage of ports', () => {
   const error = failed('EADDRNOTAVAIL', { syscall: 'connect', address: '2001:db8::7' });
   const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === 'IPv6'));
   expect((connectError(error) as { code?: string }).code).toBe(hasIpv6 ? 'TRAILGATE_OUT_OF_PORTS' : 'EADDRNOTAVAIL');

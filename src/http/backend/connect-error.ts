@@ -1,28 +1,28 @@
 /**
- * Why a connection could not be opened: the other side, the way to it, or
- * ourselves. The system's codes do not always tell.
+ * Finds out why a connection could not be opened: the server, the network or a shortage of this process. The system's
+ * error codes alone do not always tell.
  */
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { resourceOf, SHORTAGES } from '../../platform/resources/shortages.js';
 import { connectionError } from '../grammar/errors.js';
 
-/** The calls to the system by which a connection is opened. */
+/** System calls that open a connection. */
 const OPENING: ReadonlySet<string> = new Set(['getaddrinfo', 'connect']);
 
 interface ConnectError extends Error {
   readonly code?: string;
   readonly syscall?: string;
-  /** Where it was to lead. */
+  /** Address of the attempt. */
   readonly address?: string;
-  /** One for each address of a name, where it has several. */
+  /** One error per address, if the host name has several. */
   readonly errors?: readonly ConnectError[];
 }
 
 /**
- * The error by which a connection that could not be opened is judged: where a name has several addresses, one that
- * failed for another reason than ours. What we have run out of ourselves is noted, and has a code of its own. Any other
- * error is returned as it is.
+ * Returns the error that explains why a connection could not be opened. If the host name has several addresses, an
+ * error that is not a shortage of this process takes precedence. A shortage is recorded in `SHORTAGES` and gets its own
+ * code, `TRAILGATE_OUT_OF_PORTS` or `TRAILGATE_OUT_OF_RESOURCES`. Any other error is returned unchanged.
  */
 export function connectError(error: ConnectError): Error {
   const causes = error.errors ?? [error];
@@ -37,11 +37,10 @@ export function connectError(error: ConnectError): Error {
 }
 
 /**
- * The code that says what happened.
- * - Without a free file descriptor the C library opens neither its files nor a socket, and says of a name whatever
- *   comes to it: that there is none, or to try again; `EBUSY` it says of nothing else. So no look-up that fails is
- *   believed before it is known that a file can be opened.
- * - An address of a family that this machine does not have fails as if all ports were in use.
+ * Returns the code of the actual cause.
+ * - Without a free file descriptor, the C library can open neither its files nor a socket. It then reports a look-up as
+ *   "not found" or "try again". `EBUSY` has no other cause. So a failed look-up counts only if a file can be opened.
+ * - An address of a family that this machine does not support fails as if all ports were in use.
  */
 function codeOf({ code = '', syscall, address }: ConnectError): string {
   if (syscall === 'getaddrinfo' && resourceOf(code) === undefined) {

@@ -1,4 +1,4 @@
-/** Connections that cannot be had: each call hears of it once, in time, and the pool goes on. */
+/** Servers that cannot be connected to: each call fails once and in time, and the pool keeps working. */
 import { describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { RecordedCall } from '../../../test/support/recorded-call.js';
@@ -6,10 +6,10 @@ import { ConnectionPool } from './connection-pool.js';
 import { Connector } from './connector.js';
 
 describe('a server that cannot be connected to', () => {
-  const poolOf = (options: Partial<ConstructorParameters<typeof Connector>[0]>, most = 2): ConnectionPool =>
+  const poolOf = (options: Partial<ConstructorParameters<typeof Connector>[0]>, maxConnections = 2): ConnectionPool =>
     new ConnectionPool(
       new Connector({ origin: 'http://127.0.0.1:1', timeoutMs: 200, lookup: undefined, tls: () => ({}), ...options }),
-      { host: 'a', most, idleMs: 4_000 },
+      { host: 'a', maxConnections, idleMs: 4_000 },
     );
   const sendAll = (pool: ConnectionPool, count: number): Promise<RecordedCall[]> => {
     const calls = Array.from({ length: count }, () => new RecordedCall());
@@ -23,13 +23,13 @@ describe('a server that cannot be connected to', () => {
     }
   };
 
-  it('refuses each call once, and the pool goes on', async () => {
+  it('fails each call once, and the pool keeps working', async () => {
     const pool = poolOf({});
     for (let time = 0; time < 3; time++) settledAlike(await sendAll(pool, 7), 'ECONNREFUSED');
     await pool.close();
   });
 
-  it('has a name that leads nowhere', async () => {
+  it('has a name that cannot be resolved', async () => {
     const lookup = ((_host: string, _options: object, callback: (error: Error) => void) =>
       callback(Object.assign(new Error(), { code: 'ENOTFOUND' }))) as never;
     const pool = poolOf({ origin: 'http://backend.invalid', lookup });
@@ -37,8 +37,8 @@ describe('a server that cannot be connected to', () => {
     await pool.close();
   });
 
-  it('never answers: each call ends in the time for connecting', async () => {
-    // A name that is never resolved is as good as an address that swallows packets.
+  it('never responds: each call fails after the connect timeout', async () => {
+    // A name that is never resolved behaves like an address that drops packets.
     const pool = poolOf({ origin: 'http://backend.invalid', lookup: (() => {}) as never });
     const startedMs = performance.now();
     settledAlike(await sendAll(pool, 2), 'TRAILGATE_CONNECT_TIMEOUT');
@@ -46,7 +46,7 @@ describe('a server that cannot be connected to', () => {
     await pool.close();
   });
 
-  it('accepts, and says nothing of TLS', async () => {
+  it('accepts the connection but never starts TLS', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
@@ -57,7 +57,7 @@ describe('a server that cannot be connected to', () => {
     silent.close();
   });
 
-  it('has options of TLS that cannot be used: each call fails, at once, and none is forgotten', async () => {
+  it('has unusable TLS options: every call fails at once', async () => {
     const pool = poolOf({ origin: 'https://127.0.0.1:1', tls: () => ({ key: 'no key', cert: 'no certificate' }) });
     for (let time = 0; time < 3; time++) {
       const calls = await sendAll(pool, 5);

@@ -1,5 +1,5 @@
 /**
- * Connections to one server, plain and over TLS: how many, in which order, for how long, and that none is ever lost.
+ * Pool of connections to one server, plain and over TLS: number, order and lifetime of connections. No call is lost.
  */
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Socket } from 'node:net';
@@ -14,7 +14,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 const NOTHING = { open: 0, idle: 0, connecting: 0, queue: 0 };
 
 const respondToAll = (socket: Socket): void => void socket.on('data', () => socket.write(OK));
-/** Says nothing before so many connections have a call: calls of one moment need a connection each. */
+/** Responds only once this many calls have arrived, so that each of them needs its own connection. */
 const respondTogether = (connections: number): ((socket: Socket) => void) => {
   const waiting: Socket[] = [];
   let calls = 0;
@@ -24,20 +24,24 @@ const respondTogether = (connections: number): ((socket: Socket) => void) => {
       if (++calls >= connections) for (const each of waiting.splice(0)) each.write(OK);
     });
 };
-/** Time passes in which this process does nothing, as in a long garbage collection. */
-const holdUp = (ms: number): void => {
+/** Simulates a process that was blocked for this time, as in a long garbage collection. */
+const simulateBlocking = (ms: number): void => {
   const now = performance.now.bind(performance);
   jest.spyOn(performance, 'now').mockImplementation(() => now() + ms);
 };
 
 describeWays('the connections to a server', (isSecure) => {
   let line: PooledServer;
-  const start = async (onSocket: (socket: Socket, index: number) => void, most = 1, options = {}): Promise<void> => {
-    line = await PooledServer.start(isSecure, onSocket, most, options);
+  const start = async (
+    onSocket: (socket: Socket, index: number) => void,
+    maxConnections = 1,
+    options = {},
+  ): Promise<void> => {
+    line = await PooledServer.start(isSecure, onSocket, maxConnections, options);
   };
   afterEach(() => line.stop());
 
-  it('are never more than allowed; calls that wait are served in their order', async () => {
+  it('never exceed the limit, and queued calls are served in order', async () => {
     const order: string[] = [];
     await start(
       (socket) =>
@@ -53,11 +57,11 @@ describeWays('the connections to a server', (isSecure) => {
     expect(calls.every(({ outcome }) => outcome === '200')).toBe(true);
     expect(line.sockets).toHaveLength(3);
     expect(line.counts).toEqual({ ...NOTHING, open: 3, idle: 3 });
-    // Three are under way at a time: which of those three is first is up to the server.
+    // Three calls run at a time, and the server decides which of them ends first.
     expect(order.every((target, index) => Math.abs(Number(target.slice(1)) - index) < 3)).toBe(true);
   });
 
-  it('are used last first, so that those too many grow old', async () => {
+  it('are reused last in, first out, so that surplus ones expire', async () => {
     await start(respondTogether(5), 5);
     await Promise.all(Array.from({ length: 5 }, () => line.send().over));
     const used = new Set<Socket>();
@@ -66,7 +70,7 @@ describeWays('the connections to a server', (isSecure) => {
     expect(line.counts.idle).toBe(5);
   });
 
-  it('are closed when they have idled for long', async () => {
+  it('are closed after their idle timeout', async () => {
     await start(respondTogether(2), 2, { idleMs: 100 });
     await Promise.all([line.send().over, line.send().over]);
     await eventually('they are closed', () => line.sockets.every(({ destroyed }) => destroyed));
@@ -78,7 +82,7 @@ describeWays('the connections to a server', (isSecure) => {
     ['timeout=1', 2],
     ['timeout=60', 1],
     ['max=3', 1],
-  ])('are kept as the server says: Keep-Alive: %s', async (value, connections) => {
+  ])('are kept for as long as the server allows: Keep-Alive: %s', async (value, connections) => {
     const response = `HTTP/1.1 200 OK\r\nKeep-Alive: ${value}\r\nContent-Length: 0\r\n\r\n`;
     await start((socket) => socket.on('data', () => socket.write(response)));
     for (let time = 0; time < 2; time++) expect((await line.send().over).outcome).toBe('200');
@@ -89,13 +93,13 @@ describeWays('the connections to a server', (isSecure) => {
     ['HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello', 2],
     ['HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello', 1],
     ['HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello', 2],
-  ])('are used again only where the answer lets them: %j', async (response, connections) => {
+  ])('are reused only if the response allows it: %j', async (response, connections) => {
     await start((socket) => socket.on('data', () => socket.write(response)));
     for (let time = 0; time < 2; time++) expect((await line.send().over).text).toBe('hello');
     expect(line.sockets).toHaveLength(connections);
   });
 
-  it('are opened anew behind each that breaks, however it breaks', async () => {
+  it('are replaced when one breaks, however it breaks', async () => {
     await start((socket, index) => {
       socket.on('data', () => {
         if (index % 4 === 0) reset(socket);
@@ -112,7 +116,7 @@ describeWays('the connections to a server', (isSecure) => {
     expect(line.counts).toEqual(NOTHING);
   });
 
-  it('that the server has closed are not used', async () => {
+  it('that the server has closed are not reused', async () => {
     await start(respondTogether(3), 3);
     await Promise.all([line.send().over, line.send().over, line.send().over]);
     for (const socket of line.sockets) socket.end();
@@ -120,12 +124,12 @@ describeWays('the connections to a server', (isSecure) => {
     expect((await line.send().over).outcome).toBe('200');
   });
 
-  it('that turn out to have been closed take the others along: a retry at once finds a new one', async () => {
+  it('that turn out to be closed take all idle ones along, so that an immediate retry opens a new one', async () => {
     await start(respondTogether(3), 3);
     await Promise.all([line.send().over, line.send().over, line.send().over]);
     const retried = new RecordedCall();
     line.calls.push(retried);
-    // Closed, and used before this process could read of it.
+    // The server has closed it, and it is reused before this process has read the close.
     for (const socket of line.sockets) reset(socket);
     const stale = line.send({}, (event) => {
       if (event === 'error') line.pool.dispatch(retried);
@@ -135,7 +139,7 @@ describeWays('the connections to a server', (isSecure) => {
     expect(line.sockets).toHaveLength(4);
   });
 
-  it('serve others when a call is cancelled before it has one', async () => {
+  it('serve other calls when a queued call is canceled', async () => {
     await start(respondToAll);
     const cancelled = new RecordedCall();
     line.pool.dispatch(cancelled);
@@ -148,7 +152,7 @@ describeWays('the connections to a server', (isSecure) => {
     expect(line.sockets).toHaveLength(1);
   });
 
-  it('are closed once the calls are over; no more are taken', async () => {
+  it('are closed after their calls when the pool is closed, and new calls are rejected', async () => {
     await start((socket) => socket.on('data', () => setTimeout(() => socket.write(OK), 50)), 2);
     await Promise.all([line.send().over, line.send().over]);
     const calls = Array.from({ length: 5 }, () => line.send());
@@ -163,26 +167,29 @@ describeWays('the connections to a server', (isSecure) => {
     await line.pool.close();
   });
 
-  it.each(['connecting', 'waiting for an answer', 'reading', 'idle'])('are cut off while %s', async (phase) => {
-    await start((socket) =>
-      socket.on('data', () => {
-        if (phase === 'reading') socket.write('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhello');
-        else if (phase === 'idle') socket.write(OK);
-      }),
-    );
-    const call = line.send();
-    const waiting = line.send();
-    if (phase === 'waiting for an answer') await eventually('it is sent', () => call.sentTimes === 1);
-    if (phase === 'reading') await eventually('it is answered', () => call.head !== undefined);
-    if (phase === 'idle') await waiting.over;
-    await line.pool.destroy();
-    expect(call.outcome).toBe(phase === 'idle' ? '200' : 'TRAILGATE_POOL_CLOSED');
-    expect(waiting.outcome).toBe(phase === 'idle' ? '200' : 'TRAILGATE_POOL_CLOSED');
-    expect(line.counts).toEqual(NOTHING);
-    await line.pool.destroy();
-  });
+  it.each(['connecting', 'waiting for an answer', 'reading', 'idle'])(
+    'are destroyed with the pool while %s',
+    async (phase) => {
+      await start((socket) =>
+        socket.on('data', () => {
+          if (phase === 'reading') socket.write('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhello');
+          else if (phase === 'idle') socket.write(OK);
+        }),
+      );
+      const call = line.send();
+      const waiting = line.send();
+      if (phase === 'waiting for an answer') await eventually('it is sent', () => call.sentTimes === 1);
+      if (phase === 'reading') await eventually('it is answered', () => call.head !== undefined);
+      if (phase === 'idle') await waiting.over;
+      await line.pool.destroy();
+      expect(call.outcome).toBe(phase === 'idle' ? '200' : 'TRAILGATE_POOL_CLOSED');
+      expect(waiting.outcome).toBe(phase === 'idle' ? '200' : 'TRAILGATE_POOL_CLOSED');
+      expect(line.counts).toEqual(NOTHING);
+      await line.pool.destroy();
+    },
+  );
 
-  it('may be asked for again by whoever hears that one has failed', async () => {
+  it('can be requested again from the callback of a failed call', async () => {
     await start((socket, index) => (index < 3 ? reset(socket) : respondToAll(socket)), 2);
     const calls: RecordedCall[] = [];
     const again = (): void => {
@@ -205,20 +212,20 @@ describe('connections', () => {
     await line.stop();
   });
 
-  it('that idled while this process was held up are not used: what is sent arrives', async () => {
+  it('that were idle while this process was blocked are not reused, so that requests arrive', async () => {
     line = await PooledServer.start(false, respondTogether(2), 2);
     await Promise.all([line.send().over, line.send().over]);
     for (const socket of line.sockets) socket.end();
-    holdUp(1_600);
-    // What must not be sent twice is not sent on one of them.
+    simulateBlocking(1_600);
+    // A POST cannot be retried, so it must not go out on one of these connections.
     expect((await line.send({ method: 'POST' }).over).outcome).toBe('200');
     expect(line.sockets).toHaveLength(3);
   });
 
-  it('that idled while this process was held up are closed when it goes on', async () => {
+  it('that were idle while this process was blocked are closed when it continues', async () => {
     line = await PooledServer.start(false, respondTogether(2), 2);
     await Promise.all([line.send().over, line.send().over]);
-    holdUp(1_600);
+    simulateBlocking(1_600);
     await eventually('they are closed', () => line.counts.open === 0);
     expect(line.counts).toEqual(NOTHING);
   });
@@ -242,7 +249,7 @@ describeWithOpenssl('connections over TLS', () => {
     await line.stop();
   });
 
-  it('name the server and HTTP/1.1, and take up the session before', async () => {
+  it('send server name and HTTP/1.1, and resume the previous TLS session', async () => {
     line = await PooledServer.start(isSecure, look, 1, { server: { ALPNProtocols: ['h2', 'http/1.1'] } });
     for (let time = 0; time < 3; time++) {
       await line.send().over;
@@ -252,7 +259,7 @@ describeWithOpenssl('connections over TLS', () => {
     expect(seen.map(({ isReused }) => isReused)).toEqual([false, true, true]);
   });
 
-  it('take up none that was made with other certificates', async () => {
+  it('do not resume a session that was made with other certificates', async () => {
     line = await PooledServer.start(isSecure, look);
     await line.send().over;
     await sleep(20);
@@ -261,7 +268,7 @@ describeWithOpenssl('connections over TLS', () => {
     expect(seen.map(({ isReused }) => isReused)).toEqual([false, false]);
   });
 
-  it('are refused where the certificate is nobody\u2019s that is trusted, or another host\u2019s', async () => {
+  it('fail if the certificate is not trusted or belongs to another host', async () => {
     line = await PooledServer.start(isSecure, look);
     line.tls = {};
     expect((await line.send().over).error).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');

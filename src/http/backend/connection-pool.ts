@@ -1,6 +1,6 @@
 /**
- * The connections to one server: kept while they idle, opened while there are
- * fewer than allowed, and handed out one call each.
+ * Pool of connections to one server. Keeps idle connections, opens new ones up to a limit, and assigns one call to
+ * each.
  */
 import type { Call } from './call.js';
 import { Connection, type ConnectionOwner } from './connection.js';
@@ -8,35 +8,39 @@ import type { Connector } from './connector.js';
 import { connectionError } from '../grammar/errors.js';
 
 export interface ConnectionPoolOptions {
-  /** `host:port`, as the `Host` field says it. */
+  /** Value of the `Host` field: `host:port`. */
   readonly host: string;
-  /** The most connections at a time. */
-  readonly most: number;
-  /** How long one is kept that nobody uses and whose server says nothing of it. */
+  /** Maximum number of open connections. */
+  readonly maxConnections: number;
+  /** How long an idle connection is kept if the server sends no `Keep-Alive` timeout. */
   readonly idleMs: number;
 }
 
-/** RFC 9112 section 9.5: a server may close at the very moment of the next request, so we are to be first. */
+/**
+ * Margin before the server's own idle timeout. A server may close a connection just as the next request is sent (RFC
+ * 9112 section 9.5), so the pool closes it first.
+ */
 const EARLIER_THAN_SERVER_MS = 2_000;
-/** However long a server would keep one. */
+/** Upper bound for idle time, even if the server allows more. */
 const LONGEST_IDLE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 500;
 /**
- * Sweeps further apart: this process was held up, and what servers did meanwhile to connections that idle has not been
- * read. What is sent on one that has long been closed is lost, and not every request may be sent twice.
+ * A longer time between two sweeps means that the process was blocked. Servers may have closed idle connections in the
+ * meantime, and those closes have not been read yet. A request sent on such a connection is lost, and not every request
+ * can be retried.
  */
 const LONGEST_PAUSE_MS = 1_500;
 
 export class ConnectionPool implements ConnectionOwner {
   private readonly open = new Set<Connection>();
-  /** The one that was used last is used next, so that those too many grow old. */
+  /** Used as a stack, so that surplus connections stay unused and expire. */
   private readonly idle: Connection[] = [];
-  /** Calls without a connection, in their order. */
+  /** Calls that wait for a connection, oldest first. */
   private readonly queue: Call[] = [];
   private connecting = 0;
   private readonly fixedLines: string;
   private sweeper: NodeJS.Timeout | undefined;
-  /** By `performance.now()`; means something while there is a sweeper. */
+  /** Time of the last sweep (`performance.now()`). Valid only while `sweeper` is set. */
   private sweptMs = 0;
   private whenEmpty: (() => void)[] = [];
   private isClosed = false;
@@ -48,7 +52,7 @@ export class ConnectionPool implements ConnectionOwner {
     this.fixedLines = `Host: ${options.host}\r\nConnection: keep-alive\r\n`;
   }
 
-  /** Sends a call on an idle connection, at once, or on the next that is there. */
+  /** Sends a call on an idle connection, or queues it for the next free one. */
   dispatch(call: Call): void {
     if (this.isClosed) {
       call.onError(connectionError('TRAILGATE_POOL_CLOSED'));
@@ -63,13 +67,13 @@ export class ConnectionPool implements ConnectionOwner {
     this.openMore();
   }
 
-  /** Forgets a call that has no connection yet. */
+  /** Removes a call from the queue. Does nothing if the call already has a connection. */
   cancel(call: Call): void {
     const at = this.queue.indexOf(call);
     if (at !== -1) this.queue.splice(at, 1);
   }
 
-  /** Takes no more calls; resolves when those that it has are over. Idle connections are closed at once. */
+  /** Rejects new calls and closes idle connections. Resolves when the running and queued calls have ended. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.closeIdle();
@@ -79,13 +83,13 @@ export class ConnectionPool implements ConnectionOwner {
     clearInterval(this.sweeper);
   }
 
-  /** Takes no more calls and ends those that it has. */
+  /** Rejects new calls, and fails the running and queued ones. */
   destroy(): Promise<void> {
     const reason = connectionError('TRAILGATE_POOL_CLOSED');
     const closed = this.close();
     for (const call of this.queue.splice(0)) call.onError(reason);
     for (const connection of this.open) connection.destroy(reason);
-    this.tellWhenEmpty();
+    this.resolveWhenEmpty();
     return closed;
   }
 
@@ -109,8 +113,8 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /**
-   * One had been closed before it was used; those that have idled for longer
-   * are hardly better, and a retry must not find them.
+   * Closes all idle connections because one of them was already closed by the server. The others have been idle for
+   * longer, and a retry must not pick one of them.
    */
   onStale(): void {
     this.closeIdle();
@@ -121,7 +125,7 @@ export class ConnectionPool implements ConnectionOwner {
     const at = this.idle.indexOf(connection);
     if (at !== -1) this.idle.splice(at, 1);
     this.openMore();
-    this.tellWhenEmpty();
+    this.resolveWhenEmpty();
   }
 
   private takeIdle(): Connection | undefined {
@@ -135,13 +139,13 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   private serve(connection: Connection, call: Call): void {
-    // Gone without having used it: somebody else may.
+    // The call ended in `onConnection` and left the connection open.
     if (!connection.serve(call) && this.open.has(connection)) this.onFree(connection, -1);
   }
 
-  /** As many connections on their way as there are calls that wait for one. */
+  /** Opens one connection per queued call, up to the limit. */
   private openMore(): void {
-    while (this.queue.length > this.connecting && this.open.size < this.options.most) this.connect();
+    while (this.queue.length > this.connecting && this.open.size < this.options.maxConnections) this.connect();
   }
 
   private connect(): void {
@@ -164,10 +168,10 @@ export class ConnectionPool implements ConnectionOwner {
     }
     this.queue.shift()?.onError(error);
     this.openMore();
-    this.tellWhenEmpty();
+    this.resolveWhenEmpty();
   }
 
-  /** Closes what has idled for too long. The oldest stand first. */
+  /** Closes connections that have reached their idle limit. */
   private sweep(): void {
     const nowMs = performance.now();
     if (nowMs - this.sweptMs > LONGEST_PAUSE_MS) this.closeIdle();
@@ -184,8 +188,8 @@ export class ConnectionPool implements ConnectionOwner {
     for (const connection of this.idle.splice(0)) connection.destroy(connectionError('TRAILGATE_POOL_CLOSED'));
   }
 
-  private tellWhenEmpty(): void {
+  private resolveWhenEmpty(): void {
     if (!this.isClosed || this.open.size > 0 || this.connecting > 0 || this.queue.length > 0) return;
-    for (const tell of this.whenEmpty.splice(0)) tell();
+    for (const resolve of this.whenEmpty.splice(0)) resolve();
   }
 }

@@ -1,6 +1,5 @@
 /**
- * One connection to a real server on 127.0.0.1, plain and over TLS: what a call
- * is told, and what becomes of the connection.
+ * One connection to a real server on 127.0.0.1, plain and over TLS: the callbacks of a call, and the connection's fate.
  */
 import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
@@ -17,7 +16,7 @@ describeWays('a connection', (isSecure) => {
   };
   afterEach(() => line.stop());
 
-  /** A server that answers each read of a request with the same bytes. */
+  /** A server that sends the same bytes after each read of a request. */
   const answering = (...pieces: string[]): Promise<void> =>
     start((socket) => {
       socket.on('data', () => {
@@ -25,7 +24,7 @@ describeWays('a connection', (isSecure) => {
       });
     });
 
-  it('sends a request and hands on its answer, one after the other on one connection', async () => {
+  it('sends requests and delivers their responses one after another', async () => {
     let received = '';
     await start((socket) => socket.on('data', (data) => ((received += data.toString('latin1')), socket.write(OK))));
     for (let time = 0; time < 3; time++) {
@@ -48,7 +47,7 @@ describeWays('a connection', (isSecure) => {
     ],
     ['without a body', 'HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n', ''],
     ['behind interim ones', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n${OK}`, 'hello'],
-  ])('reads an answer %s whatever packets it comes in, and is good for the next', async (_what, response, text) => {
+  ])('reads a response %s however it is split into packets, and can be reused', async (_what, response, text) => {
     let cut = 0;
     await start((socket) => {
       socket.setNoDelay(true);
@@ -66,7 +65,7 @@ describeWays('a connection', (isSecure) => {
     expect(line.sockets).toHaveLength(1);
   });
 
-  it('reads an answer that comes byte by byte', async () => {
+  it('reads a response that arrives byte by byte', async () => {
     await start((socket) => {
       socket.setNoDelay(true);
       socket.once('data', async () => {
@@ -80,7 +79,7 @@ describeWays('a connection', (isSecure) => {
     expect([call.outcome, call.text, call.interim]).toEqual(['200', 'hello', [103]]);
   });
 
-  it('hands on a large answer whole, piece by piece', async () => {
+  it('delivers a large response completely, piece by piece', async () => {
     const body = Buffer.from(Array.from({ length: 1_000_000 }, (_each, index) => (index * 7919) >> 5));
     await start((socket) =>
       socket.on('data', () => {
@@ -105,7 +104,7 @@ describeWays('a connection', (isSecure) => {
       'bytes behind the rest of a body',
       ['HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe', 'lloHTTP/1.1 200 Poisoned\r\n\r\n'],
     ],
-  ])('is closed behind %s, and the next call gets an answer of its own', async (_what, response, method = 'GET') => {
+  ])('is closed after %s, and the next call gets its own response', async (_what, response, method = 'GET') => {
     await start((socket) =>
       socket.on('data', async () => {
         for (const piece of [response].flat()) {
@@ -121,7 +120,7 @@ describeWays('a connection', (isSecure) => {
     expect(line.sockets).toHaveLength(2);
   });
 
-  it('is closed by what comes while nobody asks', async () => {
+  it('is closed by data that arrives while no request is open', async () => {
     await answering(OK);
     await line.send().over;
     line.sockets[0]?.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
@@ -170,14 +169,14 @@ describeWays('a connection', (isSecure) => {
     'HTTP/1.1 200 OK\r\n',
     'HTTP/1.1 200 OK\r\n\r\nhello',
     'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello',
-  ])('that is reset behind %j fails its call', async (response) => {
+  ])('that is reset after %j fails its call', async (response) => {
     await start((socket) =>
       socket.once('data', () => socket.write(response, () => setTimeout(() => reset(socket), 5))),
     );
     expect((await line.send().over).error).toBe('ECONNRESET');
   });
 
-  it('that ends is the end of a body without another', async () => {
+  it('that ends is the end of a body without a length', async () => {
     await start((socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.0 200 OK\r\n\r\nhel');
@@ -188,7 +187,7 @@ describeWays('a connection', (isSecure) => {
     expect([call.outcome, call.text]).toEqual(['200', 'hello']);
   });
 
-  it('reads no more while its call is paused, and all of it afterwards', async () => {
+  it('stops reading while its call is paused, and delivers everything afterwards', async () => {
     const size = 8_000_000;
     await start((socket) =>
       socket.on('data', () => {
@@ -214,13 +213,13 @@ describeWays('a connection', (isSecure) => {
     await paused.over;
     expect(Buffer.concat(paused.pieces)).toHaveLength(size);
     expect(pauses).toBe(3);
-    // What has been decrypted is handed on.
+    // Data that TLS has already decrypted is still delivered.
     expect(lateBytes).toBeLessThan(300_000);
     expect((await line.send().over).outcome).toBe('200');
     expect(line.sockets).toHaveLength(1);
   });
 
-  it('that is paused when its answer is whole reads the next', async () => {
+  it('that is paused at the end of a response reads the next one', async () => {
     await answering('HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n', 'x'.repeat(20_000));
     for (let time = 0; time < 3; time++) {
       const call = line.send({}, (_event, { sending, text }) => {
@@ -232,7 +231,7 @@ describeWays('a connection', (isSecure) => {
   });
 
   it.each(['connection', 'head', 'data', 'end'] as const)(
-    'that is aborted at "%s" tells it once, and is closed',
+    'that is aborted at "%s" reports it once, and is closed',
     async (when) => {
       await start((socket) =>
         socket.on('data', () => {
@@ -244,7 +243,7 @@ describeWays('a connection', (isSecure) => {
         if (event === when) sending?.abort(call, new Error('enough'));
       });
       await call.over;
-      // Once it is over there is nothing left to abort.
+      // After the end there is nothing left to abort.
       expect(call.outcome).toBe(when === 'end' ? '200' : 'enough');
       expect(call.text).toBe({ connection: '', head: '', data: 'a', end: 'abc' }[when]);
       expect((await line.send().over).outcome).toBe('200');
@@ -252,7 +251,7 @@ describeWays('a connection', (isSecure) => {
     },
   );
 
-  it('hands what a handler throws to its call, and is closed', async () => {
+  it('passes errors of a callback to `onError`, and is closed', async () => {
     await answering(OK);
     for (const when of ['head', 'data', 'end'] as const) {
       const call = new RecordedCall();

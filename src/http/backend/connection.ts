@@ -1,7 +1,4 @@
-/**
- * One connection and the call that it serves: the request goes out, its
- * response comes in, and then the next may have it.
- */
+/** One connection to a backend. It serves one call at a time: writes the request, then reads the response. */
 import type { Socket } from 'node:net';
 import { Framing, mayBecomeHead, parseResponseHead, type ResponseHead } from './response-head.js';
 import type { Call, Sending } from './call.js';
@@ -9,41 +6,44 @@ import { ChunkedBody } from './chunked-body.js';
 import { connectionError, protocolError } from '../grammar/errors.js';
 import { RequestWriter } from './request-writer.js';
 
-/** Of the head of a response. */
+/** Limit for the head of a response. */
 const LARGEST_HEAD_BYTES = 64 * 1024;
-/** A body of up to so many bytes is handed on as one when it has arrived together with its head. */
+/** Bodies up to this size are delivered in one piece if they arrive together with their head. */
 const LARGEST_WHOLE_BYTES = 16 * 1024;
 const HEAD_END = '\r\n\r\n';
 
-/** What a connection tells its pool. */
+/** Events that a connection reports to its pool. */
 export interface ConnectionOwner {
-  /** It can serve another call. `idleMs`: how long it may wait for one, -1: as the pool likes. */
+  /** The connection can serve another call. `idleMs` is the server's limit for idle time, or -1 if it named none. */
   onFree(connection: Connection, idleMs: number): void;
   onClosed(connection: Connection): void;
-  /** The server had closed one that had served before, when it was used again. Comes before `onClosed`. */
+  /** The server had already closed a reused connection when the next request was sent. Called before `onClosed`. */
   onStale(): void;
 }
 
 export class Connection implements Sending {
-  /** By `performance.now()`; until when it may idle. Belongs to the pool. */
+  /** Idle deadline (`performance.now()`). Set and read by the pool. */
   idleUntilMs = 0;
   private socket!: Socket;
   private call: Call | undefined;
-  /** The head of a response while more of it is to come. */
-  private held: Buffer | undefined;
+  /** Start of a response head whose rest has not arrived yet. */
+  private partialHead: Buffer | undefined;
   private head: ResponseHead | undefined;
-  /** Of a body whose length is known. */
+  /** Remaining bytes of a body with `Content-Length`. */
   private bytesLeft = 0;
   private chunked: ChunkedBody | undefined;
-  /** The response is whole, and the request is not: what came behind the response. */
+  /**
+   * Trailer text of a response that was complete before its request was sent. Undefined unless the connection is
+   * waiting for the rest of the request.
+   */
   private earlyTrailer: string | undefined;
   private isPaused = false;
-  private isOver = false;
-  /** It has served a call before the one that it has. */
+  private isClosed = false;
+  /** Whether the connection has served an earlier call. */
   private isUsed = false;
   private readonly writer: RequestWriter;
 
-  /** @param fixedLines `Host` and `Connection`, each with its CRLF. */
+  /** @param fixedLines the `Host` and `Connection` field lines, each with its CRLF. */
   constructor(
     private readonly owner: ConnectionOwner,
     fixedLines: string,
@@ -54,7 +54,7 @@ export class Connection implements Sending {
     });
   }
 
-  /** Takes over an open socket, which reads into `onRead`. */
+  /** Takes over an open socket that reads into `onRead`. */
   attach(socket: Socket): void {
     this.socket = socket;
     this.writer.attach(socket);
@@ -63,12 +63,11 @@ export class Connection implements Sending {
     socket.on('close', () => this.onLost(connectionError('TRAILGATE_BACKEND_CLOSED')));
   }
 
-  /** Sends a call. False: the call has gone meanwhile, and the connection is as free as before. */
+  /** Sends a call. Returns false if the call was aborted before anything was sent. */
   serve(call: Call): boolean {
     this.call = call;
     call.onConnection(this);
-    // It may have been aborted by itself, which ends the connection; or the
-    // connection has failed without anybody's word.
+    // The call may have been aborted in `onConnection`, or the connection may have failed.
     if (this.call !== call) return false;
     this.writer.write(call);
     return true;
@@ -85,44 +84,44 @@ export class Connection implements Sending {
   }
 
   resume(call: Call): void {
-    if (this.call === call) this.readOn();
+    if (this.call === call) this.resumeReading();
   }
 
   endUpload(call: Call): void {
     if (this.call === call && this.earlyTrailer !== undefined) this.finishEarly(false);
   }
 
-  /** Ends it, whatever it does. */
+  /** Closes the connection, and fails the call that it serves. */
   destroy(reason: Error): void {
     this.fail(reason);
   }
 
-  /** Given what has been read. False: no more until `resume`. */
+  /** Processes the bytes that have been read. Returns false if reading must stop until `resume`. */
   readonly onRead = (bytes: number, buffer: Buffer): boolean => {
     try {
-      // Nothing may follow a whole response.
+      // Nothing may follow a complete response.
       if (this.earlyTrailer !== undefined) this.finishEarly(false);
-      else if (this.head === undefined) this.takeHead(buffer, bytes);
-      else this.takeBody(buffer, 0, bytes);
+      else if (this.head === undefined) this.readHead(buffer, bytes);
+      else this.readBody(buffer, 0, bytes);
     } catch (error) {
       this.fail(error as Error);
     }
     return !this.isPaused;
   };
 
-  private takeHead(buffer: Buffer, bytes: number): void {
+  private readHead(buffer: Buffer, bytes: number): void {
     const { call } = this;
-    // Nobody has asked: whoever came next would take this for the response.
+    // No request is open. The next call must not take these bytes for its response.
     if (call === undefined) {
       this.fail(connectionError('TRAILGATE_BAD_ANSWER', 'nothing was asked'));
       return;
     }
-    const { held } = this;
-    const whole = held === undefined ? buffer : Buffer.concat([held, buffer.subarray(0, bytes)]);
-    const to = held === undefined ? bytes : whole.length;
-    // What comes in many pieces is read when it is whole.
-    const seen = held === undefined ? 0 : held.length;
-    const mayBeWhole = held === undefined || whole.indexOf(HEAD_END, Math.max(0, seen - HEAD_END.length)) !== -1;
+    const { partialHead } = this;
+    const whole = partialHead === undefined ? buffer : Buffer.concat([partialHead, buffer.subarray(0, bytes)]);
+    const to = partialHead === undefined ? bytes : whole.length;
+    // A head that arrives in several pieces is parsed only once it is complete.
+    const seen = partialHead === undefined ? 0 : partialHead.length;
+    const mayBeWhole = partialHead === undefined || whole.indexOf(HEAD_END, Math.max(0, seen - HEAD_END.length)) !== -1;
     for (let at = 0; ;) {
       const head = mayBeWhole ? parseResponseHead(whole, at, to, call.method === 'HEAD') : undefined;
       if ((head === undefined ? to : head.end - HEAD_END.length) - at > LARGEST_HEAD_BYTES) {
@@ -133,23 +132,26 @@ export class Connection implements Sending {
         return;
       }
       at = head.end;
-      this.held = undefined;
+      this.partialHead = undefined;
       if (head.status >= 200) {
         this.beginBody(call, head, whole, to);
         return;
       }
-      // Never asked for; what follows would not be HTTP/1.1.
+      // The gateway never requests an upgrade, and what follows would not be HTTP/1.1.
       if (head.status === 101) throw connectionError('TRAILGATE_BAD_ANSWER', 'switching protocols');
       call.onInterim(head);
       if (this.call !== call) return;
     }
   }
 
-  /** Keeps a part of a head until more of it comes. @param seen how far it was looked at before. */
+  /**
+   * Keeps a partial head until more of it arrives.
+   * @param seen offset up to which earlier calls have checked the bytes.
+   */
   private hold(buffer: Buffer, at: number, to: number, seen: number): void {
-    this.held = Buffer.from(buffer.subarray(at, to));
-    // Whatever is no response would be waited for until the deadline.
-    const text = this.held.toString('latin1');
+    this.partialHead = Buffer.from(buffer.subarray(at, to));
+    // Fail now if this cannot become a response. Otherwise the call would wait until its deadline.
+    const text = this.partialHead.toString('latin1');
     if (!mayBecomeHead(text, Math.max(0, seen - at - HEAD_END.length))) throw protocolError('status line');
   }
 
@@ -166,16 +168,16 @@ export class Connection implements Sending {
     } else {
       if (framing === Framing.Length) this.bytesLeft = contentLength;
       else if (framing === Framing.Chunked) this.chunked = new ChunkedBody();
-      if (at < to) this.takeBody(buffer, at, to);
+      if (at < to) this.readBody(buffer, at, to);
       if (this.call === call) call.onPartial();
     }
   }
 
-  private takeBody(buffer: Buffer, at: number, bytes: number): void {
+  private readBody(buffer: Buffer, at: number, bytes: number): void {
     const { call, chunked } = this;
     if (call === undefined) return;
     if (chunked !== undefined) {
-      this.takeChunks(call, chunked, buffer, at, bytes);
+      this.readChunks(call, chunked, buffer, at, bytes);
     } else if (this.head?.framing === Framing.Length) {
       const end = Math.min(bytes, at + this.bytesLeft);
       this.bytesLeft -= end - at;
@@ -186,38 +188,41 @@ export class Connection implements Sending {
     }
   }
 
-  private takeChunks(call: Call, chunked: ChunkedBody, buffer: Buffer, at: number, bytes: number): void {
+  private readChunks(call: Call, chunked: ChunkedBody, buffer: Buffer, at: number, bytes: number): void {
     const end = chunked.take(buffer, at, bytes, (from, to) => {
       if (this.call === call) call.onData(buffer.subarray(from, to));
     });
     if (chunked.isDone && this.call === call) this.complete(call, chunked.trailerText, end === bytes);
   }
 
-  /** The response is whole. @param isClean whether nothing came behind it. */
+  /**
+   * Handles the end of the response.
+   * @param isClean false if more bytes followed it.
+   */
   private complete(call: Call, trailerText: string, isClean: boolean): void {
     const { head } = this;
-    if (isClean && this.takesRest(head)) this.awaitRest(call, trailerText);
+    if (isClean && this.needsRest(head)) this.awaitRest(call, trailerText);
     else this.finish(call, trailerText, isClean);
   }
 
-  /** Whether the server may want the rest of the request. Behind a refusal or a redirect nobody needs it. */
-  private takesRest(head: ResponseHead | undefined): boolean {
+  /** Whether the server may still need the rest of the request. After a redirect or an error it does not. */
+  private needsRest(head: ResponseHead | undefined): boolean {
     return !this.writer.isDone && head !== undefined && head.status < 300 && head.framing !== Framing.Close;
   }
 
   private awaitRest(call: Call, trailerText: string): void {
     this.earlyTrailer = trailerText;
-    // The end of the connection must be noticed.
-    this.readOn();
+    // Reading must continue to notice that the connection closes.
+    this.resumeReading();
     try {
       call.onAnswered();
     } catch (error) {
-      // The client has no response: the call fails.
+      // The client has received no response, so the call fails.
       this.earlyTrailer = undefined;
       this.fail(error as Error);
       return;
     }
-    // The body can have been handed over without having left: its server reads slowly, or no more.
+    // All of the body may have been handed to the socket without having left, for example if the server reads slowly.
     if (this.call === call && !this.writer.isSending) this.whenFlushed();
   }
 
@@ -233,7 +238,7 @@ export class Connection implements Sending {
     });
   }
 
-  /** @param isSent whether all of the request has been sent. */
+  /** @param isSent whether the whole request has been sent. */
   private finishEarly(isSent: boolean): void {
     const { call, earlyTrailer } = this;
     this.earlyTrailer = undefined;
@@ -246,9 +251,9 @@ export class Connection implements Sending {
     this.head = undefined;
     this.chunked = undefined;
     this.isUsed = true;
-    // Free before the call hears of it: what it does next may be to send another.
+    // Free the connection before `onEnd`, because `onEnd` may send the next call.
     if (isClean && head?.keepsAlive === true && this.writer.isDone) {
-      this.readOn();
+      this.resumeReading();
       this.owner.onFree(this, head.keepAliveMs);
     } else {
       this.close();
@@ -260,23 +265,23 @@ export class Connection implements Sending {
     }
   }
 
-  /** The other side sends no more: the end of a body that has no other, or of the connection. */
+  /** Handles the end of the stream. It ends a response body that has no other end, or the connection. */
   private onEof(): void {
     const { call } = this;
     if (call !== undefined && this.head?.framing === Framing.Close) this.complete(call, '', true);
     else this.onLost(connectionError('TRAILGATE_BACKEND_CLOSED'));
   }
 
-  /** Its other end, or the way to it, has gone. */
+  /** Handles a lost connection. */
   private onLost(reason: Error): void {
-    const isUnanswered = this.call !== undefined && this.head === undefined && this.held === undefined;
-    if (isUnanswered && this.isUsed) this.owner.onStale();
+    const isWaiting = this.call !== undefined && this.head === undefined && this.partialHead === undefined;
+    if (isWaiting && this.isUsed) this.owner.onStale();
     this.fail(reason);
   }
 
   private fail(reason: Error): void {
     const { call } = this;
-    // The response is whole: only the rest of the request is lost.
+    // The response is complete: only the rest of the request is lost.
     if (this.earlyTrailer !== undefined) {
       this.finishEarly(false);
       return;
@@ -287,14 +292,14 @@ export class Connection implements Sending {
   }
 
   private close(): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     this.writer.stop();
     this.socket.destroy();
     this.owner.onClosed(this);
   }
 
-  private readOn(): void {
+  private resumeReading(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
     this.socket.resume();

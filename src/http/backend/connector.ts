@@ -1,39 +1,39 @@
-/** Opens connections to one server, plain or over TLS, within a deadline (HTTP/1.1 is all that is offered). */
+/** Opens TCP or TLS connections to one server within a deadline. Offers HTTP/1.1 only. */
 import { connect as connectPlain, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { connectError } from './connect-error.js';
 import { connectionError } from '../grammar/errors.js';
 
-/** TCP probes on connections that idle, so that one whose other end vanished is found. */
+/** Delay before TCP keep-alive probes, which detect that the peer of an idle connection is gone. */
 const KEEP_ALIVE_PROBE_MS = 60_000;
 const PLAIN_READ_BYTES = 64 * 1024;
-/** A record of TLS has no more. */
+/** Maximum size of a TLS record. */
 const TLS_READ_BYTES = 16 * 1024;
 
 /**
- * What every plain connection of this process reads into: a piece is used or copied before the next one is read. One
- * over TLS has a buffer of its own, because a write can make it read.
+ * Read buffer of all plain connections in this process. Data is used or copied before the next read. Each TLS
+ * connection has its own buffer, because a write can trigger a read there.
  */
 const sharedBuffer = Buffer.allocUnsafeSlow(PLAIN_READ_BYTES);
 
 export interface ConnectorOptions {
-  /** `https://host:port` or `http://…`. */
+  /** `https://host:port` or `http://host:port`. */
   readonly origin: string;
   readonly timeoutMs: number;
-  /** Where the name leads to; undefined: the system resolves it. */
+  /** Resolves the host name. Undefined means the system's resolver. */
   readonly lookup: LookupFunction | undefined;
-  /** What connections over TLS are made with from now on; asked anew for each. */
+  /** TLS options. Called for each new connection, so changes take effect without a restart. */
   readonly tls: () => ConnectionOptions;
 }
 
-/** Called when the connection can be used, or with why it cannot. */
+/** Called when the connection is usable, or with the error that prevented it. */
 export type Connected = (error: Error | undefined) => void;
 
 export class Connector {
   private readonly host: string;
   private readonly port: number;
   private readonly isSecure: boolean;
-  /** Of the last connection, for a shorter handshake; belongs to `sessionFor`. */
+  /** TLS session of the last connection, for resumption. Valid for the options in `sessionFor` only. */
   private session: Buffer | undefined;
   private sessionFor: ConnectionOptions | undefined;
 
@@ -45,10 +45,10 @@ export class Connector {
   }
 
   /**
-   * Begins to connect.
-   * @param onRead given what is read; false: no more until `resume`.
-   * @param connected called once, never before this has returned.
-   * @throws what Node says of options for TLS that it cannot use; `connected` is not called then.
+   * Starts to connect.
+   * @param onRead receives the bytes read. Returns false to stop reading until `resume`.
+   * @param connected called once, never before this method returns.
+   * @throws Node's error for unusable TLS options. `connected` is not called then.
    */
   connect(onRead: (bytes: number, buffer: Buffer) => boolean, connected: Connected): Socket {
     const buffer = this.isSecure ? Buffer.allocUnsafeSlow(TLS_READ_BYTES) : sharedBuffer;
@@ -61,7 +61,7 @@ export class Connector {
       if (isDone) return;
       isDone = true;
       clearTimeout(timer);
-      // Should it be the session that the server stumbled over, the next one does without.
+      // The session may be the reason for the failure. The next attempt does without it.
       if (error !== undefined) this.session = undefined;
       connected(error === undefined ? undefined : connectError(error));
     };
@@ -78,23 +78,23 @@ export class Connector {
   private open(onread: OnReadOpts): Socket {
     const { host, port } = this;
     const { lookup } = this.options;
-    const where = { host, port, onread, ...(lookup === undefined ? {} : { lookup }) };
-    return this.isSecure ? this.openSecure(where) : connectPlain(where);
+    const target = { host, port, onread, ...(lookup === undefined ? {} : { lookup }) };
+    return this.isSecure ? this.openSecure(target) : connectPlain(target);
   }
 
-  private openSecure(where: object): Socket {
+  private openSecure(target: object): Socket {
     const options = this.options.tls();
     if (this.sessionFor !== options) {
       this.sessionFor = options;
       this.session = undefined;
     }
     const socket = connectTls({
-      // RFC 6066 section 3: a server name is no address.
+      // RFC 6066 section 3: an IP address is not a valid server name.
       ...(isIP(this.host) === 0 ? { servername: this.host } : {}),
       ...(this.session === undefined ? {} : { session: this.session }),
       ALPNProtocols: ['http/1.1'],
       ...options,
-      ...where,
+      ...target,
     });
     socket.on('session', (session: Buffer) => {
       if (this.sessionFor === options) this.session = session;

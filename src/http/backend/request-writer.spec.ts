@@ -1,6 +1,4 @@
-/**
- * Bodies of requests on their way to a real server, plain and over TLS: framed, throttled, let go of, and heard out.
- */
+/** Request bodies sent to a real server, plain and over TLS: framing, backpressure, early responses and failures. */
 import { afterEach, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
@@ -16,7 +14,7 @@ describeWays('the body of a request', (isSecure) => {
   };
   afterEach(() => line.stop());
 
-  /** What has arrived on each connection. */
+  /** Data received on each connection. */
   let received: string[] = [];
   const collecting = (response = (_text: string): string => ''): Promise<void> => {
     received = [];
@@ -30,7 +28,7 @@ describeWays('the body of a request', (isSecure) => {
   };
   const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4);
 
-  it('sends it with its length, or in chunks', async () => {
+  it('is sent with its length, or in chunks', async () => {
     await collecting((text) => (/hello(?:\r\n0\r\n\r\n)?$/.test(text) && !text.endsWith('hello\r\n') ? OK : ''));
     const post = { method: 'POST', fieldLines: 'Content-Length: 5\r\n', bodyBytes: 5 };
     expect(
@@ -40,7 +38,7 @@ describeWays('the body of a request', (isSecure) => {
     await line.pool.destroy();
   });
 
-  it('in chunks, which end as they must', async () => {
+  it('in chunks ends with the last chunk', async () => {
     await collecting((text) => (text.endsWith('0\r\n\r\n') ? OK : ''));
     const body = new PassThrough();
     const call = line.send({ method: 'POST', body });
@@ -52,7 +50,7 @@ describeWays('the body of a request', (isSecure) => {
     expect(received[0]).toMatch(/\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1a\r\nx{26}\r\n0\r\n\r\n$/);
   });
 
-  it('that turns out to be none says so', async () => {
+  it('that turns out to be empty is sent as Content-Length: 0', async () => {
     await collecting(() => OK);
     expect((await line.send({ method: 'POST', body: Readable.from([]) }).over).outcome).toBe('200');
     expect((await line.send({ method: 'DELETE', body: Readable.from([]) }).over).outcome).toBe('200');
@@ -63,7 +61,7 @@ describeWays('the body of a request', (isSecure) => {
     expect(remove).not.toMatch(/Content-Length/);
   });
 
-  it('sends its head before the body has begun', async () => {
+  it('does not delay the head until its first byte', async () => {
     await collecting((text) => (text.endsWith('hello') ? OK : ''));
     const body = new PassThrough();
     const call = line.send({ method: 'POST', body, bodyBytes: 5, fieldLines: 'Content-Length: 5\r\n' });
@@ -75,13 +73,13 @@ describeWays('the body of a request', (isSecure) => {
   it.each([
     ['too short', 'hell'],
     ['too long', 'hello!'],
-  ])('that is %s for its length is broken off', async (_what, text) => {
+  ])('that is %s for its length fails the call', async (_what, text) => {
     await collecting();
     const call = line.send({ method: 'POST', body: Readable.from([Buffer.from(text)]), bodyBytes: 5 });
     expect((await call.over).error).toBe('TRAILGATE_BODY_LENGTH');
   });
 
-  it('that breaks off ends the connection; one that had broken off before is never sent', async () => {
+  it('that breaks off closes the connection, and is not sent at all if it broke off before', async () => {
     await collecting();
     const body = new PassThrough();
     const call = line.send({ method: 'POST', body });
@@ -95,7 +93,7 @@ describeWays('the body of a request', (isSecure) => {
     expect(received.join('')).not.toMatch(/0\r\n\r\n$/);
   });
 
-  it('is sent as fast as the server takes it, and no faster', async () => {
+  it('is sent no faster than the server reads it', async () => {
     let isReading = false;
     await start((socket) => {
       socket.pause();
@@ -128,7 +126,7 @@ describeWays('the body of a request', (isSecure) => {
   });
 
   it.each(['close', 'keep-alive'])(
-    'is let go of when the answer comes first (%s), and nothing is sent behind it',
+    'is destroyed when the response is an early error (%s), and nothing more is sent',
     async (word) => {
       const refusal = `HTTP/1.1 413 Too Large\r\nConnection: ${word}\r\nContent-Length: 5\r\n\r\nlarge`;
       await collecting(() => refusal);
@@ -147,13 +145,13 @@ describeWays('the body of a request', (isSecure) => {
   );
 
   it.each(['reads no more', 'reads on'])(
-    'waits for a server that %s behind its answer: the call hears',
+    'is still unsent when the response of a server that %s arrives: the call is informed',
     async (what) => {
       await start((socket) => socket.pause());
       const body = new PassThrough();
       const call = line.send({ method: 'PUT', body });
       await eventually('it is connected', () => line.sockets.length === 1);
-      // Until nothing more leaves: then all of it is handed over, and its end waits.
+      // Until no more data leaves: then everything has been handed over, and only its end is missing.
       while (socketOf(call).writableLength === 0) {
         body.write(Buffer.alloc(8_000));
         await new Promise(setImmediate);
@@ -171,7 +169,7 @@ describeWays('the body of a request', (isSecure) => {
     },
   );
 
-  it('is refused by a server that closes on it: the answer arrives, though sending has failed', async () => {
+  it('that is refused by a server that closes: the response arrives although sending failed', async () => {
     await start((socket) => socket.pause());
     for (let time = 0; time < 10; time++) {
       const body = new PassThrough();
@@ -180,8 +178,8 @@ describeWays('the body of a request', (isSecure) => {
       await eventually('it is connected', () => line.sockets.length === time + 1);
       await new Promise((resolve) => setTimeout(resolve, 10));
       const socket = line.sockets[time];
-      // What it has not read makes the server's kernel reset the connection,
-      // and the next write fails before anything is read.
+      // Data that the server has not read makes its kernel reset the connection, and the next write fails before the
+      // response is read.
       socket?.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
       await new Promise<void>((resolve) => (isSecure ? setTimeout(resolve, 5) : resolve()));
       socket?.destroy();
@@ -192,7 +190,7 @@ describeWays('the body of a request', (isSecure) => {
     }
   });
 
-  it('fails where sending fails and there is no answer', async () => {
+  it('fails the call if sending fails without a response', async () => {
     await start((socket) => socket.pause());
     const body = new PassThrough();
     const call = line.send({ method: 'POST', body });
@@ -204,7 +202,7 @@ describeWays('the body of a request', (isSecure) => {
     expect(['TRAILGATE_BACKEND_CLOSED', 'ECONNRESET', 'EPIPE']).toContain((await call.over).error);
   });
 
-  it('collects no listeners, however many it sends', async () => {
+  it('leaves no listeners behind', async () => {
     await collecting((text) => (text.endsWith('0\r\n\r\n') ? OK : ''));
     const counts: number[] = [];
     for (let time = 0; time < 30; time++) {

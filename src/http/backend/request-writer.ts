@@ -1,22 +1,19 @@
-/**
- * Writes requests to a connection, one after the other: the head in one write,
- * a body as fast as the other side takes it.
- */
+/** Writes requests to a connection one after another, with backpressure for streamed bodies. */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Call } from './call.js';
 import { connectionError } from '../grammar/errors.js';
 import { keepReadable } from './upload-guard.js';
 
-/** What becomes of what is written. */
+/** Receives the outcome of a write. */
 export interface RequestWriterListener {
-  /** The last byte has been handed to the connection. */
+  /** The last byte has been handed to the socket. */
   onSent(): void;
-  /** The body broke off, or is not as long as it was said to be. */
+  /** The body ended early, or its size differs from `Content-Length`. */
   onFailure(error: Error): void;
 }
 
-/** RFC 9110 section 8.6: a request without a body whose method gives one a meaning says so. */
+/** RFC 9110 section 8.6: without a body, requests with these methods send `Content-Length: 0`. */
 const EXPECTS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY']);
 const NO_BODY = 'Content-Length: 0\r\n\r\n';
 const LENGTH_LINE = /(?:^|\n)content-length:/i;
@@ -25,12 +22,15 @@ export class RequestWriter {
   private socket!: Socket;
   private body: Readable | undefined;
   private isChunked = false;
-  /** Of the body that is being sent, where its length was told. */
+  /** Remaining bytes of the body, if it has a `Content-Length`. */
   private bytesLeft = 0;
-  /** A head that waits, for no longer than a turn of the event loop, for what has arrived of its body. */
+  /**
+   * A head that has not been written yet. It waits for the first data of the body, at most until the next
+   * `setImmediate`.
+   */
   private heldHead = '';
-  private saysNone = '';
-  /** The request that was written last has a body. */
+  private emptyBodyLines = '';
+  /** Whether the last request has a body. */
   private isUpload = false;
   private isGuarded = false;
 
@@ -44,17 +44,17 @@ export class RequestWriter {
     socket.on('drain', () => this.body?.resume());
   }
 
-  /** Nothing is left to be sent, and nothing has failed to be. */
+  /** Whether everything has been written and sent. */
   get isDone(): boolean {
     return this.body === undefined && this.socket.writableLength === 0;
   }
 
-  /** A part of a body has yet to come. */
+  /** Whether part of a body has not been written yet. */
   get isSending(): boolean {
     return this.body !== undefined;
   }
 
-  /** Calls `done` when all that was handed over has left. */
+  /** Calls `done` when all written data has left the process. */
   whenFlushed(done: () => void): void {
     if (this.socket.writableLength === 0) done();
     else this.socket.write('', 'latin1', done);
@@ -64,14 +64,14 @@ export class RequestWriter {
     const head = `${method} ${target} HTTP/1.1\r\n${this.fixedLines}${fieldLines}`;
     this.isUpload = body !== null;
     if (body === null) {
-      const isLengthTold = !EXPECTS_BODY.has(method) || LENGTH_LINE.test(fieldLines);
-      this.socket.write(isLengthTold ? `${head}\r\n` : head + NO_BODY, 'latin1');
+      const needsNoLength = !EXPECTS_BODY.has(method) || LENGTH_LINE.test(fieldLines);
+      this.socket.write(needsNoLength ? `${head}\r\n` : head + NO_BODY, 'latin1');
       this.listener.onSent();
       return;
     }
-    this.guard();
+    this.installGuard();
     if (Buffer.isBuffer(body)) {
-      // As a text, byte for byte, it joins the head in one write.
+      // As a Latin-1 string, the body joins the head in one write, byte for byte.
       this.socket.write(`${head}\r\n${body.toString('latin1')}`, 'latin1');
       this.listener.onSent();
       return;
@@ -84,7 +84,7 @@ export class RequestWriter {
     this.bytesLeft = bodyBytes;
     this.body = body;
     this.heldHead = head;
-    this.saysNone = EXPECTS_BODY.has(method) ? NO_BODY : '\r\n';
+    this.emptyBodyLines = EXPECTS_BODY.has(method) ? NO_BODY : '\r\n';
     setImmediate(this.writeHead);
     body.on('data', this.onData);
     body.on('end', this.onEnd);
@@ -92,16 +92,16 @@ export class RequestWriter {
     body.on('close', this.onClose);
   }
 
-  /** No more is sent: the connection is over. A body that was not sent whole is let go of. */
+  /** Stops sending because the connection is closing. Destroys a body that has not been sent completely. */
   stop(): void {
     const { body } = this;
     if (body === undefined) return;
-    this.letGo(body);
+    this.detach(body);
     body.destroy();
   }
 
-  /** From the first body on: connections that carry none pay nothing for it. */
-  private guard(): void {
+  /** Installs the guard with the first body, so that connections without bodies do not pay for it. */
+  private installGuard(): void {
     if (this.isGuarded) return;
     this.isGuarded = true;
     keepReadable(
@@ -144,8 +144,8 @@ export class RequestWriter {
     const { body } = this;
     if (body === undefined) return;
     if (this.heldHead !== '' && this.isChunked) {
-      // Not a byte has come: no body at all.
-      this.socket.write(this.heldHead + this.saysNone, 'latin1');
+      // The stream was empty: send no body at all.
+      this.socket.write(this.heldHead + this.emptyBodyLines, 'latin1');
       this.heldHead = '';
     } else if (this.isChunked) {
       this.socket.write('0\r\n\r\n', 'latin1');
@@ -155,7 +155,7 @@ export class RequestWriter {
     } else {
       this.writeHead();
     }
-    this.letGo(body);
+    this.detach(body);
     this.listener.onSent();
   };
 
@@ -163,7 +163,7 @@ export class RequestWriter {
 
   private readonly onClose = (): void => this.listener.onFailure(connectionError('TRAILGATE_BODY_LENGTH'));
 
-  private letGo(body: Readable): void {
+  private detach(body: Readable): void {
     this.body = undefined;
     this.heldHead = '';
     body.off('data', this.onData);

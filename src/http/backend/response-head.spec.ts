@@ -1,10 +1,10 @@
-/** Heads of responses: what they mean for the body and the connection, and what is refused. */
+/** Response heads: what they mean for body and connection, and what is rejected. */
 import { describe, expect, it } from '@jest/globals';
 import { cpuMsOf } from '../../../test/support/cpu-time.js';
 import { fieldsOfLines } from '../grammar/fields.js';
 import { Framing, parseResponseHead, type ResponseHead } from './response-head.js';
 
-/** The head of these lines, which an empty one follows. */
+/** Joins the lines with CRLF and appends the empty line. */
 const read = (text: string, isHead = false): ResponseHead => {
   const bytes = Buffer.from(`${text}\r\n`, 'latin1');
   const head = parseResponseHead(bytes, 0, bytes.length, isHead);
@@ -14,7 +14,7 @@ const read = (text: string, isHead = false): ResponseHead => {
 const parse = (text: string, isHead = false): ResponseHead => read(text.replaceAll('\n', '\r\n'), isHead);
 const OK = 'HTTP/1.1 200 OK\n';
 const BAD = expect.objectContaining({ code: 'TRAILGATE_BAD_ANSWER' });
-/** What a call of the parser throws. */
+/** Returns what the parser throws. */
 const refusal = (run: () => unknown): unknown => {
   try {
     run();
@@ -24,8 +24,8 @@ const refusal = (run: () => unknown): unknown => {
   return undefined;
 };
 
-describe('the head of an answer', () => {
-  it('has a status and its fields as they were sent, without the space around values', () => {
+describe('a response head', () => {
+  it('has a status and its field lines as sent', () => {
     const head = parse(`${OK}Content-Type:text/plain\nX-A: \t one  two \t\nx-a:\nX-Empty: \t\nX-Latin: caf\u00e9\n`);
     expect(head.status).toBe(200);
     expect(fieldsOfLines(head.lines)).toEqual([
@@ -69,7 +69,7 @@ describe('the head of an answer', () => {
     ['a status that runs into its reason', 'HTTP/1.1 200OK\n'],
     ['a NUL in the reason', 'HTTP/1.1 200 O\0K\n'],
     ['a carriage return in the reason', 'HTTP/1.1 200 O\rX: y\n'],
-  ])('is refused for %s in the status line', (_what, text) => {
+  ])('is rejected for %s in the status line', (_what, text) => {
     expect(refusal(() => parse(text))).toEqual(BAD);
   });
 
@@ -86,7 +86,7 @@ describe('the head of an answer', () => {
     ['DEL', 'X-A: b\x7f\n'],
     ['a letter beyond ASCII in the name', 'X-\u00c4: b\n'],
     ['a bracket in the name', 'X[0]: b\n'],
-  ])('is refused for %s among the fields', (_what, lines) => {
+  ])('is rejected for %s among the fields', (_what, lines) => {
     expect(refusal(() => parse(OK + lines))).toEqual(BAD);
   });
 
@@ -96,12 +96,12 @@ describe('the head of an answer', () => {
     ['a bare carriage return', 'X-A: b\rContent-Length: 5\r\n'],
     ['a carriage return before CRLF', 'X-A: b\r\r\n'],
     ['a carriage return in the name', 'X-A\r: b\r\n'],
-  ])('is refused for %s, which somebody else could take for the end of a line', (_what, lines) => {
+  ])('is rejected for %s, which another parser could take for a line end', (_what, lines) => {
     const text = lines === undefined ? 'HTTP/1.1 200 OK\nX-A: b\r\n' : `HTTP/1.1 200 OK\r\n${lines}`;
     expect(refusal(() => read(text))).toEqual(BAD);
   });
 
-  it('is read in a moment whatever it is like', () => {
+  it('is parsed in linear time', () => {
     const hard = [
       `${OK}${'a:b\n'.repeat(16_000)}`,
       `${OK}A:${' '.repeat(64_000)}\x01\n`,
@@ -156,11 +156,11 @@ describe('the end of the body', () => {
     ['chunked with a parameter', 'Transfer-Encoding: chunked;q=1\n'],
     ['chunked in quotes', 'Transfer-Encoding: "chunked"\n'],
     ['a vertical tab around it', 'Transfer-Encoding: \x0bchunked\n'],
-  ])('is refused for %s', (_what, lines) => {
+  ])('is rejected for %s', (_what, lines) => {
     expect(refusal(() => parse(OK + lines))).toEqual(BAD);
   });
 
-  it('is refused for chunks of HTTP/1.0 (RFC 9112 section 6.1)', () => {
+  it('is rejected for chunked HTTP/1.0 (RFC 9112 section 6.1)', () => {
     expect(refusal(() => parse('HTTP/1.0 200 OK\nTransfer-Encoding: chunked\n'))).toEqual(BAD);
   });
 
@@ -170,7 +170,7 @@ describe('the end of the body', () => {
     ['a 304', 'HTTP/1.1 304 Not Modified\n', false],
     ['a 100', 'HTTP/1.1 100 Continue\n', false],
     ['a 103', 'HTTP/1.1 103 Early Hints\n', false],
-  ])('of an answer to, or of, %s is that of its head, whatever the fields say', (_what, line, isHead) => {
+  ])('is the end of the head for %s, whatever the fields say', (_what, line, isHead) => {
     for (const lines of ['', 'Content-Length: 5\n', 'Transfer-Encoding: chunked\n']) {
       expect(parse(line + lines, isHead).framing).toBe(Framing.None);
     }
@@ -179,7 +179,7 @@ describe('the end of the body', () => {
   });
 
   it.each(['Content-Length: 46\n', 'content-length:0\n', 'CONTENT-LENGTH: 0\n'])(
-    'is nothing that a 204 speaks of: %j',
+    'has no Content-Length in a 204: %j',
     (length) => {
       for (const [before, behind] of [
         ['', ''],
@@ -197,7 +197,7 @@ describe('the end of the body', () => {
     ['a 205', 'HTTP/1.1 205 Reset Content\n'],
     ['a 404', 'HTTP/1.1 404 Not Found\n'],
     ['a 999', 'HTTP/1.1 999 Beyond\n'],
-  ])('of %s is where its fields say', (_what, line) => {
+  ])('of %s follows from its fields', (_what, line) => {
     expect(parse(`${line}Content-Length: 5\n`)).toMatchObject({ framing: Framing.Length });
     expect(parse(line)).toMatchObject({ framing: Framing.Close });
   });
@@ -222,7 +222,7 @@ describe('the connection', () => {
     expect(parse(`${version} 200 OK\n${LENGTH}${lines}`).keepsAlive).toBe(keepsAlive);
   });
 
-  it('is closed behind a 204 whose fields speak of a body, which might follow', () => {
+  it('is closed after a 204 whose fields announce a body', () => {
     const keeps = (lines: string): boolean => parse(`HTTP/1.1 204 No Content\n${lines}`).keepsAlive;
     expect(['', 'Content-Length: 0\n', LENGTH, 'Transfer-Encoding: chunked\n'].map(keeps)).toEqual([
       true,
@@ -234,7 +234,7 @@ describe('the connection', () => {
     expect(parse(`${OK}${LENGTH}`, true).keepsAlive).toBe(true);
   });
 
-  it('is closed where it is the end of the body, whatever is said', () => {
+  it('is closed if its end is the end of the body, whatever the fields say', () => {
     expect(parse(`${OK}Connection: keep-alive\n`).keepsAlive).toBe(false);
   });
 
@@ -248,7 +248,7 @@ describe('the connection', () => {
     ['timeout=99999999', -1],
     ['timeout=soon', -1],
     ['', -1],
-  ])('lasts as Keep-Alive says: "%s"', (value, keepAliveMs) => {
+  ])('is kept as Keep-Alive says: "%s"', (value, keepAliveMs) => {
     expect(parse(`${OK}${LENGTH}Keep-Alive: ${value}\n`).keepAliveMs).toBe(keepAliveMs);
   });
 });

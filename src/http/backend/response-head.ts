@@ -1,42 +1,40 @@
 /**
- * The head of a response: status line and fields (RFC 9112 sections 4 and 5), and
- * what follows from them for the body and for the connection (sections 6 and 9).
- * Strict: two readers who could understand a head differently must not both be asked.
+ * Parser for response heads: status line and fields (RFC 9112 sections 4 and 5), and what they mean for the body and
+ * the connection (sections 6 and 9). It is strict, so that no other parser can understand the same head differently.
  */
-import { COLON, CR, isName, LF, nameEnd, SPACE, standsAt, valueEnd } from '../grammar/bytes.js';
+import { COLON, CR, isName, LF, nameEnd, SPACE, matchesAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
 import { listTokens, trimmed, withoutLength } from '../grammar/fields.js';
 
-/** How the end of a body is found (RFC 9112 section 6.3). */
+/** How the end of the body is found (RFC 9112 section 6.3). */
 export const enum Framing {
   None,
   Length,
   Chunked,
-  /** With the connection. */
+  /** The body ends when the connection closes. */
   Close,
 }
 
 export interface ResponseHead {
   readonly status: number;
   /**
-   * The field lines as they were sent, each with its CRLF; fields to the letter. A 204 has no `Content-Length` (RFC
-   * 9110 section 8.6), whatever was sent.
+   * Validated field lines as sent, each with its CRLF. `Content-Length` is removed from a 204 (RFC 9110 section 8.6).
    */
   readonly lines: string;
   readonly framing: Framing;
-  /** -1: not told. Of a response to HEAD and of a 304, what a GET would have. */
+  /** -1 without `Content-Length`. For a response to HEAD and for a 304, the length that a GET would have. */
   readonly contentLength: number;
-  /** Whether another request may follow on the connection. */
+  /** Whether the connection can serve another request. */
   readonly keepsAlive: boolean;
-  /** `Keep-Alive: timeout` in milliseconds; -1: not told. */
+  /** `timeout` of the `Keep-Alive` field in milliseconds, or -1. */
   readonly keepAliveMs: number;
-  /** Behind its last byte. */
+  /** Offset behind the head. */
   readonly end: number;
 }
 
 const PROTOCOL = 'HTTP/1.';
 const PROTOCOL_BYTES = Buffer.from(PROTOCOL);
-/** `HTTP/1.1 200`. */
+/** Length of `HTTP/1.1 200`. */
 const STATUS_BYTES = 12;
 const LENGTH = /^[0-9]{1,15}$/;
 const TIMEOUT = /(?:^|[ ,])timeout=([0-9]{1,6})(?:$|[ ,;])/i;
@@ -45,27 +43,28 @@ const CONTENT_LENGTH = Buffer.from('content-length');
 const TRANSFER_ENCODING = Buffer.from('transfer-encoding');
 const CONNECTION = Buffer.from('connection');
 const KEEP_ALIVE = Buffer.from('keep-alive');
-const USUAL = Buffer.from(' keep-alive');
-const KEPT = ',keep-alive';
+const KEEP_ALIVE_VALUE = Buffer.from(' keep-alive');
+const LISTED_KEEP_ALIVE = ',keep-alive';
 
-/** What the fields say that matters here. */
-interface Meaning {
+/** Values of the fields that affect body and connection. */
+interface FramingFields {
   length: number;
   isChunked: boolean;
-  /** What `Connection` lists; several of them one behind the other, each with a comma in front. */
+  /** All `Connection` values, each preceded by a comma. */
   connection: string;
   keepAliveMs: number;
 }
 
 /**
- * The head that begins at `from`; undefined where its end has not come.
- * @param isHead whether HEAD was asked.
- * @throws Error `TRAILGATE_BAD_ANSWER` for anything that is not to the letter.
+ * Parses the head that begins at `from`.
+ * @param isHead whether the request method was HEAD.
+ * @returns undefined if the head is incomplete.
+ * @throws Error `TRAILGATE_BAD_ANSWER` for anything that RFC 9112 does not allow.
  */
 export function parseResponseHead(bytes: Buffer, from: number, to: number, isHead: boolean): ResponseHead | undefined {
   const linesAt = statusLineEnd(bytes, from, to);
   if (linesAt === -1) return undefined;
-  const meaning: Meaning = { length: -1, isChunked: false, connection: '', keepAliveMs: -1 };
+  const framingFields: FramingFields = { length: -1, isChunked: false, connection: '', keepAliveMs: -1 };
   const isOld = bytes[from + PROTOCOL.length] === ZERO;
   let at = linesAt;
   while (bytes[at] !== CR || at >= to) {
@@ -75,23 +74,23 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
     const end = valueEnd(bytes, colon + 1, to);
     if (end + 1 >= to) return undefined;
     if (bytes[end] !== CR || bytes[end + 1] !== LF) throw protocolError('field');
-    // Most names are told apart from those that matter by their length.
+    // The length of a name rules out most fields cheaply.
     const nameLength = colon - at;
     if (nameLength === 10 || nameLength === 14 || nameLength === 17) {
-      note(bytes, at, nameLength, colon + 1, end, meaning, isOld);
+      recordField(bytes, at, nameLength, colon + 1, end, framingFields, isOld);
     }
     at = end + 2;
   }
   if (at + 1 >= to) return undefined;
   if (bytes[at + 1] !== LF) throw protocolError('field');
-  const { length, isChunked, connection, keepAliveMs } = meaning;
+  const { length, isChunked, connection, keepAliveMs } = framingFields;
   if (isChunked && length !== -1) throw protocolError('content-length beside transfer-encoding');
   const status = statusAt(bytes, from);
   const framing = framingOf(status, isHead, isChunked, length);
   const isKept = framing !== Framing.Close && persists(connection, isOld);
   const lines = bytes.toString('latin1', linesAt, at);
   if (status === 204) {
-    // Whose fields speak of a body may have one all the same, and its bytes would be taken for the next response.
+    // If the fields announce a body, it may follow, and its bytes would be taken for the next response.
     const keepsAlive = isKept && length <= 0 && !isChunked;
     const noLength = length === -1 ? lines : withoutLength(lines);
     return { status, lines: noLength, framing, contentLength: -1, keepsAlive, keepAliveMs, end: at + 2 };
@@ -99,7 +98,7 @@ export function parseResponseHead(bytes: Buffer, from: number, to: number, isHea
   return { status, lines, framing, contentLength: length, keepsAlive: isKept, keepAliveMs, end: at + 2 };
 }
 
-/** Where the line behind the status line begins (RFC 9112 section 4); -1 where it has not come. */
+/** Returns the offset behind the status line (RFC 9112 section 4), or -1 if the line is incomplete. */
 function statusLineEnd(bytes: Buffer, from: number, to: number): number {
   if (to - from < STATUS_BYTES + 2) {
     if (valueEnd(bytes, from, Math.min(to, from + STATUS_BYTES)) < Math.min(to, from + STATUS_BYTES))
@@ -107,7 +106,7 @@ function statusLineEnd(bytes: Buffer, from: number, to: number): number {
     return -1;
   }
   const version = (bytes[from + PROTOCOL.length] as number) - ZERO;
-  const isProtocol = standsAt(bytes, from, to, PROTOCOL_BYTES) && (version === 0 || version === 1);
+  const isProtocol = matchesAt(bytes, from, to, PROTOCOL_BYTES) && (version === 0 || version === 1);
   if (!isProtocol || bytes[from + PROTOCOL.length + 1] !== SPACE || statusAt(bytes, from) < 100) {
     throw protocolError('status line');
   }
@@ -118,7 +117,7 @@ function statusLineEnd(bytes: Buffer, from: number, to: number): number {
   return end + 2;
 }
 
-/** Three digits; -1 where they are none. */
+/** Returns the three-digit status code, or -1 if it is not a number. */
 function statusAt(bytes: Buffer, from: number): number {
   let status = 0;
   for (let at = from + STATUS_BYTES - 3; at < from + STATUS_BYTES; at++) {
@@ -129,34 +128,36 @@ function statusAt(bytes: Buffer, from: number): number {
   return status;
 }
 
-/** Notes what a field says that may matter; of its name the length is known. */
-function note(
+/** Records the value of a field that affects body or connection. The caller has checked the name's length only. */
+function recordField(
   bytes: Buffer,
   at: number,
   nameLength: number,
   from: number,
   to: number,
-  meaning: Meaning,
+  framingFields: FramingFields,
   isOld: boolean,
 ): void {
   if (nameLength === 14) {
-    if (isName(bytes, at, CONTENT_LENGTH)) meaning.length = lengthOf(bytes, from, to, meaning);
+    if (isName(bytes, at, CONTENT_LENGTH)) framingFields.length = lengthOf(bytes, from, to, framingFields);
   } else if (nameLength === 17) {
     if (!isName(bytes, at, TRANSFER_ENCODING)) return;
-    // A coding that nobody undoes would be taken for the content.
-    const isUndone = valueOf(bytes, from, to).toLowerCase() === 'chunked';
-    if (meaning.isChunked || isOld || !isUndone) throw protocolError('transfer-encoding');
-    meaning.isChunked = true;
+    // A coding that the gateway does not decode would be taken for content.
+    const isOnlyChunked = valueOf(bytes, from, to).toLowerCase() === 'chunked';
+    if (framingFields.isChunked || isOld || !isOnlyChunked) throw protocolError('transfer-encoding');
+    framingFields.isChunked = true;
   } else if (isName(bytes, at, CONNECTION)) {
-    meaning.connection +=
-      standsAt(bytes, from, to, USUAL) && to - from === USUAL.length ? KEPT : `,${valueOf(bytes, from, to)}`;
+    framingFields.connection +=
+      matchesAt(bytes, from, to, KEEP_ALIVE_VALUE) && to - from === KEEP_ALIVE_VALUE.length
+        ? LISTED_KEEP_ALIVE
+        : `,${valueOf(bytes, from, to)}`;
   } else if (isName(bytes, at, KEEP_ALIVE)) {
     const seconds = TIMEOUT.exec(valueOf(bytes, from, to))?.[1];
-    if (seconds !== undefined) meaning.keepAliveMs = Number(seconds) * 1_000;
+    if (seconds !== undefined) framingFields.keepAliveMs = Number(seconds) * 1_000;
   }
 }
 
-function lengthOf(bytes: Buffer, from: number, to: number, { length }: Meaning): number {
+function lengthOf(bytes: Buffer, from: number, to: number, { length }: FramingFields): number {
   const value = valueOf(bytes, from, to);
   if (length !== -1 || !LENGTH.test(value)) throw protocolError('content-length');
   return Number(value);
@@ -168,9 +169,8 @@ function valueOf(bytes: Buffer, from: number, to: number): string {
 }
 
 /**
- * Whether a head may still come of what has arrived of it: another protocol, or
- * lines that end otherwise, never become one.
- * @param from where it was looked at before.
+ * Whether a partial head can still become valid. Other protocols and lines with wrong ends cannot.
+ * @param from offset up to which earlier calls have checked the text.
  */
 export function mayBecomeHead(text: string, from: number): boolean {
   if (!text.startsWith(PROTOCOL.slice(0, text.length))) return false;
@@ -187,9 +187,9 @@ function framingOf(status: number, isHead: boolean, isChunked: boolean, length: 
   return length === 0 ? Framing.None : Framing.Length;
 }
 
-/** RFC 9112 section 9.3. */
+/** Whether the connection stays open (RFC 9112 section 9.3). */
 function persists(connection: string, isOld: boolean): boolean {
-  if (connection === '' || connection === KEPT) return !isOld || connection !== '';
+  if (connection === '' || connection === LISTED_KEEP_ALIVE) return !isOld || connection !== '';
   const options = listTokens(connection);
   if (options.includes('close')) return false;
   return !isOld || options.includes('keep-alive');

@@ -1,25 +1,24 @@
 /**
- * Keeps a connection readable when a write of a request's body fails. A server that refuses
- * an upload answers, closes, and resets whatever still comes: the write that meets the
- * reset fails before the response has been read, and Node drops a socket whose write has
- * failed together with all that has arrived. RFC 9112 section 9.3 wants that response read.
+ * Keeps a connection readable after a write of a request body has failed. A server that rejects an upload often
+ * responds, closes the connection and resets it when more data arrives. The write then fails before the response has
+ * been read, and Node discards the socket with all received data. RFC 9112 section 9.3 requires that the response is
+ * read.
  */
 import type { Socket } from 'node:net';
 import { interceptWrites, type WriteDone } from '../../platform/node-internals.js';
 
 /**
- * @param isUploading whether what is written now belongs to a request with a
- * body; the writes of others are left as they are.
- * @param onBroken a write has failed; nothing more will leave, and the end of
- * the connection will be read like any other.
+ * Replaces failed writes of request bodies with a callback, so that the socket stays readable.
+ * @param isUploading whether the current request has a body. Other writes are not affected.
+ * @param onBroken called when a write has failed. Nothing more can be sent; the end of the connection is read as usual.
  */
 export function keepReadable(socket: Socket, isUploading: () => boolean, onBroken: () => void): void {
-  const held =
+  const guarded =
     (done: WriteDone): WriteDone =>
     (error) => {
       if (error === null || error === undefined) done();
-      // Not told: for the stream, the write lasts until the connection is closed.
+      // The stream is not told, so for it the write stays pending until the connection closes.
       else onBroken();
     };
-  interceptWrites(socket, (done) => (isUploading() ? held(done) : done));
+  interceptWrites(socket, (done) => (isUploading() ? guarded(done) : done));
 }

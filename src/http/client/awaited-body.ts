@@ -1,18 +1,18 @@
-/** The beginning of a plain request whose body is on its way: most clients send a small one right behind its head. */
+/** A plain request whose body has not arrived completely. Most clients send a small body right after its head. */
 
-/** Whoever sends a small body in more of them is no usual client. */
+/** More pieces than this are unusual for a small body. */
 const MOST_PIECES = 16;
 
-/** AwaitedBody keeps what has been read of such a request. */
+/** AwaitedBody collects the bytes of such a request. */
 export class AwaitedBody {
   private readonly pieces: Buffer[] = [];
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param first is copied, as all pieces are.
-   * @param bytesLeft that have not come; more than 0.
-   * @param longestWaitMs a body that takes longer is a stream.
-   * @param onLate called once when it has been waited for so long.
+   * @param first the bytes read so far, from the start of the request. Copied, as all pieces are.
+   * @param bytesLeft number of missing bytes; more than 0.
+   * @param longestWaitMs after this time the body is treated as a stream.
+   * @param onLate called once when that time has passed.
    */
   constructor(
     first: Buffer,
@@ -24,19 +24,19 @@ export class AwaitedBody {
     this.timer = setTimeout(onLate, longestWaitMs);
   }
 
-  /** Keeps a piece more. @returns whether it need not be waited for any longer. */
+  /** Adds a piece. Returns true when waiting is over: the body is complete, or there are too many pieces. */
   add(piece: Buffer): boolean {
     this.pieces.push(Buffer.from(piece));
     this.bytesLeft -= piece.length;
     return this.bytesLeft <= 0 || this.pieces.length === MOST_PIECES;
   }
 
-  /** Whether it has come, and nothing behind it. */
+  /** Whether exactly the whole body has arrived. */
   get isWhole(): boolean {
     return this.bytesLeft === 0;
   }
 
-  /** Waits no longer. @returns all that has been read, from the first byte of the request on. */
+  /** Stops the timer and returns all bytes from the start of the request. */
   take(): Buffer {
     clearTimeout(this.timer);
     return Buffer.concat(this.pieces);

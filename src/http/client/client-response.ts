@@ -1,13 +1,10 @@
-/**
- * The response to one request of a client, however its connection is read; and what is asked of a request, likewise.
- */
+/** The response to a client's request, and the request's fields, independent of how the connection is read. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Problem } from '../../platform/problems/errors.js';
 
 /**
- * The fields of a request that a gateway looks at, in the form that Node gives them: several of a name are one here
- * only where Node joins them. A name that is missing here cannot be asked for: `plain-request.ts` keeps these alone,
- * but for `content-type`.
+ * Request fields that the gateway reads, in Node's format. Repeated fields are joined only where Node joins them. A
+ * field that is missing here cannot be read: `plain-request.ts` keeps only these, without `content-type`.
  */
 export interface ClientFields {
   readonly 'access-control-request-method'?: string | undefined;
@@ -16,7 +13,7 @@ export interface ClientFields {
   readonly 'content-type'?: string | undefined;
   readonly expect?: string | undefined;
   readonly forwarded?: string | undefined;
-  /** Of an absolute target the authority takes its place. */
+  /** Replaced by the authority of the target, if the request line has an absolute URL. */
   host?: string | undefined;
   readonly 'idempotency-key'?: string | undefined;
   readonly 'max-forwards'?: string | undefined;
@@ -30,66 +27,68 @@ export interface ClientFields {
   readonly 'x-request-id'?: string | string[] | undefined;
 }
 
-/** What Node's `IncomingMessage` and `PlainRequest` have in common. */
+/** Common part of Node's `IncomingMessage` and `PlainRequest`. */
 export interface ClientMessage extends Pick<
   IncomingMessage,
   'method' | 'url' | 'httpVersion' | 'httpVersionMajor' | 'rawHeaders' | 'complete' | 'socket'
 > {
   readonly headers: ClientFields;
-  /** Its body, where that has come as a whole with its head. */
+  /** The body, if it arrived completely with the head. */
   body?: Buffer | undefined;
-  /** Its field lines, each with its CRLF, where they are at hand; else `rawHeaders` has them. */
+  /** Field lines, each with its CRLF. If absent, use `rawHeaders`. */
   readonly lines?: string;
 }
 
-/** A response whose head has been told, and whose body goes out in pieces. */
+/** A response whose head is fixed and whose body is written in pieces. */
 export interface ResponseStream {
   /**
-   * Writes a piece, which is of no use to it when this has returned. False: the client reads more slowly than it is
-   * written to, and is told of by `onDrain`.
+   * Writes a piece. The buffer can be reused when this returns.
+   * @returns false if the client reads too slowly. `onDrain` is called when there is room again.
    */
   write(piece: Buffer): boolean;
-  /** Sends the head, if it has not left with a piece. */
+  /** Sends the head, unless it has already left with a piece. */
   flush(): void;
-  /** All that `Content-Length` says has been written. */
+  /** Ends the response. All bytes announced by `Content-Length` must have been written. */
   end(): void;
 }
 
 export interface ClientResponse {
-  /** The client has gone, or the response was cut. */
+  /** The client has disconnected, or the response was cut. */
   readonly isGone: boolean;
-  /** Whether a byte of the response has been written, other than of an interim one. */
+  /** Whether any byte of the final response has been written. Interim responses do not count. */
   readonly hasBegun: boolean;
-  /** Whether `writeWhole` may write it: HTTP/1.1, and nobody has set a field on the response. */
+  /** Whether `writeWhole` can be used: the client speaks HTTP/1.1, and no field has been set on `nodeResponse`. */
   readonly takesWhole: boolean;
   /**
-   * Only where the response is of use as a whole alone, and nothing of it can be streamed: how many bytes of its body
-   * are kept. `writeCut` takes those of a larger one, and `writeProblem` what else would be written as bytes.
+   * Maximum body size in bytes, set only for responses that must be complete and cannot be streamed. For those,
+   * `writeCut` takes the start of a larger body, and `writeProblem` takes errors.
    */
   readonly mostWholeBytes?: number;
-  /** Node's, for whatever streams. Asking for it makes the connection Node's, where it was not. */
+  /**
+   * Node's response object, for streaming. Reading this property hands the connection over to Node, if that has not
+   * happened yet.
+   */
   readonly nodeResponse: ServerResponse;
   /**
-   * Writes head and body in one piece and ends the response, where `takesWhole`.
-   * @param lines its fields, each with its CRLF: with `Date` and the
-   * `Content-Length` of the body, without `Connection`.
-   * @param body bytes, which are of no use to it when this has returned; a text is Latin-1, byte for byte.
+   * Writes head and body in one piece and ends the response. Requires `takesWhole`.
+   * @param lines field lines, each with its CRLF: with `Date` and the body's `Content-Length`, without `Connection`.
+   * @param body a Buffer, which can be reused when this returns, or a Latin-1 string.
    */
   writeWhole(status: number, lines: string, body: string | Buffer): void;
   /**
-   * Begins a response that comes in pieces, where `takesWhole`; not there: it is Node's to write.
-   * @param lines its fields, each with its CRLF: with `Date` and `Content-Length`, without `Connection`.
-   * @param onDrain called when there is room again, after a `write` that was false.
+   * Starts a response that is written in pieces. Requires `takesWhole`. If this method is absent, use `nodeResponse`.
+   * @param lines field lines, each with its CRLF: with `Date` and `Content-Length`, without `Connection`.
+   * @param onDrain called when there is room again after `write` returned false.
    */
   openStream?(status: number, lines: string, onDrain: () => void): ResponseStream;
-  /** Writes head and the beginning of a body that is larger than `mostWholeBytes`, and ends the response. */
+  /** Writes the head and the start of a body that is larger than `mostWholeBytes`, and ends the response. */
   writeCut?(status: number, lines: string, body: Buffer): void;
-  /** Ends the response with why there is none. */
+  /** Ends the response with an error. */
   writeProblem?(problem: Problem): void;
-  /** Records that the request's key has been accepted. HTTP/2 only: it limits what clients without a key can hold. */
+  /** Records that the request's key was accepted. HTTP/2 only, where it lifts the limits for clients without a key. */
   noteAdmitted?(): void;
-  /** No other request is served behind this one; the response says so. */
+  /** Makes this the last response of its connection and says so in its fields. */
   endConnection(): void;
-  /** Cuts the connection. */
+  /** Closes the connection immediately. */
   destroy(): void;
 }

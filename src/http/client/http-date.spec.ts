@@ -1,10 +1,10 @@
-/** The field `Date` follows the clock that it is given. */
+/** The `Date` field follows its clock. */
 import { expect, it } from '@jest/globals';
 import { HttpDate } from './http-date.js';
 
 const START_MS = Date.UTC(2026, 10, 22, 10, 0, 0, 999);
 
-it('says the second of its clock, and says it anew when the second has passed', () => {
+it('formats the current second, and changes with it', () => {
   let nowMs = START_MS;
   const date = new HttpDate({ now: () => nowMs });
   const first = date.line;
@@ -15,7 +15,7 @@ it('says the second of its clock, and says it anew when the second has passed', 
   expect(date.line).toBe('Date: Sun, 22 Nov 2026 10:00:01 GMT\r\n');
 });
 
-it('goes back with a clock that was set back', () => {
+it('follows a clock that is set back', () => {
   let nowMs = START_MS;
   const date = new HttpDate({ now: () => nowMs });
   expect(date.line).toContain('10:00:00');

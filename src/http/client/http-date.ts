@@ -1,14 +1,14 @@
-/** The field `Date` of responses, by the clock that is given. */
+/** The `Date` field of responses. */
 import type { Clock } from '../../platform/clock.js';
 
-/** HttpDate is the field `Date` of responses: IMF-fixdate (RFC 9110 section 5.6.7), made once a second. */
+/** HttpDate formats the `Date` field as IMF-fixdate (RFC 9110 section 5.6.7), at most once per second. */
 export class HttpDate {
   private second = Number.NaN;
   private text = '';
 
   constructor(private readonly clock: Clock) {}
 
-  /** The field as a line with its CRLF. */
+  /** The field line with its CRLF. */
   get line(): string {
     const second = Math.floor(this.clock.now() / 1_000);
     if (second !== this.second) {

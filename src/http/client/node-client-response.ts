@@ -1,4 +1,4 @@
-/** A response that Node's server has the connection of. A small whole one goes past its `writeHead`. */
+/** A response on a connection that Node's HTTP server reads. Small complete responses bypass Node's `writeHead`. */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -12,9 +12,9 @@ import {
 import type { ClientMessage, ClientResponse } from './client-response.js';
 import { CLOSE_LINE, keepAliveLines, wholeHead } from './whole-response.js';
 
-/** A response on a connection that Node reads. */
+/** NodeClientResponse writes responses through Node's `ServerResponse`. */
 export class NodeClientResponse implements ClientResponse {
-  /** @param keepAliveTimeoutMs for the `Keep-Alive` field. */
+  /** @param keepAliveTimeoutMs value for the `Keep-Alive` field. */
   constructor(
     private readonly message: Pick<ClientMessage, 'httpVersion'>,
     readonly nodeResponse: ServerResponse,
@@ -40,8 +40,7 @@ export class NodeClientResponse implements ClientResponse {
     const { nodeResponse } = this;
     nodeResponse.statusCode = status;
     setHead(nodeResponse, wholeHead(status, lines, connectionLines(nodeResponse)), body.length);
-    // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a
-    // Buffer the two would leave by writev.
+    // As a Latin-1 string, the body joins the head in one buffer. A Buffer would be sent separately, with writev.
     nodeResponse.end(typeof body === 'string' ? body : body.toString('latin1'), 'latin1');
   }
 
@@ -62,8 +61,8 @@ function connectionLines(response: ServerResponse): string {
   return CLOSE_LINE;
 }
 
-/** For whoever has not heard yet that the client has gone. */
-export function responseToNobody(socket: Socket): ServerResponse {
+/** Returns a destroyed response, for callers that have not noticed yet that the client is gone. */
+export function destroyedResponse(socket: Socket): ServerResponse {
   const response = new ServerResponse({
     method: 'GET',
     httpVersionMajor: 1,

@@ -1,4 +1,4 @@
-/** What cannot be parsed has one code and one form, whichever listener it reached. */
+/** Requests that cannot be parsed get the same error code and format from every listener. */
 import { expect, it } from '@jest/globals';
 import { ErrorPages } from '../../platform/problems/error-pages.js';
 import { parserProblemCode, parserProblemText } from './parser-problem.js';
@@ -12,11 +12,11 @@ it.each([
   ['HPE_INVALID_METHOD', 'BREW / HTTP/1.1\r\nHost: h\r\n\r\n', 'not_implemented'],
   ['HPE_INVALID_METHOD', '\u0016\u0003\u0001', 'bad_request'],
   ['HPE_INVALID_CHUNK_SIZE', '', 'bad_request'],
-])('%s of %j is %s', (code, text, problem) => {
+])('parser error %s for %j becomes %s', (code, text, problem) => {
   expect(parserProblemCode(errorOf(code, text))).toBe(problem);
 });
 
-it('the response is whole: its length is that of its body, and it is the last of its connection', () => {
+it('the response has the right Content-Length and closes the connection', () => {
   const said = {
     code: 'content_too_large',
     detail: 'Größe',

@@ -1,16 +1,16 @@
 /**
- * What Node's parser refuses, before there is a request or in the middle of its body: which code that is, and the
- * response in the one shape, which is written to the socket by hand.
+ * Maps errors of Node's HTTP parser to error codes, and formats the response that is written directly to the socket.
+ * The error can occur before there is a request or within its body.
  */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { ERRORS, Problem, PROBLEM_CONTENT_TYPE } from '../../platform/problems/errors.js';
 import { problemBody } from '../../platform/problems/problem-body.js';
 import { hasUnknownMethod, type ParserError } from './unknown-method.js';
 
-/** Node's own code for a head that is too large. */
+/** Node's error code for a head that is too large. */
 export const HEAD_TOO_LARGE = 'HPE_HEADER_OVERFLOW';
 
-/** The codes that come of it. */
+/** Error codes that parser errors map to. */
 export type ParserProblemCode =
   | 'bad_request'
   | 'request_timeout'
@@ -18,7 +18,7 @@ export type ParserProblemCode =
   | 'content_too_large'
   | 'not_implemented';
 
-/** The words of RFC 9110 section 15; Node has an older one for 413. */
+/** Reason phrases from RFC 9110 section 15. Node has an older one for 413. */
 const STATUS_TEXT: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
@@ -27,7 +27,7 @@ const STATUS_TEXT: Readonly<Record<number, string>> = {
   501: 'Not Implemented',
 };
 
-/** The code of a request that could not be parsed. */
+/** Returns the error code for a request that could not be parsed. */
 export function parserProblemCode(error: ParserError): ParserProblemCode {
   if (hasUnknownMethod(error)) return 'not_implemented';
   switch (error.code) {
@@ -42,21 +42,21 @@ export function parserProblemCode(error: ParserError): ParserProblemCode {
   }
 }
 
-/** What the response to such a request says. */
+/** Content of the response to such a request. */
 export interface ParserProblem {
   readonly code: ParserProblemCode;
-  /** Left out of the body where there is none. */
+  /** Omitted from the body if undefined. */
   readonly detail?: string | undefined;
   readonly requestId: string;
-  /** The field `Date`, with its CRLF. */
+  /** The `Date` field line with its CRLF. */
   readonly dateLine: string;
-  /** More fields, each with its CRLF; the request's id among them. */
+  /** More field lines, each with its CRLF, including the request ID. */
   readonly lines: string;
 }
 
-/** The whole response to such a request, the last one of its connection. */
-export function parserProblemText(said: ParserProblem, pages: ErrorPages): string {
-  const { code, detail, requestId, dateLine, lines } = said;
+/** Returns the complete response to such a request. It closes the connection. */
+export function parserProblemText(content: ParserProblem, pages: ErrorPages): string {
+  const { code, detail, requestId, dateLine, lines } = content;
   const { status } = ERRORS[code];
   const problem = new Problem(code, detail === undefined ? {} : { detail });
   const body = JSON.stringify(problemBody(problem, requestId, pages));

@@ -1,4 +1,7 @@
-/** Connections that are read by hand as long as they are plain, and Node's from then on: on real sockets. */
+/**
+ * Connections that the gateway reads itself while requests are plain, and hands over to Node otherwise. On real
+ * sockets.
+ */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,7 +19,7 @@ describe.each([
   beforeEach(async () => void (line = await PlainServer.start(isEncrypted)));
 
   describe('plain requests', () => {
-    it('are line.served one after the other without Node', async () => {
+    it('are served one after another without Node', async () => {
       const client = line.connect();
       for (const path of ['/1', '/2', '/3']) {
         client.get(path);
@@ -29,7 +32,7 @@ describe.each([
       );
     });
 
-    it('with bodies are line.served one after the other without Node', async () => {
+    it('with bodies are served one after another without Node', async () => {
       const client = line.connect();
       for (const [method, body] of [
         ['POST', '{"a":1}'],
@@ -50,7 +53,7 @@ describe.each([
       ]);
     });
 
-    it('with bodies that come behind their heads, in a few pieces, are served likewise', async () => {
+    it('with bodies in a few pieces after their heads are served without Node', async () => {
       const client = line.connect();
       for (const path of ['/1', '/2']) {
         client.send(`POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n`);
@@ -65,7 +68,7 @@ describe.each([
       expect(line.served.map(({ request }) => request.body?.toString())).toEqual(['onetwosix', 'onetwosix']);
     });
 
-    it('whose bodies do not come in time are Node’s, as a whole', async () => {
+    it('whose bodies arrive late are handed over to Node completely', async () => {
       await line.stop();
       line = await PlainServer.start(isEncrypted, 50);
       const client = line.connect();
@@ -76,7 +79,7 @@ describe.each([
       expect(line.served).toHaveLength(0);
     });
 
-    it('whose clients leave in the middle of a body were never there', async () => {
+    it('whose clients leave in the middle of a body are never served', async () => {
       await line.stop();
       line = await PlainServer.start(isEncrypted, 50);
       const client = line.connect();
@@ -90,7 +93,7 @@ describe.each([
       expect([line.served.length, line.nodes]).toEqual([1, []]);
     });
 
-    it('that say so have the last answer of their connection, and what comes behind it is not served', async () => {
+    it('with Connection: close get the last response, and later requests are not served', async () => {
       const client = line.connect();
       line.isPrompt = false;
       client.get('/1', 'Connection: close\r\n');
@@ -112,7 +115,7 @@ describe.each([
       expect(line.onlyOne().connection.isGone).toBe(true);
     });
 
-    it('whose client has closed its side are answered, and the connection ends', async () => {
+    it('of half-closed clients get a response, and then the connection ends', async () => {
       const client = await line.asked();
       client.socket.end();
       await sleep(150);
@@ -121,7 +124,7 @@ describe.each([
       expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nall the same$/);
     });
 
-    it('end when the client has taken the answer, not before', async () => {
+    it('end when the client has received the response, not before', async () => {
       const client = await line.unread();
       await line.settled();
       expect(line.onlyOne().status).toBeUndefined();
@@ -133,7 +136,7 @@ describe.each([
     });
   });
 
-  describe('a connection becomes Node’s', () => {
+  describe('a connection is handed over to Node', () => {
     it.each([
       ['with a request in two pieces', ['GET /1 HT', 'TP/1.1\r\nHost: h\r\n\r\n']],
       [
@@ -160,14 +163,14 @@ describe.each([
       expect(line.nodes.filter((path) => path === '/1')).toHaveLength(1);
     });
 
-    it('when whoever serves does not want the request', async () => {
+    it('when the server rejects the request', async () => {
       line.isServing = false;
       const client = line.connect();
       client.get('/1');
       await client.sees('node /1');
     });
 
-    it('when an answer streams: the request is the same one, and not line.served again', async () => {
+    it('when a response is streamed, and the request is not served twice', async () => {
       const client = line.connect();
       line.isPrompt = false;
       client.get('/1?x=y', 'X-A: b\r\n');
@@ -185,7 +188,7 @@ describe.each([
       expect([line.served.length, line.nodes]).toEqual([1, ['/2']]);
     });
 
-    it('with a request whose body is there, which comes to Node once more', async () => {
+    it('with a request whose body has arrived, which Node reads again', async () => {
       const client = line.connect();
       line.isPrompt = false;
       client.send('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody');
@@ -202,7 +205,7 @@ describe.each([
       expect(body).toBe('body');
     });
 
-    it('when a request comes while another is under way, and both are answered in their order', async () => {
+    it('when a second request arrives before the response to the first, and both get responses in order', async () => {
       const client = await line.asked();
       client.get('/2');
       await until(() => line.nodes.length === 1);
@@ -212,7 +215,7 @@ describe.each([
       await client.sees('first', 'node /2');
     });
 
-    it('when a request comes behind a response not yet taken, which is not asked for again', async () => {
+    it('when a request arrives before the previous response was received, which is not sent again', async () => {
       const client = await line.unread();
       client.get('/2');
       await line.settled();
@@ -222,12 +225,12 @@ describe.each([
       expect([line.onlyOne().status, line.nodes]).toEqual([200, ['/2']]);
     });
 
-    it('with the last request that it may have, which the end of the response before it does not cut', async () => {
+    it('with its last allowed request, which the end of the previous response does not cut', async () => {
       line.server.maxRequestsPerSocket = 2;
       let last: ServerResponse | undefined;
       line.server.removeAllListeners('request');
       line.server.on('request', (message, response) => {
-        expect(plainConnectionOf(message.socket)?.countNodes(response)).toBe(true);
+        expect(plainConnectionOf(message.socket)?.countNodeRequest(response)).toBe(true);
         last = response;
       });
       const client = await line.unread();
@@ -241,7 +244,7 @@ describe.each([
       await until(() => client.isEnded);
     });
 
-    it('behind an answer that the client never takes, whose end is told when it has gone', async () => {
+    it('after a response that the client never receives, which ends when the client is gone', async () => {
       const client = await line.unread();
       client.get('/2');
       await line.settled();
@@ -249,7 +252,7 @@ describe.each([
       await until(() => line.onlyOne().status === 0);
     });
 
-    it('when what follows is no HTTP, which Node refuses', async () => {
+    it('when the next data is not HTTP, which Node rejects', async () => {
       const client = line.connect();
       client.get('/1');
       await client.sees('hand /1');
@@ -258,7 +261,7 @@ describe.each([
       expect(line.nodes).toEqual([]);
     });
 
-    it('and a WebSocket, whose bytes pass both ways', async () => {
+    it('for a WebSocket, which works in both directions', async () => {
       line.server.on('upgrade', (_message, socket: Socket, head: Buffer) => {
         socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
         socket.write(`head ${head.toString()},`);
@@ -276,7 +279,7 @@ describe.each([
       await client.sees('echo ghi,');
     });
 
-    it('and a large body, which arrives byte for byte', async () => {
+    it('for a large body, which arrives byte for byte', async () => {
       let received = 0;
       line.server.removeAllListeners('request');
       line.server.on('request', (message, response) => {

@@ -1,71 +1,75 @@
 /**
- * A client's connection as long as its requests are plain and their responses whole or of a known length: both are
- * read and written here, at a fraction of what Node's server costs. With the first one that is not, the connection
- * becomes Node's for good, and what has been read of it goes there first; a request that is under way goes along.
+ * A client connection that the gateway reads and writes itself, at a fraction of the cost of Node's HTTP server. This
+ * works as long as requests are plain and responses have a known length. At the first exception, the connection is
+ * handed over to Node for good, together with the bytes read so far and the running request.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AwaitedBody } from './awaited-body.js';
 import type { ClientResponse, ResponseStream } from './client-response.js';
 import { announceResponse, awaitResponse, cutWhenSilent } from './half-closed.js';
-import { responseToNobody } from './node-client-response.js';
+import { destroyedResponse } from './node-client-response.js';
 import { parsePlainRequest, type PlainRequest } from './plain-request.js';
 import { PlainStream } from './plain-stream.js';
 import { CLOSE_LINE, wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
-/** Whoever serves the requests of a listener. */
+/** Serves the requests of a listener. */
 export interface PlainRequestServer {
-  /** Requests of one connection; 0: any number. */
+  /** Maximum number of requests per connection; 0 for no limit. */
   readonly mostRequests: number;
-  /** Field lines, each with its CRLF, of a response behind which another request may follow. */
+  /** Field lines, each with its CRLF, for a response that keeps the connection open. */
   readonly keepAliveLines: string;
-  /** Whether what is written has been copied when the write returns, and is told of later: over TLS. */
+  /**
+   * Whether the connection uses TLS. Then written data has been copied when the write returns, and its callback runs
+   * later.
+   */
   readonly isEncrypted: boolean;
-  /** How long the rest of a small body may take before its request is Node's. */
+  /** How long the rest of a small body may take before the request is handed over to Node. */
   readonly bodyWaitMs: number;
   /**
-   * Serves a request, for which it calls `begin` first; false: it has done nothing, and Node's server is to have it.
+   * Serves a request, and calls `begin` before anything else.
+   * @returns false if it did nothing; the request is then handed over to Node.
    */
   serve(request: PlainRequest, connection: PlainConnection): boolean;
-  /** Makes a connection Node's; what it has read comes as its `data`. */
+  /** Gives a connection to Node's server. Bytes that were already read follow as a `data` event. */
   handOver(socket: Socket): void;
-  /** A connection has failed. */
+  /** The connection failed. */
   onFailure(error: Error, socket: Socket): void;
 }
 
 /** A request that is being served. */
 export interface Transaction {
-  /** The response has been sent; status 0: the client has gone before. */
+  /** The response has been sent. Status 0 means that the client left first. */
   onEnd(status: number): void;
-  /** From here on Node has the connection, and this is the same request. */
+  /** Node has taken over the connection, and `message` is this same request. */
   onHandedOver(message: IncomingMessage, response: ServerResponse): void;
 }
 
 const CONNECTION = Symbol('plainConnection');
 type PlainSocket = Socket & { [CONNECTION]?: PlainConnection };
 
-/** The plain connection that a socket is; undefined: it is Node's, and always was. */
+/** Returns the plain connection of a socket, or undefined if Node has read the socket from the start. */
 export function plainConnectionOf(socket: Socket): PlainConnection | undefined {
   return (socket as PlainSocket)[CONNECTION];
 }
 
 export class PlainConnection implements ClientResponse {
-  /** When it was opened, by `performance.now()`. */
+  /** Time of opening (`performance.now()`). */
   readonly openedMs = performance.now();
-  /** Of the client, as far as it has been asked for; belongs to whoever serves. */
+  /** Client address, cached by the server of the requests. */
   clientAddress: string | undefined;
-  /** It has had so many, Node's among them. */
+  /** Number of requests so far, including those read by Node. */
   private requests = 0;
   private transaction: Transaction | undefined;
   private request: PlainRequest | undefined;
-  /** Of a request that has not come whole. */
+  /** A request whose body is incomplete. */
   private awaited: AwaitedBody | undefined;
-  /** What has come behind a request whose response goes out in pieces: it waits for their end. */
+  /** Bytes received during a streamed response. They wait for its end. */
   private unread: Buffer | undefined;
   private isStreaming = false;
   private status = 0;
   private isLast = false;
-  private isNodes = false;
+  private isHandedOver = false;
   private adopted: ServerResponse | undefined;
 
   constructor(
@@ -78,17 +82,17 @@ export class PlainConnection implements ClientResponse {
     socket.on('close', onSocketClose);
   }
 
-  /** Whether it is read here still, and waits for a request. */
+  /** Whether the connection is read here and waits for a request. */
   get isIdle(): boolean {
-    return !this.isNodes && this.transaction === undefined && this.awaited === undefined;
+    return !this.isHandedOver && this.transaction === undefined && this.awaited === undefined;
   }
 
-  /** Whether it never had a request. */
+  /** Whether the connection has not received a request yet. */
   get isFresh(): boolean {
     return this.isIdle && this.requests === 0;
   }
 
-  /** Whether a request is under way here. */
+  /** Whether a request is being served here. */
   get hasRequest(): boolean {
     return this.transaction !== undefined;
   }
@@ -103,30 +107,30 @@ export class PlainConnection implements ClientResponse {
 
   get nodeResponse(): ServerResponse {
     if (this.transaction !== undefined && !this.socket.destroyed) this.handOver();
-    return (this.adopted ??= responseToNobody(this.socket));
+    return (this.adopted ??= destroyedResponse(this.socket));
   }
 
-  /** Given what has been read. False: no more until the socket is resumed. */
+  /** Processes the bytes that have been read. Returns false if reading must stop until the socket is resumed. */
   onRead(bytes: number, buffer: Buffer): boolean {
-    // Node has let go of it: whoever has it now reads it as a stream.
-    if (this.isNodes) return this.socket.push(Buffer.from(buffer.subarray(0, bytes)));
-    // RFC 9112 section 9.6: what is sent behind the last request must not be served.
+    // Node's server or an upgraded protocol reads the socket as a stream now.
+    if (this.isHandedOver) return this.socket.push(Buffer.from(buffer.subarray(0, bytes)));
+    // RFC 9112 section 9.6: data after the last request must not be processed.
     if (this.isLast) return true;
     const piece = buffer.subarray(0, bytes);
-    if (this.isStreaming) return this.hold(piece);
+    if (this.isStreaming) return this.holdBack(piece);
     if (this.awaited !== undefined) this.addBody(this.awaited, piece);
-    else if (!this.takes(buffer, bytes)) this.handOverWith(Buffer.from(piece));
+    else if (!this.serveOrAwait(buffer, bytes)) this.handOverWith(Buffer.from(piece));
     return true;
   }
 
-  private hold(piece: Buffer): boolean {
+  private holdBack(piece: Buffer): boolean {
     this.unread = this.unread === undefined ? Buffer.from(piece) : Buffer.concat([this.unread, piece]);
     this.socket.pause();
     return false;
   }
 
-  /** Serves what has been read, or waits for what is missing of it; false: it is Node's. */
-  private takes(buffer: Buffer, bytes: number): boolean {
+  /** Serves the request, or waits for the rest of it. Returns false if the bytes must be handed over to Node. */
+  private serveOrAwait(buffer: Buffer, bytes: number): boolean {
     if (this.transaction !== undefined) return false;
     const request = parsePlainRequest(buffer, bytes, this.socket);
     if (typeof request !== 'number') return request !== undefined && this.server.serve(request, this);
@@ -141,7 +145,7 @@ export class PlainConnection implements ClientResponse {
     if (!awaited.add(piece)) return;
     this.awaited = undefined;
     const bytes = awaited.take();
-    if (!awaited.isWhole || !this.takes(bytes, bytes.length)) this.handOverWith(bytes);
+    if (!awaited.isWhole || !this.serveOrAwait(bytes, bytes.length)) this.handOverWith(bytes);
   }
 
   private handOverAwaited(): void {
@@ -150,28 +154,31 @@ export class PlainConnection implements ClientResponse {
     if (bytes !== undefined) this.handOverWith(bytes);
   }
 
-  /** The request that has been read is served from here on. */
+  /** Marks a request as being served. */
   begin(transaction: Transaction, request: PlainRequest): void {
     this.transaction = transaction;
     this.request = request;
-    if (this.isFull() || !request.keepsAlive) this.isLast = true;
+    if (this.countRequest() || !request.keepsAlive) this.isLast = true;
   }
 
   /**
-   * Counts a request that Node has read, which is the last one where there have been as many as there
-   * may be. False: the last one was before it, and it must not be served (RFC 9112 section 9.6). Node
-   * knows of those alone that it has read.
+   * Counts a request that Node has read, and makes it the last one if the limit is reached. Node itself counts only the
+   * requests that it has read.
+   * @returns false if the limit was reached before, so the request must not be served (RFC 9112 section 9.6).
    */
-  countNodes(response: ServerResponse): boolean {
+  countNodeRequest(response: ServerResponse): boolean {
     if (this.isLast) return false;
-    if (this.isFull()) {
+    if (this.countRequest()) {
       this.isLast = true;
       response.shouldKeepAlive = false;
     }
     return true;
   }
 
-  /** Whether Node's server has just read the request that is under way; then it is that, and not a new one. */
+  /**
+   * Passes a request that Node has read to the running transaction, if it is the same request.
+   * @returns false if it is a new request.
+   */
   adopt(message: IncomingMessage, response: ServerResponse): boolean {
     const { transaction } = this;
     if (transaction === undefined || this.hasBegun) return false;
@@ -183,23 +190,23 @@ export class PlainConnection implements ClientResponse {
   }
 
   get takesWhole(): boolean {
-    return !this.isNodes && this.status === 0;
+    return !this.isHandedOver && this.status === 0;
   }
 
   writeWhole(status: number, lines: string, body: string | Buffer): void {
     const { socket } = this;
-    // The client has gone, or closed its side: the end of the connection ends the request.
+    // The client is gone or the socket is closing. The end of the connection ends the request.
     if (!socket.writable) return;
     const { isEncrypted, keepAliveLines } = this.server;
     const head = wholeHead(status, lines, this.isLast ? CLOSE_LINE : keepAliveLines);
     this.status = status;
     if (isEncrypted) {
-      writeEncrypted(socket, head, body, (error) => this.sent(status, error));
+      writeEncrypted(socket, head, body, (error) => this.onWritten(status, error));
       return;
     }
     writeJoined(socket, head, body);
-    if (socket.writableLength > 0) socket.write('', 'latin1', (error) => this.sent(status, error));
-    else this.sent(status, socket.errored);
+    if (socket.writableLength > 0) socket.write('', 'latin1', (error) => this.onWritten(status, error));
+    else this.onWritten(status, socket.errored);
   }
 
   openStream(status: number, lines: string, onDrain: () => void): ResponseStream {
@@ -218,14 +225,14 @@ export class PlainConnection implements ClientResponse {
     this.socket.destroy();
   }
 
-  /** The client has closed its side: with what is under way, or at once, the connection ends. */
+  /** Handles a half-close by the client. The connection ends after the running response, or now. */
   onEof(): void {
-    if (this.isNodes) {
+    if (this.isHandedOver) {
       awaitResponse(this.socket);
       return;
     }
     this.isLast = true;
-    // What is missing of a body will not come.
+    // The rest of the body will not arrive.
     if (this.awaited !== undefined) this.socket.destroy();
     else if (this.transaction === undefined) this.socket.end();
     else if (this.isStreaming) cutWhenSilent(this.socket, this.socket);
@@ -243,19 +250,19 @@ export class PlainConnection implements ClientResponse {
     this.end(0);
   }
 
-  private isFull(): boolean {
-    const most = this.server.mostRequests;
-    return ++this.requests >= most && most > 0;
+  private countRequest(): boolean {
+    const limit = this.server.mostRequests;
+    return ++this.requests >= limit && limit > 0;
   }
 
-  private readOn(unread: Buffer): void {
+  private readHeldBack(unread: Buffer): void {
     this.unread = undefined;
     this.socket.resume();
-    if (!this.takes(unread, unread.length)) this.handOverWith(unread);
+    if (!this.serveOrAwait(unread, unread.length)) this.handOverWith(unread);
   }
 
-  /** A response that could not be sent ends with its connection. */
-  private sent(status: number, error: Error | null | undefined): void {
+  /** Ends the request, unless the write failed. In that case the end of the connection ends it. */
+  private onWritten(status: number, error: Error | null | undefined): void {
     if (error === null || error === undefined) this.end(status);
   }
 
@@ -267,30 +274,31 @@ export class PlainConnection implements ClientResponse {
     this.status = 0;
     this.isStreaming = false;
     transaction.onEnd(status);
-    // The last one may be Node's by now, and under way behind this one.
-    if (this.isLast && !this.isNodes) this.socket.destroySoon();
-    else if (this.unread !== undefined) this.readOn(this.unread);
+    // The last request may be running on Node's side by now, after this one.
+    if (this.isLast && !this.isHandedOver) this.socket.destroySoon();
+    else if (this.unread !== undefined) this.readHeldBack(this.unread);
   }
 
-  /** @param bytes that have been read, and that nobody has served. */
+  /** @param bytes read but not served. */
   private handOverWith(bytes: Buffer): void {
     this.handOver();
     this.socket.emit('data', bytes);
   }
 
   private handOver(): void {
-    if (this.isNodes) return;
+    if (this.isHandedOver) return;
     const { socket, request } = this;
-    this.isNodes = true;
+    this.isHandedOver = true;
     this.request = undefined;
     socket.off('error', onSocketError);
     this.server.handOver(socket);
-    // One that has been answered, and is under way until the client has taken the response, comes to its end here.
+    // Hand over the running request, too. One that has been responded to ends here, when the client has taken its
+    // response.
     if (request !== undefined && !this.hasBegun) socket.emit('data', request.bytes);
   }
 }
 
-/** The same functions for all connections: an idle one is held by as little as possible. */
+/** Shared by all connections, which saves memory for idle ones. */
 function onSocketEnd(this: Socket): void {
   plainConnectionOf(this)?.onEof();
 }

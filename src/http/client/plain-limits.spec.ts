@@ -1,6 +1,4 @@
-/**
- * Limits of connections and of the requests of one, whoever reads them; and what is told of a reset. On real sockets.
- */
+/** Limits of connections and of requests per connection, whether Node reads them or the gateway. On real sockets. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PlainServer, until } from '../../../test/support/plain-server.js';
@@ -10,7 +8,7 @@ beforeEach(async () => void (line = await PlainServer.start()));
 afterEach(() => line.stop());
 
 describe('limits', () => {
-  it('of requests on a connection count those read by hand and those read by Node', async () => {
+  it('of requests per connection include those read by the gateway and those read by Node', async () => {
     line.server.maxRequestsPerSocket = 3;
     const client = line.connect();
     client.get('/1');
@@ -28,7 +26,7 @@ describe('limits', () => {
   it.each([
     ['read by Node', false],
     ['read by hand, and streamed', true],
-  ])('what comes behind the last request is not line.served, the last %s', async (_how, isByHand) => {
+  ])('data after the last request is not served, the last one %s', async (_how, isByHand) => {
     line.server.maxRequestsPerSocket = 2;
     const client = line.connect();
     client.get('/1');
@@ -50,7 +48,7 @@ describe('limits', () => {
     expect(line.nodes).toEqual(isByHand ? [] : ['/2']);
   });
 
-  it('of requests on a connection read by hand alone', async () => {
+  it('of requests per connection hold without Node', async () => {
     line.server.maxRequestsPerSocket = 2;
     const client = line.connect();
     client.get('/1');
@@ -60,7 +58,7 @@ describe('limits', () => {
     expect(client.text).toMatch(/Connection: close\r\n\r\nhand \/2$/);
   });
 
-  it('of connections hold, and connections that have ended are not counted', async () => {
+  it('of connections hold, and ended connections do not count', async () => {
     line.server.maxConnections = 1;
     for (const path of ['/1', '/2']) {
       const client = line.connect();
@@ -80,7 +78,7 @@ describe('limits', () => {
     }
   });
 
-  it('a connection that is reset is told of, once', async () => {
+  it('a connection reset is reported once', async () => {
     const errors: string[] = [];
     line.server.removeAllListeners('clientError');
     line.server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

@@ -1,6 +1,6 @@
 /**
- * Gives the connections of a server to `plain-connection.ts` first. Node's server counts them, and gets each that turns
- * out not to be plain.
+ * Reads new connections with `plain-connection.ts` first. Node's server counts them, and takes over those that turn out
+ * not to be plain.
  */
 import type { Server } from 'node:http';
 import type { OnReadOpts, Socket } from 'node:net';
@@ -10,39 +10,42 @@ import { plainConnectionOf, PlainConnection, type PlainRequestServer } from './p
 import { keepAliveLines } from './whole-response.js';
 
 const READ_BYTES = 64 * 1024;
-/** Most clients send a small body right behind its head. */
+/** Most clients send a small body right after its head. */
 const BODY_WAIT_MS = 200;
 
-/** What every connection reads into: a piece is used or copied before the next one is read. */
+/** Read buffer of all connections. Data is used or copied before the next read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const ONREAD: OnReadOpts = {
   buffer: sharedBuffer,
-  // Node calls it as a method of the socket: the same function for all.
+  // Node calls this as a method of the socket, so one function serves all connections.
   callback: function onRead(this: Socket, bytes: number): boolean {
     return plainConnectionOf(this)?.onRead(bytes, sharedBuffer) ?? true;
   } as OnReadOpts['callback'],
 };
 
-/** What is done with plain requests; see `PlainRequestServer`. */
+/** Handles plain requests; see `PlainRequestServer`. */
 export interface PlainRequestHandler
   extends Pick<PlainRequestServer, 'serve'>, Partial<Pick<PlainRequestServer, 'bodyWaitMs'>> {
-  /** How long a connection may idle, as its client is told. */
+  /** How long a connection may be idle, as announced to the client. */
   readonly keepAliveTimeoutMs: number;
 }
 
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
-/** Stands before the listeners that a server has for connections, which get the socket that is read here. */
+/**
+ * Installs itself before the server's `connection` listeners. Those get the socket that is read here, and Node's own
+ * listener gets it only when the connection is handed over.
+ */
 export function readPlainRequests(server: Server, handler: PlainRequestHandler): void {
   const listeners = server.listeners('connection') as ConnectionListener[];
-  const [nodes, ...others] = listeners;
-  if (nodes === undefined) throw new Error('Node has no listener for the connections of its server');
-  const owner = ownerFor(server, handler, false, (socket) => nodes.call(server, socket));
+  const [nodeListener, ...others] = listeners;
+  if (nodeListener === undefined) throw new Error('Node has no listener for the connections of its server');
+  const owner = ownerFor(server, handler, false, (socket) => nodeListener.call(server, socket));
   server.removeAllListeners('connection');
   server.on('connection', (accepted: Socket) => {
-    // What somebody before us has read and put back: the bytes behind the header of a load balancer.
+    // Bytes that an earlier reader has put back: those after a load balancer's PROXY protocol header.
     const unread = accepted.readableLength === 0 ? null : (accepted.read() as Buffer | null);
-    const socket = readByHand(accepted);
+    const socket = reopenForReading(accepted);
     const connection = new PlainConnection(socket, owner);
     for (const other of others) other.call(server, socket);
     if (unread === null) return;
@@ -51,29 +54,29 @@ export function readPlainRequests(server: Server, handler: PlainRequestHandler):
 }
 
 /**
- * The same over TLS, for connections whose handshake is done. What TLS has decrypted comes as a buffer of its own, and
- * a response that is written has been encrypted, so copied, when the write returns.
- * @param nodes Node's listener for such a connection, which gets those that turn out not to be plain.
- * @returns what is to be called with each connection that speaks HTTP/1.1.
+ * Creates the same for TLS connections whose handshake is complete. Decrypted data arrives in a buffer of its own, and
+ * written data has been encrypted, and so copied, when the write returns.
+ * @param nodeListener Node's listener for such a connection, which takes over those that are not plain.
+ * @returns the listener to call with each connection that negotiated HTTP/1.1.
  */
 export function plainTlsListener(
   server: Server,
-  nodes: (socket: TLSSocket) => void,
+  nodeListener: (socket: TLSSocket) => void,
   handler: PlainRequestHandler,
 ): (socket: TLSSocket) => void {
   const owner = ownerFor(server, handler, true, (socket) => {
     socket.off('data', onDecrypted);
-    nodes(socket as TLSSocket);
+    nodeListener(socket as TLSSocket);
   });
   return (socket) => {
     void new PlainConnection(socket, owner);
-    // A client that closes its side may wait for its response; see `half-closed.ts`.
+    // A client that closes its side may still wait for its response; see `half-closed.ts`.
     socket.allowHalfOpen = true;
     socket.on('data', onDecrypted);
   };
 }
 
-/** The same function for all connections. */
+/** Shared by all connections. */
 function onDecrypted(this: TLSSocket, piece: Buffer): void {
   plainConnectionOf(this)?.onRead(piece.length, piece);
 }
@@ -91,10 +94,10 @@ function ownerFor(
       return server.maxRequestsPerSocket ?? 0;
     },
     get keepAliveLines() {
-      const most = server.maxRequestsPerSocket ?? 0;
-      if (most !== linesFor) {
-        linesFor = most;
-        lines = keepAliveLines(keepAliveTimeoutMs, most);
+      const limit = server.maxRequestsPerSocket ?? 0;
+      if (limit !== linesFor) {
+        linesFor = limit;
+        lines = keepAliveLines(keepAliveTimeoutMs, limit);
       }
       return lines;
     },
@@ -106,18 +109,15 @@ function ownerFor(
   };
 }
 
-function toldOf(socket: Socket): PropertyDescriptorMap {
+function remoteProperties(socket: Socket): PropertyDescriptorMap {
   const { remoteAddress, remotePort, remoteFamily } = Object.getOwnPropertyDescriptors(socket) as PropertyDescriptorMap;
   return { remoteAddress, remotePort, remoteFamily } as PropertyDescriptorMap;
 }
 
-/**
- * A socket in the place of the one that was accepted, which reads without making a
- * buffer, and an event, of every piece.
- */
-function readByHand(accepted: Socket): Socket {
+/** Returns a socket that replaces the accepted one and reads into the shared buffer, without an event per piece. */
+function reopenForReading(accepted: Socket): Socket {
   const socket = reopenWith(accepted, ONREAD);
-  // Its client's address, where a load balancer has told it (`proxied-connections.ts`).
-  if (Object.hasOwn(accepted, 'remoteAddress')) Object.defineProperties(socket, toldOf(accepted));
+  // Keep the client's address that a load balancer has sent (`proxied-connections.ts`).
+  if (Object.hasOwn(accepted, 'remoteAddress')) Object.defineProperties(socket, remoteProperties(accepted));
   return socket;
 }

@@ -1,4 +1,4 @@
-/** What is taken for a plain request, and that it is the very request that Node's parser would have read. */
+/** Plain requests: which ones the parser accepts, and that it reads them exactly as Node's parser does. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -10,7 +10,7 @@ const parsed = (text: string) => {
   const bytes = Buffer.from(text, 'latin1');
   return parsePlainRequest(bytes, bytes.length, socket);
 };
-/** Undefined as well for a part. */
+/** Returns undefined for an incomplete request, too. */
 const read = (text: string): PlainRequest | undefined => {
   const request = parsed(text);
   return typeof request === 'number' ? undefined : request;
@@ -19,7 +19,7 @@ const parse = (text: string) => read(text.replaceAll('\n', '\r\n'));
 const GET = 'GET /a HTTP/1.1\nHost: h\n';
 
 describe('a plain request', () => {
-  it('has its method, its target, and its fields as they were sent, without the space around values', () => {
+  it('has its method, its target and its field lines as sent', () => {
     const request = parse('DELETE /a/b?c[d]=%20,{|}^`\\ HTTP/1.1\nHost: h\nX-A: \t one  two \t\nx-a:\naccept:*/*\n\n');
     expect(request).toMatchObject({
       method: 'DELETE',
@@ -30,7 +30,7 @@ describe('a plain request', () => {
     expect(request?.rawHeaders).toEqual(['Host', 'h', 'X-A', 'one  two', 'x-a', '', 'accept', '*/*']);
   });
 
-  it('shows the fields that a gateway looks at by name', () => {
+  it('provides the known fields by name', () => {
     const names = ['authorization', 'forwarded', 'origin', 'te', 'traceparent', 'x-forwarded-for', 'x-forwarded-proto'];
     const request = parse(`${GET}${names.map((name) => `${name.toUpperCase()}: of ${name}\n`).join('')}\n`);
     expect(request?.headers).toMatchObject(Object.fromEntries(names.map((name) => [name, `of ${name}`])));
@@ -48,7 +48,7 @@ describe('a plain request', () => {
 });
 
 describe('a plain request with a body', () => {
-  it.each(['POST', 'PUT', 'PATCH'])('of %s has it as it was sent', (method) => {
+  it.each(['POST', 'PUT', 'PATCH'])('of %s has the body as sent', (method) => {
     const body = '{"name":"\\u00e9\xe9\0"}\r\n\r\nGET /b HTTP/1.1';
     const head = `${method} /a HTTP/1.1\r\nHost: h\r\ncontent-length: ${body.length}\r\n\r\n`;
     const request = read(head + body);
@@ -63,14 +63,14 @@ describe('a plain request with a body', () => {
     expect(parse(`POST /a HTTP/1.1\nHost: h\nContent-Length: 16384\n\n${body}`)?.body?.length).toBe(16_384);
   });
 
-  it('of which the body has not come whole is told by the length that it will have', () => {
+  it('whose body is incomplete results in its expected length', () => {
     const head = 'POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n';
     expect(['', 'a', 'ab'].map((part) => parsed(head + part))).toEqual(Array(3).fill(head.length + 3));
     expect(parsed(`${head}abcd`)).toBeUndefined();
     expect(parsed(head.slice(0, -1))).toBeUndefined();
   });
 
-  it('keeps its body when the place that it was read from is read into again', () => {
+  it('keeps its body when the read buffer is reused', () => {
     const bytes = Buffer.from('POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc');
     const request = parsePlainRequest(bytes, bytes.length, socket);
     bytes.fill('z');
@@ -148,11 +148,11 @@ describe('whatever is not plain is left to Node', () => {
   });
 });
 
-describe('beside Node', () => {
+describe('compared with Node', () => {
   const HISTORIES = 2_000;
   let server: Server;
   let port: number;
-  /** What Node has read. */
+  /** The last request that Node has read. */
   let seen: IncomingMessage | undefined;
   let requests = 0;
 
@@ -168,11 +168,11 @@ describe('beside Node', () => {
   });
   afterAll(() => void server.close());
 
-  /** What Node's parser makes of a text; undefined where it refuses it. */
+  /** Parses a text with Node's parser. Returns undefined if Node rejects it. */
   function readByNode(text: string): IncomingMessage | undefined {
     seen = undefined;
     requests = 0;
-    // The listener of connections is Node's own; no system is asked.
+    // Calls Node's connection listener directly, without a network connection.
     const fake = new Socket();
     server.once('clientError', () => undefined);
     server.emit('connection', fake);
@@ -182,7 +182,7 @@ describe('beside Node', () => {
     return seen;
   }
 
-  it(`takes nothing that Node refuses, and reads the same (${HISTORIES} texts, most of them nearly right)`, () => {
+  it(`accepts nothing that Node rejects, and reads the same (${HISTORIES} texts, most of them almost valid)`, () => {
     let state = 0x2f6e2b1;
     const random = (below: number): number => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -243,7 +243,7 @@ describe('beside Node', () => {
       plain++;
       const message = readByNode(text);
       const { method, url, rawHeaders, headers, httpVersion } = message ?? {};
-      // Node has read one request, and nothing behind it.
+      // Node has read exactly one request.
       expect({ text, requests, body: String(message?.read() ?? '') }).toEqual({
         text,
         requests: 1,
@@ -264,7 +264,7 @@ describe('beside Node', () => {
     expect(withBody).toBeGreaterThan(HISTORIES / 200);
   });
 
-  it('is read by Node all the same when a client asks for it in the usual way', async () => {
+  it('is read by Node when sent by an ordinary client', async () => {
     const client = connect(port, '127.0.0.1');
     client.write('GET /a HTTP/1.1\r\nHost: h\r\n\r\n');
     await once(client, 'data');

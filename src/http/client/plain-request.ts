@@ -1,17 +1,17 @@
 /**
- * Requests that have nothing unusual about them, read by hand: GET and DELETE without a body, POST, PUT and PATCH with
- * one whose length is told, whole in one piece, every byte of the head to the letter of RFC 9112. Whatever is not of
- * this form is no error: Node's parser reads it, and says what is wrong with it.
+ * Parser for plain requests: GET and DELETE without a body; POST, PUT and PATCH with a body of known length. The
+ * request must arrive completely, and every byte of its head must be valid by RFC 9112. Anything else is not an error:
+ * Node's parser reads it, and reports what is wrong with it.
  */
 import type { Socket } from 'node:net';
 import type { ClientFields, ClientMessage } from './client-response.js';
-import { COLON, CR, isName, LETTER_CASE, LF, nameEnd, standsAt, targetEnd, valueEnd } from '../grammar/bytes.js';
+import { COLON, CR, isName, LETTER_CASE, LF, nameEnd, matchesAt, targetEnd, valueEnd } from '../grammar/bytes.js';
 import { fieldsOfLines, linesOf, trimmed } from '../grammar/fields.js';
 
-/** Longer heads, and more fields, are for Node's parser, which counts them. */
+/** Longer heads and more fields go to Node's parser, which enforces the limits. */
 const LONGEST_HEAD = 8_192;
 const MOST_FIELDS = 100;
-/** Larger bodies are streams. */
+/** Larger bodies are streamed, by Node. */
 const LARGEST_BODY_BYTES = 16 * 1024;
 const MOST_DIGITS = 5;
 const ZERO = 0x30;
@@ -19,11 +19,11 @@ const VERSION = Buffer.from(' HTTP/1.1\r\n');
 
 type PlainMethod = 'GET' | 'DELETE' | 'POST' | 'PUT' | 'PATCH';
 
-/** How a request begins: its method, a space, and the slash of its path. */
+/** Start of the request line: the method, a space and the first slash of the path. */
 interface Start {
   readonly method: PlainMethod;
   readonly bytes: Buffer;
-  /** Whether it has a body, empty or not, whose length is told. */
+  /** Whether the request has a body, possibly empty, with `Content-Length`. */
   readonly hasBody: boolean;
 }
 
@@ -46,38 +46,35 @@ export class PlainRequest implements ClientMessage {
   constructor(
     readonly method: PlainMethod,
     readonly url: string,
-    /**
-     * The field lines as they were sent, each with its CRLF; fields to the letter, and
-     * none twice that Node would not join.
-     */
+    /** Validated field lines as sent, each with its CRLF. Fields that Node would not join occur once at most. */
     readonly lines: string,
     readonly headers: ClientFields,
     readonly socket: Socket,
-    /** Whether another request may follow on the connection. */
+    /** Whether the client allows another request on the connection. */
     readonly keepsAlive: boolean,
     readonly body: Buffer | undefined,
   ) {}
 
-  /** As Node has them: name, value, name, value. Made when they are asked for. */
+  /** Fields in Node's format (name, value, name, value). Built on demand. */
   get rawHeaders(): string[] {
     return fieldsOfLines(this.lines);
   }
 
-  /** Byte for byte as it was sent. */
+  /** The request byte for byte as it was sent. */
   get bytes(): Buffer {
     const head = Buffer.from(`${this.method} ${this.url} HTTP/1.1\r\n${this.lines}\r\n`, 'latin1');
     return this.body === undefined ? head : Buffer.concat([head, this.body]);
   }
 }
 
-/** The fields of a request as lines, each with its CRLF. */
+/** Returns the request's fields as lines, each with its CRLF. */
 export function linesOfMessage(message: ClientMessage): string {
   return message.lines ?? linesOf(message.rawHeaders);
 }
 
-/** What can be among the fields of a plain request; always of one shape. */
+/** Known fields of a plain request. All properties exist from the start, so that all objects have the same shape. */
 class PlainFields implements ClientFields {
-  /** Few have one: it is added to those alone. */
+  /** Added on demand, because few requests have it. */
   declare 'idempotency-key'?: string;
   'content-length': string | undefined = undefined;
   connection: string | undefined = undefined;
@@ -92,14 +89,14 @@ class PlainFields implements ClientFields {
   'x-request-id': string | undefined = undefined;
 }
 
-/** With these a request has a body of unknown length, asks for another protocol, or speaks to the connection. */
+/** Fields that make a request not plain: they announce a body of unknown length, an upgrade or an expectation. */
 const BARRED = ['expect', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
-/** Names that matter here, by their length; `field`: undefined where a plain request has none such. */
+/** Known names by length. `field` is undefined for barred names. */
 const KNOWN = byLength([...Object.keys(new PlainFields()), 'idempotency-key', ...BARRED]);
 
 interface KnownName {
-  /** Its first letter: most names that are as long begin with another one. */
+  /** First letter in lower case. Most other names of the same length differ here. */
   readonly first: number;
   readonly lower: Buffer;
   readonly field: keyof PlainFields | undefined;
@@ -115,20 +112,22 @@ function byLength(names: readonly string[]): KnownName[][] {
 }
 
 /**
- * The request that a piece of a connection is; undefined: it is another one, none, a part of one, or more than one. A
- * number: its head is there, and with its body it has so many bytes.
- * @param bytes from where a request begins, to the end of what has been read; read into again, so a body is copied.
+ * Parses one complete request.
+ * @param bytes begins with the request. The buffer is reused for the next read, so the body is copied.
+ * @param to end of the bytes read.
+ * @returns the request; its total size in bytes if the head is complete and the body is not; or undefined if this is
+ * not exactly one plain request.
  */
 export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): PlainRequest | number | undefined {
   const { method, bytes: start, hasBody } = startOf(bytes);
-  if ((to > LONGEST_HEAD && !hasBody) || !standsAt(bytes, 0, to, start)) return undefined;
+  if ((to > LONGEST_HEAD && !hasBody) || !matchesAt(bytes, 0, to, start)) return undefined;
   const targetAt = start.length - 1;
   const targetTo = targetEnd(bytes, targetAt, to);
-  if (!standsAt(bytes, targetTo, to, VERSION)) return undefined;
+  if (!matchesAt(bytes, targetTo, to, VERSION)) return undefined;
   const linesAt = targetTo + VERSION.length;
   const headers = new PlainFields();
-  const linesTo = noteFields(bytes, linesAt, to, headers);
-  // The empty line, and behind it the body, and nothing else.
+  const linesTo = readFields(bytes, linesAt, to, headers);
+  // The head must end here, and exactly the body may follow.
   if (linesTo + 2 > Math.min(to, LONGEST_HEAD) || bytes[linesTo] !== CR || bytes[linesTo + 1] !== LF) return undefined;
   const bodyAt = linesTo + 2;
   const end = bodyAt + bodyBytes(headers, hasBody);
@@ -139,7 +138,7 @@ export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): Pl
   return new PlainRequest(method, target, lines, headers, socket, headers.connection !== 'close', body);
 }
 
-/** The only start that it can have. */
+/** Returns the only candidate, chosen by the first two bytes. */
 function startOf(bytes: Buffer): Start {
   if (bytes[0] === GET.bytes[0]) return GET;
   if (bytes[0] === DELETE.bytes[0]) return DELETE;
@@ -147,14 +146,14 @@ function startOf(bytes: Buffer): Start {
   return bytes[1] === PUT.bytes[1] ? PUT : PATCH;
 }
 
-/** How long the body behind a head is; NaN: a plain request is framed otherwise. */
+/** Returns the body size, or NaN if the request is not plain. */
 function bodyBytes({ 'content-length': length }: PlainFields, hasBody: boolean): number {
   if (!hasBody) return length === undefined ? 0 : NaN;
   const bytes = length === undefined ? NaN : plainNumber(length);
   return bytes > LARGEST_BODY_BYTES ? NaN : bytes;
 }
 
-/** A number of a few digits, without zeros in front; NaN where a text is none. */
+/** Parses a short decimal number without leading zeros. Returns NaN for any other text. */
 function plainNumber(text: string): number {
   if (text.length > MOST_DIGITS || text === '') return NaN;
   let number = 0;
@@ -167,10 +166,9 @@ function plainNumber(text: string): number {
 }
 
 /**
- * Where the fields of a plain request end, of which what matters is noted; -1 where
- * they are more, or others, than those.
+ * Reads the fields, and records the known ones. Returns the offset behind the last field, or -1 if one is not plain.
  */
-function noteFields(bytes: Buffer, from: number, to: number, fields: PlainFields): number {
+function readFields(bytes: Buffer, from: number, to: number, fields: PlainFields): number {
   let at = from;
   for (let count = 0; at < to && bytes[at] !== CR; count++) {
     const colon = nameEnd(bytes, at, to);
@@ -178,13 +176,13 @@ function noteFields(bytes: Buffer, from: number, to: number, fields: PlainFields
     const isField = colon > at && end + 1 < to && bytes[colon] === COLON && bytes[end] === CR && bytes[end + 1] === LF;
     if (!isField || count === MOST_FIELDS) return -1;
     const known = knownName(bytes, at, colon);
-    if (known !== undefined && !note(known.field, bytes, colon + 1, end, fields)) return -1;
+    if (known !== undefined && !recordField(known.field, bytes, colon + 1, end, fields)) return -1;
     at = end + 2;
   }
   return at;
 }
 
-/** Most names are told apart from those that matter by their length. */
+/** Returns the known name at `at`. The length of a name rules out most others cheaply. */
 function knownName(bytes: Buffer, at: number, colon: number): KnownName | undefined {
   const names = KNOWN[colon - at];
   if (names === undefined) return undefined;
@@ -193,9 +191,9 @@ function knownName(bytes: Buffer, at: number, colon: number): KnownName | undefi
   return undefined;
 }
 
-/** Whether a request with this field can be plain. */
-function note(name: KnownName['field'], bytes: Buffer, from: number, to: number, fields: PlainFields): boolean {
-  // Of what comes twice Node takes the first of some and joins others.
+/** Records a field. Returns false if it makes the request not plain. */
+function recordField(name: KnownName['field'], bytes: Buffer, from: number, to: number, fields: PlainFields): boolean {
+  // Repeated field: Node joins some names, and keeps the first value of others.
   if (name === undefined || fields[name] !== undefined) return false;
   const text = bytes.toString('latin1', from, to);
   const value = trimmed(text, 0, text.length);

@@ -1,4 +1,4 @@
-/** Responses of a known length that are written by hand piece by piece: on real sockets, in plain and over TLS. */
+/** Responses of known length that the gateway writes piece by piece. On real sockets, plain and over TLS. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PlainServer, until, type Served } from '../../../test/support/plain-server.js';
@@ -31,12 +31,12 @@ describe.each([
     return client;
   };
 
-  it('is what its pieces were when they were written, and the connection serves on', async () => {
+  it('contains its pieces as they were when written, and the connection continues', async () => {
     const client = await asked();
     const stream = begin(line.served[0], 2 * PIECE_BYTES + 3);
     const buffer = piece('a');
     stream.write(buffer);
-    // As what is read next stands in the same buffer.
+    // The next read reuses the same buffer.
     buffer.fill('b');
     stream.write(buffer);
     buffer.fill('c');
@@ -54,7 +54,7 @@ describe.each([
     expect(line.nodes).toEqual([]);
   });
 
-  it('has its head out before its first piece where that is asked for', async () => {
+  it('sends its head before the first piece after `flush`', async () => {
     const client = await asked();
     const stream = begin(line.served[0], 1);
     await line.settled();
@@ -66,7 +66,7 @@ describe.each([
     await client.sees(`${HEAD_END}x`);
   });
 
-  it('keeps what its client asks meanwhile waiting, and the order', async () => {
+  it('delays a request that arrives during it', async () => {
     const client = await asked('/first');
     const stream = begin(line.served[0], 8);
     stream.write(Buffer.from('half'));
@@ -84,7 +84,7 @@ describe.each([
     expect(line.nodes).toEqual([]);
   });
 
-  it('gives two that wait to Node, after it', async () => {
+  it('hands two requests that arrive during it over to Node afterwards', async () => {
     const client = await asked('/first');
     const stream = begin(line.served[0], 4);
     stream.flush();
@@ -96,7 +96,7 @@ describe.each([
     await client.sees('done', 'node /second', 'node /third');
   });
 
-  it('is not written faster than its client reads, and goes on when it does', async () => {
+  it('is not written faster than its client reads', async () => {
     const client = await asked();
     client.socket.pause();
     const pieces = 400;
@@ -112,7 +112,7 @@ describe.each([
       stream.end();
     };
     const writing = write();
-    // What the system holds for both sides is filled first.
+    // The kernel buffers on both sides fill up first.
     for (let before = -1; before !== written; await sleep(50)) before = written;
     expect(written).toBeLessThan(pieces);
     client.socket.resume();
@@ -121,7 +121,7 @@ describe.each([
     await until(() => line.served[0]?.status === 200);
   });
 
-  it('ends with its connection where its client goes, and nothing more is written', async () => {
+  it('ends with its connection when the client leaves, and nothing more is written', async () => {
     const client = await asked();
     const stream = begin(line.served[0], 100 * PIECE_BYTES);
     stream.write(piece('x'));
@@ -133,7 +133,7 @@ describe.each([
     expect(line.served[0]?.status).toBe(0);
   });
 
-  it('is cut, and never looks whole, where it is given up', async () => {
+  it('is cut when it is destroyed, and never looks complete', async () => {
     const client = await asked();
     const stream = begin(line.served[0], 100);
     stream.write(Buffer.from('some'));
@@ -144,7 +144,7 @@ describe.each([
     expect(line.served[0]?.status).toBe(0);
   });
 
-  it('behind which no other is served says so, and ends the connection', async () => {
+  it('that is the last one has Connection: close, and ends the connection', async () => {
     const client = line.connect();
     client.get('/last', 'Connection: close\r\n');
     await until(() => line.served.length > 0);

@@ -1,30 +1,30 @@
-/** The body of a response of a known length, written by hand as its pieces come; see `plain-connection.ts`. */
+/** Writes a response body of known length piece by piece; see `plain-connection.ts`. */
 import type { Socket } from 'node:net';
 import type { ResponseStream } from './client-response.js';
 import { writeEncrypted, writeJoined } from './whole-response.js';
 
 /**
- * So much may wait for a client that reads slowly over TLS, where every piece waits for the next turn. In plain nothing
- * does that the system takes at once.
+ * Limit for unsent data over TLS, where every write completes a turn later. On plain connections, data counts as unsent
+ * only if the kernel does not take it at once.
  */
 const MOST_UNSENT_BYTES = 96 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** What a stream tells of itself. */
+/** Receives the events of a stream. */
 export interface PlainStreamOwner {
-  /** There is room again, after a `write` that was false. */
+  /** There is room again after `write` returned false. */
   onDrain(): void;
-  /** The last byte has left. */
+  /** The last byte has been sent. */
   onSent(): void;
 }
 
 export class PlainStream implements ResponseStream {
-  /** Writes that have not left yet. */
+  /** Number of writes that have not completed. */
   private pending = 0;
   private isStalled = false;
   private isEnded = false;
 
-  /** @param head of the response, which goes out with the first piece. */
+  /** @param head of the response. It is sent with the first piece. */
   constructor(
     private readonly socket: Socket,
     private head: string,
@@ -34,17 +34,17 @@ export class PlainStream implements ResponseStream {
 
   write(piece: Buffer): boolean {
     const { socket, head, isEncrypted } = this;
-    // The client has gone: the end of the connection ends the request.
+    // The client is gone. The end of the connection ends the request.
     if (!socket.writable) return true;
     this.head = '';
     if (isEncrypted) {
       this.pending++;
-      writeEncrypted(socket, head, piece, this.onLeft);
+      writeEncrypted(socket, head, piece, this.onWritten);
     } else {
       writeJoined(socket, head, piece);
       if (socket.writableLength > 0) {
         this.pending++;
-        socket.write('', 'latin1', this.onLeft);
+        socket.write('', 'latin1', this.onWritten);
       }
     }
     this.isStalled = socket.writableLength > (isEncrypted ? MOST_UNSENT_BYTES : 0);
@@ -61,8 +61,8 @@ export class PlainStream implements ResponseStream {
     if (this.pending === 0 && this.socket.errored === null) this.owner.onSent();
   }
 
-  private readonly onLeft = (error: Error | null | undefined): void => {
-    // It ends with its connection.
+  private readonly onWritten = (error: Error | null | undefined): void => {
+    // The end of the connection ends the stream.
     if (error !== null && error !== undefined) return;
     this.pending--;
     if (this.pending > 0) return;

@@ -1,4 +1,4 @@
-/** Responses that leave in one piece, on real sockets. */
+/** Responses written in one piece, on real sockets. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -43,8 +43,8 @@ async function read(far: Socket, bytes: number): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-describe('a whole answer', () => {
-  it('has its status line, its fields, how the connection goes on, and an empty line', () => {
+describe('a complete response', () => {
+  it('has a status line, its fields, the connection fields and an empty line', () => {
     expect(wholeHead(418, 'A: b\r\n', 'Connection: close\r\n')).toBe(
       "HTTP/1.1 418 I'm a Teapot\r\nA: b\r\nConnection: close\r\n\r\n",
     );
@@ -63,7 +63,7 @@ describe('a whole answer', () => {
     expect(await read(far, expected.length)).toEqual(expected);
   });
 
-  it('that its client does not take is not overwritten by the next one', async () => {
+  it('that its client does not read is not overwritten by the next one', async () => {
     const slow = await pair();
     slow.far.pause();
     let written = 0;
@@ -82,7 +82,7 @@ describe('a whole answer', () => {
   });
 });
 
-describe('whole answers over TLS', () => {
+describe('complete responses over TLS', () => {
   let tls: Server;
   beforeEach(async () => {
     tls = createTlsServer(localCertificate());
@@ -91,7 +91,7 @@ describe('whole answers over TLS', () => {
   });
   afterEach(() => void tls.close());
 
-  // Each stands where the one before it stood: Node must have copied that.
+  // Each response reuses the buffer of the previous one, so Node must have copied that.
   it.each([
     ['each behind the end of the one before', true],
     ['all at once', false],

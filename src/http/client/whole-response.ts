@@ -1,19 +1,16 @@
-/**
- * The head of a response that is written by hand, and how it leaves: with the whole body, or with the first piece of
- * one whose length is known.
- */
+/** Builds response heads, and writes them together with the whole body or its first piece. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WriteDone } from '../../platform/node-internals.js';
 
-/** Where a head and what follows it are put together, as long as the system takes them at once. */
+/** Reusable buffer that joins a head and its body. It can be reused while the kernel takes the data at once. */
 class JoinBuffer {
   private buffer: Buffer | undefined;
 
-  /** @param largestBytes of head and body together. */
+  /** @param largestBytes maximum size of head and body together. */
   constructor(readonly largestBytes: number) {}
 
-  /** The two as one, until the next one is put together. */
+  /** Returns head and body as one Buffer. It is valid until the next call. */
   put(head: string, body: Buffer): Buffer {
     const buffer = (this.buffer ??= Buffer.allocUnsafeSlow(this.largestBytes));
     const at = buffer.write(head, 0, 'latin1');
@@ -21,22 +18,22 @@ class JoinBuffer {
     return buffer.subarray(0, at + body.length);
   }
 
-  /** What was put together last is being sent still, from where it stands. */
-  letGo(): void {
+  /** Gives the buffer away because its content has not been sent yet. */
+  release(): void {
     this.buffer = undefined;
   }
 }
 
 const forSmall = new JoinBuffer(20 * 1024);
-/** For pieces as large as a read is, with a head. */
+/** For pieces of the size of a read, plus a head. */
 const forLarge = new JoinBuffer(80 * 1024);
 const statusLines: string[] = [];
 
 /**
- * Status line and fields (RFC 9112 sections 4 and 5), and the empty line. Node's `writeHead` would look at every name
- * and value once more and compare each with seven names.
- * @param lines the fields, each with its CRLF, of which every byte has been looked at; `Date` among them.
- * @param connectionLines how the connection goes on, likewise.
+ * Returns the head of a response: status line, fields and empty line (RFC 9112 sections 4 and 5). Cheaper than Node's
+ * `writeHead`, which validates every name and value again and compares each name with seven others.
+ * @param lines validated field lines with `Date`, each with its CRLF.
+ * @param connectionLines validated `Connection` and `Keep-Alive` lines.
  */
 export function wholeHead(status: number, lines: string, connectionLines: string): string {
   return `${(statusLines[status] ??= statusLine(status))}${lines}${connectionLines}\r\n`;
@@ -47,20 +44,21 @@ function statusLine(status: number): string {
 }
 
 /**
- * How a connection goes on behind a response, as lines with their CRLF (RFC 9112 section 9).
- * @param timeoutMs how long it may idle; 0: nothing is said of it. @param most
- * requests that it may have; 0: any number.
+ * Returns the `Connection` and `Keep-Alive` field lines, each with its CRLF (RFC 9112 section 9).
+ * @param timeoutMs idle timeout to announce; 0 to announce none.
+ * @param maxRequests number of requests that the connection may serve; 0 for no limit.
  */
-export function keepAliveLines(timeoutMs: number, most: number): string {
-  const hint = timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${most > 0 ? `, max=${most}` : ''}\r\n` : '';
+export function keepAliveLines(timeoutMs: number, maxRequests: number): string {
+  const hint =
+    timeoutMs > 0 ? `Keep-Alive: timeout=${timeoutMs / 1_000}${maxRequests > 0 ? `, max=${maxRequests}` : ''}\r\n` : '';
   return `Connection: keep-alive\r\n${hint}`;
 }
 
 export const CLOSE_LINE = 'Connection: close\r\n';
 
 /**
- * Writes head and body in one piece, without a copy of the body as a text on the way.
- * @param head in Latin-1; so is a body that is a text.
+ * Writes head and body in one piece, without converting the body to a string.
+ * @param head in Latin-1, as is a body that is a string.
  */
 export function writeJoined(socket: Socket, head: string, body: string | Buffer): void {
   if (typeof body === 'string') {
@@ -74,13 +72,13 @@ export function writeJoined(socket: Socket, head: string, body: string | Buffer)
   }
   const join = bytes > forSmall.largestBytes ? forLarge : forSmall;
   socket.write(join.put(head, body));
-  if (socket.writableLength > 0) join.letGo();
+  if (socket.writableLength > 0) join.release();
 }
 
 /**
- * The same over TLS, where nothing stays in the system's hands: it is encrypted, so copied, when `write` returns
- * (tried by `whole-response.spec.ts`), and every write ends a turn later.
- * @param done called when it has left, or has failed.
+ * Writes head and body over TLS. Data has been encrypted, and so copied, when `write` returns (verified by
+ * `whole-response.spec.ts`), and every write completes a turn later.
+ * @param done called when the data has left, or the write has failed.
  */
 export function writeEncrypted(socket: Socket, head: string, body: string | Buffer, done: WriteDone): void {
   if (typeof body === 'string') {
@@ -88,7 +86,7 @@ export function writeEncrypted(socket: Socket, head: string, body: string | Buff
     return;
   }
   const bytes = head.length + body.length;
-  // Behind another write it waits as it is, and is not copied yet.
+  // Queued behind another write, the buffer is not copied yet.
   if (bytes > forLarge.largestBytes || socket.writableLength > 0) {
     socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]), done);
     return;

@@ -1,32 +1,32 @@
 /**
- * What goes wrong on a connection, named by `code`. Made without a stack, because it
- * describes the peer and not the program.
+ * Errors of connections, identified by `code`. They have no stack trace, because they describe the peer, not the
+ * program.
  */
 
-/** What can be wrong with a peer or its connection. */
+/** Codes of connection errors. */
 export type ConnectionErrorCode =
-  /** No connection in time. */
+  /** The connection was not established within the timeout. */
   | 'TRAILGATE_CONNECT_TIMEOUT'
-  /** No connection, because this process has run out of file descriptors, or of memory for sockets. */
+  /** No connection: the process is out of file descriptors or of memory for sockets. */
   | 'TRAILGATE_OUT_OF_RESOURCES'
-  /** No connection, because every port that may lead to this address is in use. */
+  /** No connection: all local ports for this address are in use. */
   | 'TRAILGATE_OUT_OF_PORTS'
-  /** Closed before the response, or its body, was whole. */
+  /** The peer closed the connection before the response or its body was complete. */
   | 'TRAILGATE_BACKEND_CLOSED'
-  /** Not HTTP/1.1 to the letter. */
+  /** The response is not valid HTTP/1.1. */
   | 'TRAILGATE_BAD_ANSWER'
-  /** A head, or fields behind a body, larger than allowed. */
+  /** The response head or the trailer fields exceed the size limit. */
   | 'TRAILGATE_ANSWER_HEAD_TOO_LARGE'
-  /** The request body is not as long as its Content-Length says. */
+  /** The request body does not have the length in its Content-Length. */
   | 'TRAILGATE_BODY_LENGTH'
-  /** The pool takes no more calls, or has been cut off. */
+  /** The pool is closed. */
   | 'TRAILGATE_POOL_CLOSED';
 
 export function connectionError(code: ConnectionErrorCode, detail = ''): Error {
   return errorOfPeer(code, detail);
 }
 
-/** An error that names itself by `code`, without a stack. */
+/** Creates an error with a `code` and without a stack trace. */
 export function errorOfPeer(code: string, detail = ''): Error {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
@@ -35,7 +35,9 @@ export function errorOfPeer(code: string, detail = ''): Error {
   return error;
 }
 
-/** @param part of the response that is wrong; never its bytes, which are the backend's and belong in no log. */
+/**
+ * @param part names the invalid part of the response. Never its content: that is the backend's, and must not be logged.
+ */
 export function protocolError(part: string): Error {
   return connectionError('TRAILGATE_BAD_ANSWER', part);
 }

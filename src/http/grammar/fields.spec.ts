@@ -1,16 +1,16 @@
-/** Fields in their flat form, and those behind a body. */
+/** Header fields in flat form, and field lines. */
 import { describe, expect, it } from '@jest/globals';
 import { cpuMsOf } from '../../../test/support/cpu-time.js';
 import { areFieldLines, fieldsByName, fieldsOfLines, fieldValue, listMembers, listTokens } from './fields.js';
 
 describe('the value of a name', () => {
-  it('is found whatever its case, and joined where there are several', () => {
+  it('is found whatever its case, and repeated fields are joined', () => {
     expect(fieldValue(['Link', '<a>', 'X', 'y', 'LINK', '<b>', 'link', ''], 'link')).toBe('<a>, <b>, ');
     expect(fieldValue(['X', 'Link'], 'link')).toBeUndefined();
     expect(fieldValue([], 'link')).toBeUndefined();
   });
 
-  it('is a list where there are several; names of members of objects are names like any', () => {
+  it('is a list for repeated fields, and names of object members are safe', () => {
     const byName = fieldsByName(['A', '1', 'a', '2', 'A', '3', '__proto__', 'x', 'Constructor', 'y']);
     expect(Object.entries(byName)).toEqual([
       ['a', ['1', '2', '3']],
@@ -21,8 +21,8 @@ describe('the value of a name', () => {
   });
 });
 
-describe('lines of fields', () => {
-  it('are read to the letter, without the space around values', () => {
+describe('field lines', () => {
+  it('are read without the space around values', () => {
     expect(fieldsOfLines('')).toEqual([]);
     expect(fieldsOfLines('A:b\r\nc: \t d  e \t\r\nF:\r\nG: :\u00e9:\r\n')).toEqual([
       'A',
@@ -37,20 +37,20 @@ describe('lines of fields', () => {
   });
 
   it.each(['A\r\n', 'A: b', 'A: b\n', 'A : b\r\n', ' A: b\r\n', 'A: b\r\n c\r\n', 'A: b\rC: d\r\n', ': b\r\n', '\r\n'])(
-    'are refused: %j',
+    'are rejected: %j',
     (text) => {
       expect(areFieldLines(text)).toBe(false);
       expect(() => fieldsOfLines(text)).toThrow('TRAILGATE_BAD_ANSWER');
     },
   );
 
-  it('take no time that grows faster than they do', () => {
+  it('are read in linear time', () => {
     const ms = cpuMsOf(() => {
       for (const value of [`${' '.repeat(16_000)}\x01`, `x${' '.repeat(16_000)}x`, ' '.repeat(16_000)]) {
         try {
           fieldsOfLines(`A:${value}\r\n`);
         } catch {
-          // Refused is as good as read.
+          // Rejecting counts as reading here.
         }
       }
     });
@@ -59,7 +59,7 @@ describe('lines of fields', () => {
 });
 
 describe('a list', () => {
-  it('has its members without the space around them, and none where nothing stands between two commas', () => {
+  it('has its members without surrounding space, and skips empty ones', () => {
     expect(listMembers(' Close ,\tX-Own,, ')).toEqual(['Close', 'X-Own']);
     expect(listTokens(' Close ,\tX-Own,, ')).toEqual(['close', 'x-own']);
     expect([listMembers(''), listMembers(' , ')]).toEqual([[], []]);

@@ -1,12 +1,12 @@
-/** Fields in their flat form (name, value, name, value; names as they were sent), read for what stands in them. */
+/** Reads header fields in their flat form: name, value, name, value. Names are kept as sent. */
 import { protocolError } from './errors.js';
 
-/** Fields by name in lower case; several of one name in a list. Names of object members are names like any. */
+/** Fields by lower-case name. Repeated fields are lists. Has no prototype, so any name is safe. */
 export type FieldsByName = Record<string, string | string[] | undefined>;
 
 /**
- * Name and colon without space between them, no line that goes on in the next, no byte
- * that is not text. One way to match only.
+ * Valid field lines: no space before the colon, no line folding, no control characters. The expression matches in one
+ * way only, so it runs in linear time.
  */
 const LINES = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 const LENGTH_LINE = /^content-length:[^\n]*\n/im;
@@ -15,8 +15,8 @@ const TAB = 0x09;
 const ZERO = 0x30;
 
 /**
- * The values of a name, several joined as RFC 9110 section 5.3 says; undefined: not there.
- * @param lower in lower case.
+ * Returns the value of a field, with repeated fields joined as in RFC 9110 section 5.3. Undefined if absent.
+ * @param lower the name in lower case.
  */
 export function fieldValue(fields: readonly string[], lower: string): string | undefined {
   let value: string | undefined;
@@ -40,19 +40,25 @@ export function fieldsByName(fields: readonly string[]): FieldsByName {
   return byName;
 }
 
-/** Whether a text is lines of fields to the letter (RFC 9112 section 5), each with its CRLF. */
+/** Whether a text consists of valid field lines (RFC 9112 section 5), each with its CRLF. */
 export function areFieldLines(text: string): boolean {
   return LINES.test(text);
 }
 
-/** Fields as lines, each with its CRLF. @param fields flat: name, value, name, value. */
+/**
+ * Returns fields as lines, each with its CRLF.
+ * @param fields in flat form: name, value, name, value.
+ */
 export function linesOf(fields: readonly string[]): string {
   let lines = '';
   for (let index = 0; index < fields.length; index += 2) lines += `${fields[index]}: ${fields[index + 1]}\r\n`;
   return lines;
 }
 
-/** The fields of lines that each end with CRLF. @throws Error `TRAILGATE_BAD_ANSWER`. */
+/**
+ * Splits field lines, each with its CRLF, into flat form.
+ * @throws Error `TRAILGATE_BAD_ANSWER` for invalid lines.
+ */
 export function fieldsOfLines(text: string): string[] {
   if (!areFieldLines(text)) throw protocolError('field');
   const fields: string[] = [];
@@ -65,7 +71,7 @@ export function fieldsOfLines(text: string): string[] {
   return fields;
 }
 
-/** A piece of text without the spaces and tabs around it. */
+/** Returns a range of the text without the spaces and tabs around it. */
 export function trimmed(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
@@ -75,8 +81,7 @@ export function trimmed(text: string, from: number, to: number): string {
 }
 
 /**
- * The members of a list such as `Connection` has (RFC 9110 section 5.6.1), as they
- * were sent; empty ones count for nothing.
+ * Returns the members of a comma-separated list (RFC 9110 section 5.6.1), such as `Connection`. Skips empty members.
  */
 export function listMembers(value: string): string[] {
   return value
@@ -85,28 +90,28 @@ export function listMembers(value: string): string[] {
     .filter((member) => member !== '');
 }
 
-/** Likewise members of which case says nothing, in lower case. */
+/** Returns the members of a case-insensitive list in lower case. */
 export function listTokens(value: string): string[] {
   return listMembers(value.toLowerCase());
 }
 
 /**
- * Whether the value of a `Content-Length` can be passed on as it was sent: one space, a number without
- * zeros in front, and nothing behind it.
- * @param from behind the colon. @param to where the line's CRLF begins; between the
- * two are digits, and spaces around them.
+ * Whether the value of a `Content-Length` can be forwarded as sent: one space, a number without leading zeros, nothing
+ * after it.
+ * @param from offset behind the colon.
+ * @param to offset of the line's CRLF. Only digits and surrounding spaces are in between.
  */
 export function isLengthLine(lines: string, from: number, to: number): boolean {
   if (lines.charCodeAt(from) !== SPACE || isSpace(lines.charCodeAt(to - 1))) return false;
   return lines.charCodeAt(from + 1) > ZERO || to - from === 2;
 }
 
-/** Field lines without `Content-Length`, of which there is one at most: for a response that must not have it. */
+/** Removes the `Content-Length` line. The lines must have one at most. */
 export function withoutLength(lines: string): string {
   return lines.replace(LENGTH_LINE, '');
 }
 
-/** A number as everybody reads it: to some readers a zero in front makes it octal, or no number at all. */
+/** Removes leading zeros from a number. Some readers would take them for octal, or reject the number. */
 export function withoutLeadingZeros(digits: string): string {
   return digits.replace(/^0+(?=[0-9])/, '');
 }

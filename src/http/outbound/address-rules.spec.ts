@@ -1,4 +1,4 @@
-/** Addresses as a resolver gives them: nothing but the public internet, however it is put. */
+/** Addresses as a resolver returns them: only the public internet is allowed, in every notation. */
 import { describe, expect, it } from '@jest/globals';
 import { BlockList } from 'node:net';
 import { SeededRandom } from '../../../test/support/seeded-random.js';
@@ -6,7 +6,7 @@ import { namedNetworks, refusedAddress } from './address-rules.js';
 
 const judge = (address: string, ...allowed: string[]) => refusedAddress(address, namedNetworks(allowed)) ?? 'ok';
 
-/** As the registry of IANA has them, and nothing of ours. */
+/** IANA's registry, without our additions. */
 const SPECIAL = (
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 ' +
   '192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4'
@@ -29,7 +29,7 @@ describe('an address', () => {
     expect(judge(address)).toBe(expected);
   });
 
-  it('of IPv4 is public exactly where it is in none of the special networks', () => {
+  it('of IPv4 is public exactly if it is in none of the special networks', () => {
     const special = new BlockList();
     for (const block of SPECIAL) special.addSubnet(block.split('/')[0] ?? '', Number(block.split('/')[1]));
     special.addAddress('168.63.129.16');
@@ -47,7 +47,7 @@ describe('an address', () => {
     }
   });
 
-  it('of IPv6 that holds an IPv4 address is refused, whatever that one is and however it is written', () => {
+  it('of IPv6 that contains an IPv4 address is refused in every notation', () => {
     const random = new SeededRandom(16);
     for (let round = 0; round < 200; round++) {
       const [a, b, c, d] = Array.from({ length: 4 }, () => random.below(256)) as [number, number, number, number];
@@ -92,7 +92,7 @@ describe('a private network that the operator allows', () => {
     expect(judge(address, '0.0.0.0/0', '::/0')).toBe(reason);
   });
 
-  it('is closed again where it is denied, as is every public network that is, also behind NAT64', () => {
+  it('is refused if it is also denied, as are denied public networks, even behind NAT64', () => {
     const denied = namedNetworks(['10.1.2.0/24', '8.8.8.0/24', '2001:4860::/32']);
     const judgeAll = (...addresses: string[]) =>
       addresses.map((address) => refusedAddress(address, namedNetworks(['10.1.0.0/16', '64:ff9b::/96']), denied));
@@ -102,11 +102,11 @@ describe('a private network that the operator allows', () => {
     expect(judgeAll('10.1.3.3', '8.8.4.4', '2606:4700:4700::1111', '64:ff9b::8.8.4.4')).toEqual(
       Array.from({ length: 4 }, () => undefined),
     );
-    // What is refused in any case keeps its reason.
+    // Addresses that are always refused keep their reason.
     expect(judgeAll('10.2.0.1', '::ffff:8.8.8.8')).toEqual(['private', 'embedded_ipv4']);
   });
 
-  it('opens NAT64 to what is behind it, which is judged as IPv4', () => {
+  it('allows NAT64 to addresses that are allowed as IPv4', () => {
     expect(judge('64:ff9b::8.8.8.8', '64:ff9b::/96')).toBe('ok');
     expect(judge('64:ff9b::808:808')).toBe('transition');
     expect(judge('64:ff9b::10.0.0.1', '64:ff9b::/96')).toBe('private');

@@ -1,11 +1,11 @@
 /**
- * Which addresses a connection may lead to whose destination a stranger has chosen: the public internet, and such
- * private networks as the operator names. Judged are numbers and not texts, because one address has many spellings.
+ * Decides which addresses the gateway may connect to when someone else has chosen the destination: the public internet,
+ * and private networks that the operator allows. Compares numbers, not text, because one address has many spellings.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { ipv4InGroups, ipv6Groups, NetworkList, plainAddress } from '../../platform/network-list.js';
 
-/** Why an address is refused. */
+/** Reason why an address is refused. */
 export type AddressReason =
   | 'not_an_address'
   | 'unspecified'
@@ -23,8 +23,11 @@ export type AddressReason =
   | 'not_global'
   | 'denied';
 
-/** No network that an operator allows opens these: nobody's receiver is there, but the keys of a cloud are. */
-const NEVER: ReadonlySet<AddressReason> = new Set([
+/**
+ * Reasons that `allowPrivateNetworks` cannot override. No legitimate receiver has such an address, but cloud metadata
+ * services do.
+ */
+const NEVER_ALLOWED: ReadonlySet<AddressReason> = new Set([
   'not_an_address',
   'unspecified',
   'link_local',
@@ -35,9 +38,11 @@ const NEVER: ReadonlySet<AddressReason> = new Set([
 
 type Networks = readonly (readonly [reason: AddressReason, ...networks: string[]])[];
 
-/** IANA's registry of special IPv4 addresses, and what clouds keep elsewhere. The first that holds one is why. */
+/**
+ * IANA's registry of special-purpose IPv4 addresses, and cloud metadata addresses elsewhere. The first match counts.
+ */
 const SPECIAL_IPV4: Networks = [
-  // Azure, Alibaba Cloud, Oracle Cloud; those of the others are link-local.
+  // Azure, Alibaba Cloud and Oracle Cloud. Other clouds use link-local addresses.
   ['cloud_metadata', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
   ['unspecified', '0.0.0.0/8'],
   ['loopback', '127.0.0.0/8'],
@@ -51,39 +56,40 @@ const SPECIAL_IPV4: Networks = [
   ['reserved', '192.0.0.0/24', '240.0.0.0/4'],
 ];
 
-/** IANA's registry of special IPv6 addresses; what is not in 2000::/3 either is not global. */
+/** IANA's registry of special-purpose IPv6 addresses. Addresses outside 2000::/3 are not global either. */
 const SPECIAL_IPV6: Networks = [
-  // AWS, Google Cloud, Scaleway.
+  // AWS, Google Cloud and Scaleway.
   ['cloud_metadata', 'fd00:ec2::254/128', 'fd00:ec2::23/128', 'fd20:ce::254/128', 'fd00:42::42/128'],
   ['unspecified', '::/128'],
   ['loopback', '::1/128'],
-  // Translated (RFC 2765) and compatible, and mapped before any list: systems differ in what they make of them.
+  // IPv4-translated (RFC 2765) and IPv4-compatible addresses. Systems disagree on where they lead. Mapped addresses are
+  // refused earlier.
   ['embedded_ipv4', '::ffff:0:0:0/96', '::/96'],
   ['private', 'fc00::/7', 'fec0::/10'],
   ['link_local', 'fe80::/10'],
   ['multicast', 'ff00::/8'],
   ['documentation', '2001:db8::/32', '3fff::/20'],
   ['benchmarking', '2001:2::/48'],
-  // NAT64, Teredo, 6to4: what they lead to is an IPv4 address, and nobody has looked at that one.
+  // NAT64, Teredo and 6to4: they lead to an IPv4 address that has not been checked.
   ['transition', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
   ['reserved', '100::/64', '100:0:0:1::/64', '2001::/23', '5f00::/16'],
 ];
 
 const GLOBAL_UNICAST = '2000::/3';
-/** RFC 6052: of the IPv4 internet as a network without IPv4 sees it. */
+/** The IPv4 internet as seen from an IPv6-only network (RFC 6052). */
 const NAT64 = '64:ff9b::/96';
-/** Of an interface id that holds an IPv4 address (ISATAP, RFC 5214), the universal bit aside. */
+/** Marks an interface ID that contains an IPv4 address (ISATAP, RFC 5214). The universal bit may differ. */
 const ISATAP = 0x5efe;
 const UNIVERSAL_BIT = 0x0200;
 
-/** Makes a list of the CIDR blocks that an operator allows or denies; undefined without any. */
+/** Returns a list of the CIDR blocks that an operator allows or denies, or undefined if there are none. */
 export function namedNetworks(blocks: readonly string[]): NetworkList | undefined {
   return blocks.length === 0 ? undefined : NetworkList.of(blocks);
 }
 
 /**
- * Judges an address as a resolver or a socket gives it.
- * @returns why it is refused; undefined where a connection may lead there.
+ * Checks an address that a resolver or a socket has returned.
+ * @returns the reason why it is refused, or undefined if it is allowed.
  */
 export function refusedAddress(
   address: string,
@@ -91,7 +97,7 @@ export function refusedAddress(
   denied?: NetworkList,
 ): AddressReason | undefined {
   if (!isIPv4(address)) {
-    // A zone names an interface of this machine.
+    // A zone ID names an interface of this machine.
     if (!isIPv6(address) || address.includes('%')) return 'not_an_address';
     if (plainAddress(address) !== address) return 'embedded_ipv4';
   }
@@ -99,7 +105,7 @@ export function refusedAddress(
   const isBehindNat64 = isAllowed && NAT64_LIST.holds(address);
   const reason = isBehindNat64
     ? refusedAddress(behindNat64(address), allowed, denied)
-    : judged(specialReason(address), isAllowed);
+    : unlessAllowed(specialReason(address), isAllowed);
   return reason ?? (denied?.holds(address) === true ? 'denied' : undefined);
 }
 
@@ -108,8 +114,8 @@ function behindNat64(address: string): string {
   return ipv4InGroups(high, low);
 }
 
-function judged(reason: AddressReason | undefined, isAllowed: boolean): AddressReason | undefined {
-  return reason !== undefined && isAllowed && !NEVER.has(reason) ? undefined : reason;
+function unlessAllowed(reason: AddressReason | undefined, isAllowed: boolean): AddressReason | undefined {
+  return reason !== undefined && isAllowed && !NEVER_ALLOWED.has(reason) ? undefined : reason;
 }
 
 function specialReason(address: string): AddressReason | undefined {

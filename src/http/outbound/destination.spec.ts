@@ -1,4 +1,4 @@
-/** Destinations by their URL: each trick of the list is what it should be, and what passes leads where it says. */
+/** Destination URLs: the list of known tricks, and where accepted URLs lead. */
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { outboundRules, parseDestination, type OutboundOptions } from './destination.js';
@@ -22,12 +22,12 @@ const LISTED = readFileSync('test/fixtures/destinations.txt', 'utf8')
   .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)] as const);
 
 describe('the list of destinations', () => {
-  it('has more than 300, each once', () => {
+  it('has more than 300 different entries', () => {
     expect(new Set(LISTED.map(([, url]) => url)).size).toBe(LISTED.length);
     expect(LISTED.length).toBeGreaterThan(300);
   });
 
-  it('is judged as it says, every one', () => {
+  it('is decided as it says for every entry', () => {
     const wrong = LISTED.flatMap(([expected, url]) => {
       const judged = judge(url);
       return judged === expected ? [] : [`${url.slice(0, 80)} is ${judged}, not ${expected}`];
@@ -40,7 +40,7 @@ describe('a destination', () => {
   const read = (url: string, options: Partial<OutboundOptions> = {}) =>
     parseDestination(url, outboundRules({ ...USUAL, ...options }));
 
-  it('says where to connect, with what name, and what to ask for', () => {
+  it('has the address, the host name and the path of its URL', () => {
     expect(read('https://Hooks.Example.com/a/../b?c=d')).toEqual({
       isSecure: true,
       host: 'hooks.example.com',
@@ -62,7 +62,7 @@ describe('a destination', () => {
     });
   });
 
-  it('is refused in words that go on from “The URL”, with the address that it is about', () => {
+  it('is refused with a message that continues “The URL” and contains the address', () => {
     const refused = (url: string) => {
       try {
         read(url);
@@ -77,14 +77,14 @@ describe('a destination', () => {
     expect(refused('https://user:secret@example.com/')).not.toContain('secret');
   });
 
-  it('may be plain HTTP where the operator allows it, and nothing else', () => {
+  it('may be plain HTTP if the operator allows it', () => {
     expect(read('http://example.com/', { allowHttp: true })).toMatchObject({ isSecure: false, port: 80 });
     expect(judge('http://10.0.0.1/', { allowHttp: true })).toBe('private');
     expect(judge('http://example.com:25/', { allowHttp: true })).toBe('port');
     expect(judge('ftp://example.com/', { allowHttp: true })).toBe('scheme');
   });
 
-  it('has one of the ports that the operator names, where any are named', () => {
+  it('must use a port that the operator allows, if any are listed', () => {
     const allowPorts = [443, 8443];
     expect(judge('https://example.com/', { allowPorts })).toBe('ok');
     expect(judge('https://example.com:8443/', { allowPorts })).toBe('ok');
@@ -93,7 +93,7 @@ describe('a destination', () => {
     expect(judge('https://example.com/', { allowPorts: [] })).toBe('port');
   });
 
-  it('is in no network that the operator denies, by its address or by one inside what is allowed', () => {
+  it('must not be in a denied network, even within an allowed one', () => {
     const options = { allowPrivateNetworks: ['10.0.0.0/8'], denyNetworks: ['10.9.0.0/16', '93.184.0.0/16'] };
     expect(judge('https://10.1.0.1/', options)).toBe('ok');
     expect(judge('https://10.9.0.1/', options)).toBe('denied');
@@ -101,7 +101,7 @@ describe('a destination', () => {
     expect(judge('https://93.184.215.14/')).toBe('ok');
   });
 
-  it('has any port but those of other protocols, which are the ones that browsers refuse', async () => {
+  it('can use any port except those that browsers block', async () => {
     const fetchConstants = 'undici/lib/web/fetch/constants.js';
     const { default: constants } = (await import(fetchConstants)) as { default: { badPorts: readonly string[] } };
     const refused = Array.from({ length: 65_535 }, (_, index) => index + 1).filter(
@@ -110,7 +110,7 @@ describe('a destination', () => {
     expect(refused).toEqual(constants.badPorts.map(Number));
   });
 
-  it('may be a name of a private network where one is allowed: its addresses are judged later', () => {
+  it('can be a private name if private networks are allowed, because its addresses are checked later', () => {
     const options = { allowPrivateNetworks: ['10.1.0.0/16'] };
     for (const url of ['https://receiver/', 'https://a.internal/', 'https://localhost:9000/'])
       expect(judge(url, options)).toBe('ok');

@@ -1,6 +1,6 @@
 /**
- * Judges the URL of a destination that a stranger has chosen, by its text alone: what passes is a scheme, a host and a
- * port that mean the same to everybody who reads them. Where a name leads to is judged when it is connected to.
+ * Validates destination URLs chosen by someone else, by their text alone. Accepted URLs have a scheme, host and port
+ * that every parser reads in the same way. Resolved addresses are checked when a connection is opened.
  */
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
@@ -12,28 +12,28 @@ import { BAD_PORTS } from './bad-ports.js';
 const LONGEST_URL = 2_048;
 const LONGEST_NAME = 253;
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
-/** Scheme and authority as they are written: `URL` mends too much of them. */
-const WRITTEN = /^(https?):\/\/([^/?#]+)(?:[/?#]|$)/i;
+/** Scheme and authority as written. `URL` silently repairs too much of them. */
+const SCHEME_AND_AUTHORITY = /^(https?):\/\/([^/?#]+)(?:[/?#]|$)/i;
 const AUTHORITY = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 const PORT = /^[1-9]\d{0,4}$/;
 const LARGEST_PORT = 65_535;
 
-/** Last labels under which nobody on the internet has a name (RFC 6761, 6762, 8375, 9476; ICANN 2018 and 2024). */
+/** Domains that do not exist in the public DNS (RFC 6761, 6762, 8375, 9476; ICANN 2018 and 2024). */
 const NOT_PUBLIC = /(?:^|\.)(?:localhost|local|internal|home\.arpa|invalid|test|example|onion|alt|corp|home|lan|mail)$/;
 
-/** What an operator allows. */
+/** Operator settings for outbound connections. */
 export interface OutboundOptions {
-  /** Also `http:`, for development. */
+  /** Allows `http:`, for development. */
   readonly allowHttp: boolean;
-  /** CIDR blocks that are not public and may be connected to all the same. */
+  /** CIDR blocks that are not public but are allowed. */
   readonly allowPrivateNetworks: readonly string[];
-  /** CIDR blocks that are never connected to, also where they are public or within what is allowed. */
+  /** CIDR blocks that are never allowed, even if they are public or within `allowPrivateNetworks`. */
   readonly denyNetworks?: readonly string[] | undefined;
-  /** The only ports; undefined: any that no other protocol is known by. */
+  /** The only allowed ports. Undefined allows all except well-known ports of other protocols. */
   readonly allowPorts?: readonly number[] | undefined;
 }
 
-/** OutboundRules is what destinations and addresses are judged by. */
+/** OutboundRules are the settings in the form that checks use. */
 export interface OutboundRules {
   readonly allowHttp: boolean;
   readonly networks: NetworkList | undefined;
@@ -41,20 +41,20 @@ export interface OutboundRules {
   readonly ports: ReadonlySet<number> | undefined;
 }
 
-/** A place to connect to. */
+/** A validated destination. */
 export interface Destination {
   readonly isSecure: boolean;
-  /** A name in ASCII and lower case, or an address without brackets. */
+  /** Lower-case ASCII name, or an IP address without brackets. */
   readonly host: string;
   readonly isAddress: boolean;
   readonly port: number;
-  /** `host` with the port where it is not the scheme's own, as the `Host` field has it. */
+  /** Value of the `Host` field: `host`, with the port unless it is the scheme's default. */
   readonly authority: string;
   /** Path and query. */
   readonly path: string;
 }
 
-/** Makes rules of what the configuration says. */
+/** Converts the settings into rules. */
 export function outboundRules(options: OutboundOptions): OutboundRules {
   const { allowHttp, allowPrivateNetworks, denyNetworks = [], allowPorts } = options;
   return {
@@ -66,13 +66,13 @@ export function outboundRules(options: OutboundOptions): OutboundRules {
 }
 
 /**
- * Reads a URL.
- * @throws OutboundRefused where nothing is to be connected to.
+ * Parses and checks a destination URL.
+ * @throws OutboundRefused if the URL is not allowed.
  */
 export function parseDestination(text: string, rules: OutboundRules): Destination {
   if (text.length > LONGEST_URL) throw new OutboundRefused('too_long');
   const url = parseUrl(text);
-  const [, scheme = '', authority = ''] = WRITTEN.exec(text) ?? [];
+  const [, scheme = '', authority = ''] = SCHEME_AND_AUTHORITY.exec(text) ?? [];
   const isSecure = scheme.toLowerCase() === 'https';
   if (!isSecure && !rules.allowHttp) throw new OutboundRefused('scheme');
   if (authority.includes('@')) throw new OutboundRefused('userinfo');
@@ -88,20 +88,20 @@ export function parseDestination(text: string, rules: OutboundRules): Destinatio
   return { isSecure, host, isAddress, port, authority: url.host, path: `${url.pathname}${url.search}` };
 }
 
-/** @throws OutboundRefused where no connection may lead to the address. */
+/** @throws OutboundRefused if the address is not allowed. */
 export function checkAddress(address: string, rules: OutboundRules): void {
   const reason = refusedAddress(address, rules.networks, rules.denied);
   if (reason !== undefined) throw new OutboundRefused(reason, address);
 }
 
 function parseUrl(text: string): URL {
-  // `URL` takes spaces, tabs and line ends out, and a backslash for a slash.
-  const hasMended = /[\s\\\p{Cc}\p{Cf}]/u.test(text);
-  const url = hasMended ? null : URL.parse(text);
+  // `URL` removes tabs, line breaks and surrounding spaces, and replaces backslashes.
+  const hasRepairedCharacters = /[\s\\\p{Cc}\p{Cf}]/u.test(text);
+  const url = hasRepairedCharacters ? null : URL.parse(text);
   if (url === null) throw new OutboundRefused('not_a_url');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new OutboundRefused('scheme');
-  // `https:example.com` and `https:///example.com` are mended, too.
-  if (!WRITTEN.test(text)) throw new OutboundRefused('not_a_url');
+  // `URL` also repairs `https:example.com` and `https:///example.com`.
+  if (!SCHEME_AND_AUTHORITY.test(text)) throw new OutboundRefused('not_a_url');
   return url;
 }
 
@@ -113,7 +113,7 @@ function portOf(written: string | undefined, isSecure: boolean, { ports }: Outbo
   return port;
 }
 
-/** A host is written as it is used, but for its case and the letters of its language. */
+/** Reports a host that differs from its normalized form by more than case and internationalized labels. */
 function misspelling(written: string, used: string): UrlReason | undefined {
   const host = written.toLowerCase();
   if (host.startsWith('[')) return undefined;
@@ -127,7 +127,7 @@ function checkName(name: string, { networks }: OutboundRules): void {
   const labels = name.split('.');
   if (name.length > LONGEST_NAME || !labels.every((label) => LABEL.test(label)))
     throw new OutboundRefused('name_malformed');
-  // Where private networks are allowed such names have their use, and their addresses are judged in any case.
+  // Such names are useful if private networks are allowed. Their addresses are checked in any case.
   if (networks === undefined && (labels.length === 1 || NOT_PUBLIC.test(name)))
     throw new OutboundRefused('name_not_public');
 }

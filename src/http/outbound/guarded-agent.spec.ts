@@ -1,4 +1,4 @@
-/** Kept connections: each serves those it was opened for, under the rules that it was opened by, and nobody else. */
+/** Kept connections: each is reused only for its destination and under the rules that it was opened with. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, setGlobalProxyFromEnv } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { sendGuarded, type GuardedResponse } from './guarded-request.js';
 
 const rulesOf = (...allowPrivateNetworks: string[]) => outboundRules({ allowHttp: true, allowPrivateNetworks });
 const rules = rulesOf('127.0.0.1/32');
-/** Deadline of requests that must not time out, also on a busy machine. */
+/** Deadline for requests that must not time out, even on a busy machine. */
 const PATIENCE_MS = 30_000;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const servers: Server[] = [];
@@ -23,7 +23,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver that counts connections, and says what it is told to of each request. */
+/** A receiver that counts connections and reacts to each request as told. */
 async function receiver(say: (socket: Socket, request: number) => void = (socket) => socket.write(OK)) {
   const seen = { connections: 0, requests: 0, open: 0 };
   const port = await listen(
@@ -75,7 +75,7 @@ afterAll(() => {
 });
 
 describe('a kept connection', () => {
-  it('is kept a hundred times without gathering listeners', async () => {
+  it('does not accumulate listeners', async () => {
     const { port, seen } = await receiver();
     const listeners = () => {
       const [socket] = Object.values(connections.agentFor(rules).freeSockets).flat();
@@ -97,21 +97,21 @@ describe('a kept connection', () => {
     expect(seen).toMatchObject({ connections: 1, requests: 5 });
   });
 
-  it('serves no other name, even where both lead to one address', async () => {
+  it('serves no other name, even if both have the same address', async () => {
     const { port, seen } = await receiver();
     await send(port, rules, 'one.example.net');
     await send(port, rules, 'two.example.net');
     expect(seen.connections).toBe(2);
   });
 
-  it('serves no request that other rules would refuse', async () => {
+  it('serves no request under other rules', async () => {
     const { port, seen } = await receiver();
     await send(port);
     await expect(send(port, rulesOf('127.0.0.2/32'))).rejects.toMatchObject({ reason: 'loopback' });
     expect(seen.requests).toBe(1);
   });
 
-  it('is no longer used after its time, so that a name is asked again where it leads to', async () => {
+  it('is not reused after its maximum age, so that the name is resolved again', async () => {
     connections = open(-1);
     const { port, seen } = await receiver();
     await send(port);
@@ -120,9 +120,9 @@ describe('a kept connection', () => {
     expect(seen.requests).toBe(1);
   });
 
-  it('that was closed while it was idle costs no attempt: the request goes on a new one, once', async () => {
+  it('that was closed while idle costs no attempt: the request is sent once more on a new one', async () => {
     const { port, seen } = await receiver((socket, request) => {
-      // Closes as the second request arrives, as a receiver does whose own idle time has just ended.
+      // Closes as the second request arrives, like a receiver whose idle timeout has just ended.
       if (request === 2) socket.resetAndDestroy();
       else socket.write(OK);
     });
@@ -131,7 +131,7 @@ describe('a kept connection', () => {
     expect(seen).toMatchObject({ connections: 2, requests: 3 });
   });
 
-  it('is one that the receiver closes on each request: the attempt fails, and is not repeated for ever', async () => {
+  it('that the receiver closes on each request fails the attempt, without endless retries', async () => {
     const { port, seen } = await receiver((socket, request) => {
       if (request > 1) socket.resetAndDestroy();
       else socket.write(OK);
@@ -141,7 +141,7 @@ describe('a kept connection', () => {
     expect(seen.requests).toBe(3);
   });
 
-  it('asks no proxy, whatever the environment says', async () => {
+  it('uses no proxy, whatever the environment says', async () => {
     const proxy = await receiver();
     const restore = setGlobalProxyFromEnv({
       http_proxy: `http://127.0.0.1:${proxy.port}`,
@@ -177,7 +177,7 @@ describe('a connection is not kept', () => {
     expect(seen.connections).toBe(2);
   });
 
-  it('when the receiver has not taken the request', async () => {
+  it('when the receiver has not read the request', async () => {
     const port = await listen(
       createServer((socket) => {
         socket.pause();
@@ -191,7 +191,7 @@ describe('a connection is not kept', () => {
     await eventually('it is closed', () => closed === 1);
   });
 
-  it('when it says something that nobody has asked for: that is no response to the next request', async () => {
+  it('when it sends unrequested data, which is not taken for the next response', async () => {
     const { port, seen } = await receiver((socket, request) => {
       socket.write(OK);
       if (request === 1) setTimeout(() => socket.write(OK.replace('200 OK', '410 Gone')), 50);
@@ -203,7 +203,7 @@ describe('a connection is not kept', () => {
 });
 
 describe('idle connections', () => {
-  it('are eight to one destination, however many requests it had at the same time', async () => {
+  it('are limited to eight per destination', async () => {
     let atOnce = 0;
     const server = createHttpServer((message, response) => {
       atOnce += 1;
@@ -216,7 +216,7 @@ describe('idle connections', () => {
     await eventually('the others are closed', () => openAt() === 8);
   });
 
-  it('are left by a request that comes too late as little as by any other', async () => {
+  it('are not left behind by a request that times out', async () => {
     const { port, seen } = await receiver((socket, request) => {
       if (request === 1) socket.write(OK);
     });

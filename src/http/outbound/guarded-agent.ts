@@ -1,7 +1,6 @@
 /**
- * Keeps connections to strangers' destinations for the next request to the same one: opening a connection costs more
- * than a request. Each was opened and looked at as `openGuardedSocket` does, by the rules that are asked of it again
- * when they change: a connection never outlives the rules that it was opened by.
+ * Keeps guarded connections open for further requests to the same destination, because opening one costs more than a
+ * request. `openGuardedSocket` checks each connection when it opens. A connection is not reused after the rules change.
  */
 import { Agent, type ClientRequest, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -9,47 +8,48 @@ import type { Destination, OutboundRules } from './destination.js';
 import { openGuardedSocket, type GuardedSocketOptions } from './guarded-socket.js';
 import { OutboundFailed } from './outbound-failed.js';
 
-/** Without a request a connection is closed; receivers that keep theirs for a shorter time say so, or close it. */
+/** Idle timeout. Receivers with a shorter one announce it or close the connection. */
 const IDLE_TIMEOUT_MS = 10_000;
-/** Idle connections to one destination, and to all. */
+/** Maximum idle connections per destination, and in total. */
 const MOST_IDLE_EACH = 8;
 const MOST_IDLE = 512;
-/** So long what was opened is used: where the name leads to is asked again then. */
+/** Connections are not reused after this time, so that names are resolved again. */
 const LIFE_MS = 60_000;
 
-/** What a request for a guarded connection brings beside what Node knows. */
+/** Request options with the destination, in addition to Node's own. */
 export interface GuardedArgs extends ClientRequestArgs {
   readonly destination: Destination;
-  /** Ends the attempt to open one. */
+  /** Aborts opening a connection. */
   readonly abort: AbortSignal;
 }
 
 type ConnectArgs = Pick<GuardedArgs, 'destination' | 'abort'>;
 type SocketCallback = (error: Error | null, socket: Duplex) => void;
 
-/** What connections are opened with; the rules come with each request. */
+/** Options for opening connections. The rules come with each request. */
 export type GuardedConnectionsOptions = Omit<GuardedSocketOptions, 'rules'>;
 
 /**
- * Opens a guarded connection as `createConnection` of Node's requests and agents wants it.
- * @returns nothing: `told` is called, once.
+ * Opens a guarded connection, in the form of `createConnection` in Node's requests and agents.
+ * @param callback called once, with the socket or an error.
+ * @returns undefined, so that Node waits for the callback.
  */
-export function connectGuarded(args: ConnectArgs, options: GuardedSocketOptions, told: SocketCallback): undefined {
-  void open(args, options, told);
+export function connectGuarded(args: ConnectArgs, options: GuardedSocketOptions, callback: SocketCallback): undefined {
+  void open(args, options, callback);
 }
 
-async function open({ destination, abort }: ConnectArgs, options: GuardedSocketOptions, told: SocketCallback) {
+async function open({ destination, abort }: ConnectArgs, options: GuardedSocketOptions, callback: SocketCallback) {
   let socket: Duplex;
   try {
     socket = await openGuardedSocket(destination, options, abort);
   } catch (error) {
-    // Node looks at the error first, and at nothing else then.
-    return (told as (error: unknown) => void)(error);
+    // Node ignores the socket argument if there is an error.
+    return (callback as (error: unknown) => void)(error);
   }
-  told(null, socket);
+  callback(null, socket);
 }
 
-/** An agent has no proxies unless it is given `proxyEnv`: this one never is. */
+/** Agents use a proxy only if they are given `proxyEnv`, which is never the case here. */
 class GuardedAgent extends Agent {
   private readonly idle = new Set<Duplex>();
 
@@ -57,7 +57,7 @@ class GuardedAgent extends Agent {
     super({ keepAlive: true, maxFreeSockets: MOST_IDLE_EACH, timeout: IDLE_TIMEOUT_MS });
   }
 
-  /** One that is open for a scheme and an authority is for no other: its certificate was for that name. */
+  /** A connection serves one scheme and authority only, because its certificate was checked for that name. */
   override getName(options?: ClientRequestArgs): string {
     const { isSecure, authority } = (options as GuardedArgs).destination;
     return `${isSecure ? 'https' : 'http'}://${authority}`;
@@ -65,7 +65,7 @@ class GuardedAgent extends Agent {
 
   override createConnection(options: ClientRequestArgs, callback: SocketCallback = () => {}): undefined {
     return connectGuarded(options as GuardedArgs, this.guard, (error, socket) => {
-      // Once, here: a socket is kept many times.
+      // Registered once per socket, because `keepSocketAlive` runs many times for one socket.
       if (error === null) socket.once('close', () => this.idle.delete(socket));
       callback(error, socket);
     });
@@ -73,7 +73,7 @@ class GuardedAgent extends Agent {
 
   override keepSocketAlive(socket: Duplex): boolean {
     if (this.idle.size >= MOST_IDLE) return false;
-    // Node's own says whether the receiver keeps it long enough (`Keep-Alive: timeout`); its types do not know that.
+    // Node's method also evaluates `Keep-Alive: timeout`. Its return type is missing in the type definitions.
     if (!(super.keepSocketAlive(socket) as unknown as boolean)) return false;
     this.idle.add(socket);
     return true;
@@ -85,21 +85,21 @@ class GuardedAgent extends Agent {
   }
 }
 
-/** GuardedConnections hands out the agent that has them. */
+/** GuardedConnections provides the agent that keeps connections. */
 export class GuardedConnections {
   private agent: GuardedAgent | undefined;
   private rules: OutboundRules | undefined;
   private sinceMs = 0;
 
-  /** @param lifeMs another one in tests. */
+  /** @param lifeMs shorter in tests. */
   constructor(
     readonly options: GuardedConnectionsOptions,
     private readonly lifeMs = LIFE_MS,
   ) {}
 
   /**
-   * The agent for requests under these rules. Other rules, or a minute, have another one: what the one before has under
-   * way comes to its end there, and its idle connections close in their time, unused.
+   * Returns the agent for requests under these rules. Changed rules or the end of its lifetime lead to a new agent. The
+   * old one finishes its running requests, and its idle connections time out unused.
    */
   agentFor(rules: OutboundRules): Agent {
     const nowMs = performance.now();
@@ -111,14 +111,14 @@ export class GuardedConnections {
     return this.agent;
   }
 
-  /** Closes all that are open, also those that are in use. */
+  /** Closes all connections, including those in use. */
   close(): void {
     this.agent?.destroy();
     this.agent = undefined;
   }
 }
 
-/** Whether a connection that was idle turned out to be closed: the request has reached nobody, and may go again. */
+/** Whether a reused connection was already closed. The receiver has not seen the request, so it can be sent again. */
 export function wasClosedWhileIdle(request: ClientRequest, error: unknown): boolean {
   return request.reusedSocket && error instanceof OutboundFailed && error.reason === 'connection_closed';
 }

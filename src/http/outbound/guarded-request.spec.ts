@@ -1,4 +1,4 @@
-/** What comes back of a request to a stranger: a status and the beginning of a body, in bounded time and memory. */
+/** Responses to outbound requests: a status and the start of a body, in limited time and memory. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, setGlobalProxyFromEnv, type IncomingMessage } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -10,7 +10,7 @@ import { outboundRules, parseDestination } from './destination.js';
 import { sendGuarded, type GuardedResponse, type GuardedSendOptions } from './guarded-request.js';
 
 const rules = outboundRules({ allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] });
-/** Deadline of requests that must not time out, also on a busy machine. */
+/** Deadline for requests that must not time out, even on a busy machine. */
 const PATIENCE_MS = 30_000;
 const servers: Server[] = [];
 
@@ -24,7 +24,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver that says what it is told to, once the request has come. */
+/** A receiver that responds as told once the request has arrived. */
 function receiver(say: (socket: Socket) => void): Promise<number> {
   return listen(
     createServer((socket) => {
@@ -53,7 +53,7 @@ function send(
 const OK = 'HTTP/1.1 200 OK\r\n';
 
 describe('a request', () => {
-  it('is sent as it was made, for the host of the URL, on a connection that ends with it', async () => {
+  it('is sent unchanged to the host of the URL, on a connection of its own', async () => {
     const requests: { readonly message: IncomingMessage; readonly body: string }[] = [];
     const port = await listen(
       createHttpServer((message, response) => {
@@ -95,7 +95,7 @@ describe('a request', () => {
     expect(followed).toBe(0);
   });
 
-  it('asks no proxy, whatever the environment says', async () => {
+  it('uses no proxy, whatever the environment says', async () => {
     let proxied = 0;
     const proxy = await receiver((socket) => {
       proxied += 1;
@@ -116,7 +116,7 @@ describe('a request', () => {
 });
 
 (hasOpenssl ? describe : describe.skip)('a request over TLS', () => {
-  it('is sent in the same way', async () => {
+  it('is sent in the same way as in plain', async () => {
     const { cert, key } = localCertificate();
     const server = createHttpsServer({ cert, key }, (message, response) => {
       message.resume().on('end', () => response.end(`${message.method} ${message.headers.host}`));
@@ -129,7 +129,7 @@ describe('a request', () => {
 });
 
 describe('a body', () => {
-  it('without an end is read for its beginning, and no further', async () => {
+  it('without an end is read only up to the limit', async () => {
     const ended = Promise.withResolvers<number>();
     const piece = Buffer.alloc(64 * 1024, 'x');
     const port = await receiver((socket) => {
@@ -143,11 +143,11 @@ describe('a body', () => {
     });
     const { statusCode, body } = await send(port);
     expect([statusCode, body.length]).toEqual([200, 1_024]);
-    // What the kernel holds on both sides is more than what has been read.
+    // The kernel buffers on both sides are larger than what was read.
     expect(await ended.promise).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('that comes a byte at a time is waited for so long, and the status counts', async () => {
+  it('that arrives byte by byte is awaited for a limited time, and the status counts', async () => {
     const port = await receiver((socket) => {
       socket.write(`${OK}Content-Length: 100\r\n\r\na`);
       const timer = setInterval(() => socket.write('b'), 20);
@@ -158,13 +158,13 @@ describe('a body', () => {
     expect(body.toString()).toMatch(/^ab*$/);
   });
 
-  it('that is cut off changes nothing of the status', async () => {
+  it('that is cut off does not change the status', async () => {
     const port = await receiver((socket) => socket.end(`${OK}Content-Length: 100\r\n\r\nthe beginning`));
     const { statusCode, body } = await send(port);
     expect([statusCode, body.toString()]).toEqual([200, 'the beginning']);
   });
 
-  it('is kept as it came, whatever its coding says', async () => {
+  it('is kept as received, without decoding', async () => {
     const port = await receiver((socket) =>
       socket.end(`${OK}Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\0\u0001é`, 'latin1'),
     );
@@ -221,20 +221,20 @@ describe('a receiver', () => {
     ['nothing, and closes', (socket: Socket) => socket.end(), 'connection_closed'],
     ['a reset', (socket: Socket) => socket.resetAndDestroy(), 'connection_closed'],
     ['half a head', (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\nConte'), 'connection_closed'],
-  ])('that says %s fails the attempt', async (_what, say, reason) => {
+  ])('that sends %s fails the attempt', async (_what, say, reason) => {
     const port = await receiver(say);
     const timeoutMs = reason === 'response_timeout' ? 100 : PATIENCE_MS;
     await expect(send(port, timeoutMs)).rejects.toMatchObject({ name: 'OutboundFailed', reason });
   });
 
-  it('that is not found in time has no address, and one that takes no connection in time no response', async () => {
+  it('that is not resolved in time reports the name, and one that does not connect in time reports the timeout', async () => {
     const never = () => new Promise<never>(() => {});
     await expect(send(8443, 100, { resolve: never })).rejects.toMatchObject({ reason: 'name_unresolved' });
     const port = await receiver(() => {});
     await expect(send(port, 100, {}, 'https')).rejects.toMatchObject({ reason: 'response_timeout' });
   });
 
-  it('is left with no connection, however the attempt ends', async () => {
+  it('has no open connection afterwards, however the attempt ends', async () => {
     const open = new Set<Socket>();
     const port = await listen(
       createServer((socket) => {

@@ -1,6 +1,6 @@
 /**
- * Sends one request to a destination that a stranger has chosen, and reads of the response what is needed: its status,
- * its fields, the beginning of its body. Everything is bounded; nothing is followed.
+ * Sends one request to a destination chosen by someone else, and reads status, fields and the start of the body. Size
+ * and time are limited, and redirects are not followed.
  */
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Destination } from './destination.js';
@@ -9,49 +9,50 @@ import type { GuardedSocketOptions } from './guarded-socket.js';
 import { codeOf, OutboundFailed } from './outbound-failed.js';
 import { OutboundRefused } from './outbound-refused.js';
 
-/** Of the head of a response. */
+/** Limit for a response head. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
-/** Of a body; behind that nothing more is read. */
+/** Limit for a response body. Reading stops after it. */
 const LARGEST_BODY_BYTES = 64 * 1024;
-/** Behind the head of a response: the status is known, and the rest is for people to read. */
+/** Time limit for the body after the head. The status is known by then; the body is only for people to read. */
 const BODY_TIMEOUT_MS = 1_000;
-/** Interim responses before the one that counts. */
+/** Maximum number of interim responses. */
 const MOST_INTERIM = 8;
 
-/** What is sent. */
+/** A request to send. */
 export interface GuardedRequest {
   readonly destination: Destination;
   readonly method: 'POST' | 'GET';
   /** Without `Host` and `Content-Length`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** For all of it, from the look-up of the name to the end of the response. */
+  /** Time limit for everything, from the DNS look-up to the end of the response. */
   readonly timeoutMs: number;
-  /** How much of the response's body is kept. */
+  /** How many bytes of the response body are kept. */
   readonly keepBytes: number;
 }
 
-/** What comes back. */
+/** Result of a request. */
 export interface GuardedResponse {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
-  /** Its beginning, as it came. */
+  /** Start of the body as received, still encoded. */
   readonly body: Buffer;
-  /** Which address it came from. */
+  /** IP address of the peer. */
   readonly address: string;
 }
 
-/** How a request finds its connection. */
+/** Options for sending a request. */
 export interface GuardedSendOptions extends GuardedSocketOptions {
-  /** Kept connections; without them each request has one of its own. */
+  /** Pool of kept connections. Without it, each request opens its own. */
   readonly connections?: GuardedConnections | undefined;
-  /** How long is waited for the beginning of a body; a second unless said. */
+  /** Time limit for the body; one second by default. */
   readonly bodyTimeoutMs?: number | undefined;
 }
 
 /**
  * Sends a request.
- * @throws OutboundRefused where it would lead to where it must not; OutboundFailed where no response came.
+ * @throws OutboundRefused if the destination is not allowed.
+ * @throws OutboundFailed if no response arrived.
  */
 export async function sendGuarded(request: GuardedRequest, options: GuardedSendOptions): Promise<GuardedResponse> {
   const abort = new AbortController();
@@ -62,34 +63,34 @@ export async function sendGuarded(request: GuardedRequest, options: GuardedSendO
     sending = send(request, options, abort.signal);
     response = await sending.response.catch((error: unknown) => {
       if (abort.signal.aborted || sending?.hasClosedIdle(error) !== true) throw error;
-      // Not on another one that was idle: that may be closed as well.
+      // Use a new connection, because other idle ones may be closed as well.
       sending = send(request, { ...options, connections: undefined }, abort.signal);
       return sending.response;
     });
     const { remoteAddress: address = '' } = response.socket;
-    const body = await beginningOf(response, request.keepBytes, options.bodyTimeoutMs);
+    const body = await readBodyStart(response, request.keepBytes, options.bodyTimeoutMs);
     return { statusCode: response.statusCode ?? 0, headers: response.headers, body, address };
   } catch (error) {
-    throw abort.signal.aborted ? lateness(error) : error;
+    throw abort.signal.aborted ? timeoutError(error) : error;
   } finally {
     clearTimeout(timer);
     sending?.end(response);
   }
 }
 
-/** What cutting the connection off looks like from above differs; where it was the name, it stays the name. */
-function lateness(error: unknown): unknown {
+/** An abort causes different errors. Report a timeout, unless the name was still being resolved. */
+function timeoutError(error: unknown): unknown {
   return error instanceof OutboundFailed && error.reason === 'name_unresolved'
     ? error
     : new OutboundFailed('response_timeout');
 }
 
-/** A request on its way. */
+/** A request that has been started. */
 interface Sending {
   readonly response: Promise<IncomingMessage>;
-  /** Whether it failed because a kept connection had been closed meanwhile. */
+  /** Whether it failed because a kept connection had already been closed. */
   hasClosedIdle(error: unknown): boolean;
-  /** Lets go of the connection: kept where request and response have come to their end, closed else. */
+  /** Releases the connection. It is kept only if request and response are complete. */
   end(response: IncomingMessage | undefined): void;
 }
 
@@ -110,7 +111,7 @@ function send(request: GuardedRequest, options: GuardedSendOptions, signal: Abor
     maxHeaderSize: LARGEST_HEAD_BYTES,
     setHost: false,
     insecureHTTPParser: false,
-    // Either way there are none of the proxies that an agent may know.
+    // Neither form uses a proxy.
     ...(connections === undefined
       ? { createConnection: (_options, callback) => connectGuarded(args, guard, callback) }
       : { agent: connections.agentFor(guard.rules) }),
@@ -131,7 +132,7 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
   return new Promise((resolve, reject) => {
     let interim = 0;
     let hasResponse = false;
-    // While it is opened, whoever opens it hears of the end and says what was missing.
+    // Before there is a socket, the code that opens it handles the abort and reports the more precise error.
     const onAbort = (): void => void message.destroy(new OutboundFailed('response_timeout'));
     message.on('socket', () => {
       if (signal.aborted) onAbort();
@@ -152,14 +153,14 @@ function responseTo(message: ClientRequest, signal: AbortSignal): Promise<Incomi
     message.on('error', (error) => reject(failureOf(error)));
     message.on('close', () => {
       signal.removeEventListener('abort', onAbort);
-      // Every request ends so; an error, with its stack, is made for those without a response.
+      // Every request ends here. Create an error, with its stack trace, only if there was no response.
       if (!hasResponse) reject(new OutboundFailed('connection_closed'));
     });
   });
 }
 
-/** What there is of the body when it ends, is long enough, or takes too long: it changes nothing of the status. */
-function beginningOf(response: IncomingMessage, keepBytes: number, timeoutMs = BODY_TIMEOUT_MS): Promise<Buffer> {
+/** Resolves to the start of the body, once the body ends, reaches the limit or takes too long. Errors are ignored. */
+function readBodyStart(response: IncomingMessage, keepBytes: number, timeoutMs = BODY_TIMEOUT_MS): Promise<Buffer> {
   return new Promise((resolve) => {
     const kept: Buffer[] = [];
     let keptBytes = 0;
@@ -173,7 +174,7 @@ function beginningOf(response: IncomingMessage, keepBytes: number, timeoutMs = B
     response.on('data', (piece: Buffer) => {
       readBytes += piece.length;
       const part = piece.subarray(0, keepBytes - keptBytes);
-      // Copied: a small part would keep the whole piece.
+      // Copied, because a small slice would keep the whole buffer in memory.
       if (part.length > 0) kept.push(Buffer.from(part));
       keptBytes += part.length;
       if (readBytes > LARGEST_BODY_BYTES) done();

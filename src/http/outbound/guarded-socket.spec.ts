@@ -1,4 +1,4 @@
-/** Where connections lead: to addresses that have been judged, whatever a name server says before and after. */
+/** Guarded connections lead only to checked addresses, whatever a name server returns before or after. */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ import { nameResolver } from './name-resolver.js';
 const ONE_NETWORK: OutboundOptions = { allowHttp: true, allowPrivateNetworks: ['127.0.0.1/32'] };
 
 let dns: DnsServer;
-/** Listens on every address of loopback, and counts. */
+/** Listens on every loopback address and counts connections. */
 let receiver: Server;
 let port = 0;
 let connections = 0;
@@ -51,7 +51,7 @@ function open(url: string, more: Partial<GuardedSocketOptions> = {}, options = O
   return openGuardedSocket(parseDestination(url, rules), { rules, resolve, connectTimeoutMs: 1_000, ...more }, signal);
 }
 
-/** Opens and closes again, and says where it led, or why not. */
+/** Opens and closes a connection, and returns its address or the error. */
 async function outcome(...parameters: Parameters<typeof open>): Promise<string> {
   try {
     const socket = await open(...parameters);
@@ -64,12 +64,12 @@ async function outcome(...parameters: Parameters<typeof open>): Promise<string> 
 }
 
 describe('a connection by a name', () => {
-  it('leads to the address that was judged', async () => {
+  it('leads to the checked address', async () => {
     expect(await outcome(`http://hooks.receiver.dev:${port}/`)).toBe('127.0.0.1');
     expect(dns.questions.toSorted()).toEqual(['A hooks.receiver.dev', 'AAAA hooks.receiver.dev']);
   });
 
-  it('is judged anew each time: a name server that changes its mind leads nowhere', async () => {
+  it('is checked each time, so a changed DNS record is refused', async () => {
     const said = [['127.0.0.1'], ['127.0.0.2'], ['169.254.169.254'], ['10.0.0.1'], ['127.0.0.1']];
     replies = (_name, type) => (type === 'A' ? (said.shift() ?? []) : []);
     const outcomes: string[] = [];
@@ -78,7 +78,7 @@ describe('a connection by a name', () => {
     expect(connections).toBe(2);
   });
 
-  it('asks once: what is said between the judgement and the connection is not heard', async () => {
+  it('resolves once: a DNS change between check and connection has no effect', async () => {
     let asked = 0;
     replies = (_name, type) => {
       asked += 1;
@@ -96,13 +96,13 @@ describe('a connection by a name', () => {
     ['metadata of a cloud', ['168.63.129.16'], [], 'cloud_metadata'],
     ['metadata as 6to4', [], ['2002:a9fe:a9fe::1'], 'transition'],
     ['this machine', ['0.0.0.0'], [], 'unspecified'],
-  ])('is refused where the name has %s', async (_what, ipv4, ipv6, reason) => {
+  ])('is refused if the name has %s', async (_what, ipv4, ipv6, reason) => {
     replies = (_name, type) => (type === 'A' ? ipv4 : ipv6);
     expect(await outcome(`http://hooks.receiver.dev:${port}/`)).toBe(reason);
     expect(connections).toBe(0);
   });
 
-  it('goes on to the next address where one does not answer', async () => {
+  it('tries the next address if one does not respond', async () => {
     const both = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8', '::1/128'] };
     replies = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['::1']);
     const closed = createServer().listen(0, '::1');
@@ -117,12 +117,12 @@ describe('a connection by a name', () => {
     ['that it has failed', 'SERVFAIL', 'name_unresolved'],
     ['no address', [], 'name_not_found'],
     ['forty addresses', Array.from({ length: 40 }, (_, at) => `127.0.0.${at + 1}`), 'name_unresolved'],
-  ] as const)('fails where the name server says %s', async (_what, said, reason) => {
+  ] as const)('fails if the name server says %s', async (_what, said, reason) => {
     replies = () => said;
     expect(await outcome(`http://hooks.receiver.dev:${port}/`)).toBe(reason);
   });
 
-  it('is given up where the name server says nothing', async () => {
+  it('fails if the name server does not respond', async () => {
     replies = () => 'silence';
     const rules = outboundRules(ONE_NETWORK);
     const destination = parseDestination(`http://hooks.receiver.dev:${port}/`, rules);
@@ -135,7 +135,7 @@ describe('a connection by a name', () => {
     await expect(opening).rejects.toMatchObject({ reason: 'name_unresolved', code: 'timeout' });
   });
 
-  it('that is localhost asks nobody', async () => {
+  it('for localhost needs no name server', async () => {
     expect(
       await outcome(`http://localhost:${port}/`, {}, { ...ONE_NETWORK, allowPrivateNetworks: ['127.0.0.0/8', '::1'] }),
     ).toBe('127.0.0.1');
@@ -143,8 +143,8 @@ describe('a connection by a name', () => {
   });
 });
 
-describe('the other end of a connection', () => {
-  it('is looked at before the first byte: it is the address that was judged, or nothing is said', async () => {
+describe('the peer of a connection', () => {
+  it('must have the checked address before the first byte is sent', async () => {
     const elsewhere: GuardedSocketOptions['connect'] = () => connect({ host: '127.0.0.2', port });
     expect(await outcome(`http://127.0.0.1:${port}/`, { connect: elsewhere })).toBe('loopback');
     const allowed = { allowHttp: true, allowPrivateNetworks: ['127.0.0.0/8'] };
@@ -153,7 +153,7 @@ describe('the other end of a connection', () => {
     expect([connections, bytes]).toEqual([2, 0]);
   });
 
-  it('may not be there', async () => {
+  it('may be gone already', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port: closedPort } = closed.address() as AddressInfo;
@@ -191,7 +191,7 @@ describe('the other end of a connection', () => {
 
   const trusted = () => ({ tls: { ca: readFileSync(authority?.cert ?? '') } });
 
-  it('is for the name that was asked for, by a certificate of an authority that is known', async () => {
+  it('succeeds with a trusted certificate for the name', async () => {
     expect(await outcome(`https://hooks.receiver.dev:${securePort}/`, trusted())).toBe('127.0.0.1');
     expect(servernames).toEqual(['hooks.receiver.dev']);
   });
@@ -205,13 +205,13 @@ describe('the other end of a connection', () => {
     expect(await outcome(`https://${host}:${securePort}/`, more)).toBe('tls_failed');
   });
 
-  it('says what is wrong with the certificate, though nobody listens at the other address of the name', async () => {
+  it('reports a wrong certificate even if the other address of the name is unreachable', async () => {
     const both = { allowHttp: false, allowPrivateNetworks: ['127.0.0.0/8', '::1/128'] };
     replies = (_name, type) => (type === 'A' ? ['127.0.0.1'] : ['::1']);
     expect(await outcome(`https://other.receiver.dev:${securePort}/`, trusted(), both)).toBe('tls_failed');
   });
 
-  it('is given up where the handshake does not end', async () => {
+  it('fails if the handshake does not complete', async () => {
     const outcomes = await Promise.all([
       outcome(`https://hooks.receiver.dev:${port}/`, { ...trusted(), connectTimeoutMs: 200 }),
       outcome(`https://127.0.0.1:${port}/`, { ...trusted(), connectTimeoutMs: 200 }),

@@ -1,7 +1,6 @@
 /**
- * Opens a connection to a destination that a stranger has chosen. What a name leads to is judged here and not before:
- * its next answer may be another one. The addresses that were judged are those that are connected to, and the other end
- * of the socket is looked at once more before the first byte.
+ * Opens connections to destinations chosen by someone else. Addresses are checked here, because a later DNS look-up may
+ * return others. The socket connects to exactly the checked addresses, and its peer is verified before the first byte.
  */
 import { connect as connectPlain, isIPv6, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
@@ -10,25 +9,26 @@ import { checkAddress, type Destination, type OutboundRules } from './destinatio
 import type { ResolveName } from './name-resolver.js';
 import { codeOf, type FailureReason, OutboundFailed } from './outbound-failed.js';
 
-/** How many addresses of a name are tried. */
+/** Maximum number of addresses to try. */
 const MOST_TRIES = 3;
 
-/** What a connection is opened with. */
+/** Options for opening a connection. */
 export interface GuardedSocketOptions {
   readonly rules: OutboundRules;
   readonly resolve: ResolveName;
-  /** For each address that is tried, TLS included. */
+  /** Timeout for each address, including TLS. */
   readonly connectTimeoutMs: number;
-  /** Authorities beside those that Node knows. */
+  /** Certificate authorities that replace Node's. Used in tests. */
   readonly tls?: Pick<ConnectionOptions, 'ca'>;
-  /** How a socket is opened; another one in tests. */
+  /** Opens a socket. Replaced in tests. */
   readonly connect?: (options: NetConnectOpts) => Socket;
 }
 
 /**
- * Opens a connection that can be written to.
- * @param signal ends the attempt, and the connection as long as it is open.
- * @throws OutboundRefused where it would lead to where it must not; OutboundFailed where it could not be opened.
+ * Opens a connection that is ready for writing.
+ * @param signal aborts the attempt, and later destroys the connection.
+ * @throws OutboundRefused if an address is not allowed.
+ * @throws OutboundFailed if no connection could be opened.
  */
 export async function openGuardedSocket(
   destination: Destination,
@@ -37,7 +37,7 @@ export async function openGuardedSocket(
 ): Promise<Socket> {
   const { host, isAddress } = destination;
   const addresses = isAddress ? [host] : await unlessAborted(options.resolve(host), signal);
-  // One that is refused is enough: whoever mixes them does so with a purpose.
+  // One refused address is enough to refuse the name. Mixed results are a sign of an attack.
   for (const address of addresses) checkAddress(address, options.rules);
   let failure = new OutboundFailed('name_not_found');
   for (const address of addresses.slice(0, MOST_TRIES)) {
@@ -45,14 +45,15 @@ export async function openGuardedSocket(
       return await openAt(address, destination, options, signal);
     } catch (error) {
       if (!(error instanceof OutboundFailed) || signal.aborted) throw error;
-      // The one that got furthest says what to mend: a wrong certificate, and not that IPv6 is closed.
+      // Report the attempt that got furthest. A wrong certificate is more useful to know than an unreachable IPv6
+      // address.
       if (stageOf(error) > stageOf(failure)) failure = error;
     }
   }
   throw failure;
 }
 
-/** How far opening a connection came, by how it failed. */
+/** Progress of an attempt, by its failure. */
 const STAGES: Partial<Record<FailureReason, number>> = {
   connect_failed: 1,
   connect_timeout: 2,
@@ -71,7 +72,7 @@ async function openAt(
   signal: AbortSignal,
 ): Promise<Socket> {
   const { connect = connectPlain, connectTimeoutMs, rules } = options;
-  // An address: nothing is resolved again. And no proxy: none is asked for in any way.
+  // `host` is an IP address, so nothing is resolved again.
   const socket = connect({ host: address, port: destination.port, noDelay: true });
   const onAbort = (): void => void socket.destroy(new OutboundFailed('response_timeout'));
   signal.addEventListener('abort', onAbort, { once: true });
@@ -79,9 +80,9 @@ async function openAt(
   if (signal.aborted) onAbort();
   const timer = setTimeout(() => socket.destroy(new OutboundFailed('connect_timeout')), connectTimeoutMs);
   try {
-    await opened(socket, 'connect_failed');
-    checkOtherEnd(socket.remoteAddress, address, rules);
-    return destination.isSecure ? await secured(socket, destination, options) : socket;
+    await waitUntilOpen(socket, 'connect_failed');
+    checkPeer(socket.remoteAddress, address, rules);
+    return destination.isSecure ? await startTls(socket, destination, options) : socket;
   } catch (error) {
     socket.destroy();
     throw error;
@@ -90,11 +91,11 @@ async function openAt(
   }
 }
 
-/** The other end is the address that was meant, and is allowed; a socket that has none any more leads nowhere. */
-function checkOtherEnd(remote: string | undefined, meant: string, rules: OutboundRules): void {
+/** Checks that the peer has the intended address, and that the address is allowed. */
+function checkPeer(remote: string | undefined, intended: string, rules: OutboundRules): void {
   if (remote === undefined) throw new OutboundFailed('connection_closed');
   checkAddress(remote, rules);
-  if (!isSameAddress(remote, meant)) throw new OutboundFailed('connect_failed', 'another address');
+  if (!isSameAddress(remote, intended)) throw new OutboundFailed('connect_failed', 'another address');
 }
 
 function isSameAddress(one: string, other: string): boolean {
@@ -102,26 +103,26 @@ function isSameAddress(one: string, other: string): boolean {
   return ipv6Groups(one).join(':') === ipv6Groups(other).join(':');
 }
 
-async function secured(socket: Socket, destination: Destination, options: GuardedSocketOptions): Promise<Socket> {
+async function startTls(socket: Socket, destination: Destination, options: GuardedSocketOptions): Promise<Socket> {
   const { host, isAddress } = destination;
   const secure = connectTls({
     ...options.tls,
     socket,
-    // What the certificate must be for. RFC 6066 section 3: a server name is no address.
+    // The name that the certificate must match. RFC 6066 section 3: an IP address is not a valid server name.
     host,
     ...(isAddress ? {} : { servername: host }),
     ALPNProtocols: ['http/1.1'],
     minVersion: 'TLSv1.2',
   });
-  await opened(secure, 'tls_failed');
+  await waitUntilOpen(secure, 'tls_failed');
   return secure;
 }
 
-/** Resolves when the socket can be used, and rejects with an error or the end that comes before that. */
-function opened(socket: Socket, reason: 'connect_failed' | 'tls_failed'): Promise<void> {
+/** Resolves when the socket is ready. Rejects if it fails or closes before. */
+function waitUntilOpen(socket: Socket, reason: 'connect_failed' | 'tls_failed'): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once(reason === 'tls_failed' ? 'secureConnect' : 'connect', resolve);
-    // Stays: what happens later is told by `close`.
+    // This listener stays. Later errors are reported by `close`.
     socket.on('error', (error) =>
       reject(error instanceof OutboundFailed ? error : new OutboundFailed(reason, codeOf(error))),
     );

@@ -1,31 +1,31 @@
 /**
- * Resolves names that strangers have chosen. Not by the system's resolver: that one has four threads for all of a
- * process, files too, and a name server that is silent holds each of them for seconds.
+ * Resolves names chosen by someone else. Does not use the system's resolver, which has four threads per process, reads
+ * files, and blocks a thread for seconds if a name server does not respond.
  */
 import { Resolver } from 'node:dns/promises';
 import { codeOf, OutboundFailed } from './outbound-failed.js';
 
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
-/** More than this a name has no use for; each is checked. */
+/** Names with more addresses are rejected, because each address is checked. */
 const MOST_ADDRESSES = 32;
-/** RFC 6761 section 6.3: no name server is asked. */
+/** RFC 6761 section 6.3: resolved without a name server. */
 const LOCALHOST = /^(?:.+\.)?localhost$/;
-/** The name is there, but has no address of this family; or it is not there. */
+/** The name does not exist, or has no address of this family. */
 const NONE: ReadonlySet<string | undefined> = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** All addresses of a name, those to be tried first in front. Rejects with `OutboundFailed` where there is none. */
+/** Returns all addresses of a name, IPv4 first. Rejects with `OutboundFailed` if there are none. */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
-/** Who is asked, and how long; in tests. */
+/** Options for tests. */
 export interface NameResolverOptions {
-  /** As `127.0.0.1:53`; else the name servers of this machine. */
+  /** Name servers, such as `127.0.0.1:53`. Defaults to those of this machine. */
   readonly servers?: readonly string[];
-  /** Of the first try; the second one has twice as long. */
+  /** Timeout of the first try. The second try waits twice as long. */
   readonly timeoutMs?: number;
 }
 
-/** Makes a resolver. */
+/** Creates a resolver. */
 export function nameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions = {}): ResolveName {
   const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);

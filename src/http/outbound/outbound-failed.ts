@@ -1,6 +1,6 @@
-/** A connection or a response that did not come about, by no refusal of ours. */
+/** Errors of outbound requests that the gateway did not refuse itself. */
 
-/** Why. Part of the API: a reason never changes its meaning. */
+/** Reason of a failure. Part of the API: a reason never changes its meaning. */
 export type FailureReason =
   | 'name_not_found'
   | 'name_unresolved'
@@ -12,11 +12,11 @@ export type FailureReason =
   | 'malformed_response'
   | 'head_too_large';
 
-/** OutboundFailed says what went wrong at the other end, or on the way to it. */
+/** OutboundFailed reports a failure at the receiver or on the network. */
 export class OutboundFailed extends Error {
   override readonly name = 'OutboundFailed';
 
-  /** @param code of the system, of TLS or of the parser, as `ECONNREFUSED`. */
+  /** @param code error code of the system, of TLS or of the HTTP parser, such as `ECONNREFUSED`. */
   constructor(
     readonly reason: FailureReason,
     readonly code?: string,
@@ -25,7 +25,7 @@ export class OutboundFailed extends Error {
   }
 }
 
-/** The code of an error, where it has one. */
+/** Returns the `code` of an error, if it has one. */
 export function codeOf(error: unknown): string | undefined {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' ? code : undefined;

@@ -1,7 +1,7 @@
-/** A destination that we do not connect to, with the words for whoever chose it. */
+/** Destinations that the gateway refuses to connect to, with a message for whoever chose the URL. */
 import type { AddressReason } from './address-rules.js';
 
-/** Why the text of a URL is refused, before anything is resolved. */
+/** Reason why a URL is refused before its name is resolved. */
 export type UrlReason =
   | 'not_a_url'
   | 'too_long'
@@ -14,7 +14,7 @@ export type UrlReason =
   | 'name_malformed'
   | 'name_not_public';
 
-/** Why a destination is refused. Part of the API: a reason never changes its meaning. */
+/** Reason why a destination is refused. Part of the API: a reason never changes its meaning. */
 export type OutboundReason = UrlReason | AddressReason;
 
 const WORDS: Readonly<Record<OutboundReason, string>> = {
@@ -45,11 +45,11 @@ const WORDS: Readonly<Record<OutboundReason, string>> = {
   denied: 'leads to a network that nothing is sent to from here',
 };
 
-/** OutboundRefused says that there will be no connection, and why; its message goes on from “The URL”. */
+/** OutboundRefused reports a refused destination. The message continues a sentence that begins with “The URL”. */
 export class OutboundRefused extends Error {
   override readonly name = 'OutboundRefused';
 
-  /** @param what the address or host that it is about, where that helps whoever reads it. */
+  /** @param what the address or host in question, if that helps the reader. */
   constructor(
     readonly reason: OutboundReason,
     readonly what?: string,

@@ -182,7 +182,7 @@ export class Endpoint {
   }
 
   /** Connections to the address, while `Host` and server name stay those of the target. */
-  connections(most: number, connectTimeoutMs: number): ConnectionPool {
+  connections(maxConnections: number, connectTimeoutMs: number): ConnectionPool {
     const { origin, address } = this;
     const connector = new Connector({
       origin,
@@ -190,7 +190,7 @@ export class Endpoint {
       lookup: address === undefined ? undefined : lookup(address),
       tls: () => this.secure(),
     });
-    return new ConnectionPool(connector, { host: new URL(origin).host, most, idleMs: KEEP_ALIVE_MS });
+    return new ConnectionPool(connector, { host: new URL(origin).host, maxConnections, idleMs: KEEP_ALIVE_MS });
   }
 
   /** How references to it become the public's. */
