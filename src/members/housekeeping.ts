@@ -1,6 +1,6 @@
 /** Forgets what is over: sessions, steps of sign-ins, links. */
 import type { DatabaseHandle } from '../stores/database/connect.js';
-import { forgetPastRows } from '../stores/database/past-rows.js';
+import { deleteExpiredRows } from '../stores/database/expired-rows.js';
 import type { Clock } from '../platform/clock.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
@@ -22,7 +22,7 @@ export async function forgetEndedSignIns(
 ): Promise<number> {
   let forgotten = 0;
   for (const { keptMs, ...rows } of PAST) {
-    forgotten += await forgetPastRows(db, rows, clock.now() - keptMs, isStopped);
+    forgotten += await deleteExpiredRows(db, rows, clock.now() - keptMs, isStopped);
   }
   return forgotten;
 }

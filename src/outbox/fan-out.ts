@@ -8,7 +8,7 @@ import { newId } from '../stores/database/ids.js';
 import { jsonRows, textList, type JsonColumn } from '../stores/database/json-rows.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../stores/database/tables/webhook-tables.js';
-import { executeTogether } from '../stores/database/together.js';
+import { executeBatch } from '../stores/database/statement-batch.js';
 import { wantsType } from './event-patterns.js';
 import { wakeLanesQuery } from './lane-rows.js';
 
@@ -74,7 +74,7 @@ export async function fanOut(
   }
   const endpointIds = [...toWake];
   if (endpointIds.length > 0) queries.push(wakeLanesQuery(trx, endpointIds, nowMs));
-  if (queries.length > 0) await executeTogether(trx, queries);
+  if (queries.length > 0) await executeBatch(trx, queries);
   return { deliveries, endpointIds };
 }
 

@@ -10,7 +10,7 @@ import { newId } from '../stores/database/ids.js';
 import { jsonRows, textList, type JsonColumn } from '../stores/database/json-rows.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { EventTable } from '../stores/database/tables/webhook-tables.js';
-import { executeTogether } from '../stores/database/together.js';
+import { executeBatch } from '../stores/database/statement-batch.js';
 import { METRICS } from '../platform/metrics.js';
 import { parseExact } from '../platform/json/exact-json.js';
 import { Problem } from '../platform/problems/errors.js';
@@ -94,7 +94,7 @@ async function addInTransaction(
       rows.map((row) => row.account_id),
     ),
   ];
-  const results = await executeTogether(trx, queries);
+  const results = await executeBatch(trx, queries);
   const inserted = results.slice(0, -1).reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0);
   // Nearly always all are new, and which they are needs no question.
   const ids = inserted === rows.length ? undefined : await idsThere(trx, rows);

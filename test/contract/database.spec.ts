@@ -7,7 +7,7 @@ import { isUniqueViolation } from '../../src/stores/database/database-errors.js'
 import type { Tables } from '../../src/stores/database/schema.js';
 import { StartError } from '../../src/platform/start-error.js';
 import { VERSION } from '../../src/platform/version.js';
-import { executeTogether, transactTogether } from '../../src/stores/database/together.js';
+import { executeBatch, executeBatchInTransaction } from '../../src/stores/database/statement-batch.js';
 import {
   answersNow,
   emptyDatabase,
@@ -62,22 +62,22 @@ describeOnDatabases('the database', (kind) => {
 
   it('runs statements that are known beforehand as one transaction: all of them or none', async () => {
     const { db } = handle;
-    const [, read] = await transactTogether(db, [insert(db, 'acc_1'), ids(db)]);
+    const [, read] = await executeBatchInTransaction(db, [insert(db, 'acc_1'), ids(db)]);
     expect(read?.rows).toEqual([{ id: 'acc_1' }]);
-    const failed = transactTogether(db, [insert(db, 'acc_2'), insert(db, 'acc_1'), insert(db, 'acc_3')]);
+    const failed = executeBatchInTransaction(db, [insert(db, 'acc_2'), insert(db, 'acc_1'), insert(db, 'acc_3')]);
     expect(isUniqueViolation(await failed.catch((error: unknown) => error))).toBe(true);
-    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([{ id: 'acc_1' }]);
+    expect((await executeBatch(db, [ids(db)]))[0]?.rows).toEqual([{ id: 'acc_1' }]);
   });
 
   it('runs them within a transaction where there is one, and rolls them back with it', async () => {
     const { db } = handle;
     const failed = db.transaction().execute(async (trx) => {
-      const [, read] = await executeTogether(trx, [insert(trx, 'acc_1'), ids(trx)]);
-      await transactTogether(trx, [insert(trx, 'acc_2')]);
+      const [, read] = await executeBatch(trx, [insert(trx, 'acc_1'), ids(trx)]);
+      await executeBatchInTransaction(trx, [insert(trx, 'acc_2')]);
       throw new Error(`${read?.rows.length} row`);
     });
     await expect(failed).rejects.toThrow('1 row');
-    expect((await executeTogether(db, [ids(db)]))[0]?.rows).toEqual([]);
+    expect((await executeBatch(db, [ids(db)]))[0]?.rows).toEqual([]);
   });
 
   it('takes a transaction without any statement', async () => {

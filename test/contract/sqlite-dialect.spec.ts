@@ -8,7 +8,7 @@ import { DatabaseUnavailable } from '../../src/stores/database/database-errors.j
 import type { Tables } from '../../src/stores/database/schema.js';
 import { SqliteClient } from '../../src/stores/database/sqlite-client.js';
 import { sqliteDialect } from '../../src/stores/database/sqlite-dialect.js';
-import { transactTogether } from '../../src/stores/database/together.js';
+import { executeBatchInTransaction } from '../../src/stores/database/statement-batch.js';
 import { quietMsSince } from '../support/machine-time.js';
 
 interface Counters {
@@ -101,7 +101,7 @@ describe('SQLite in its worker', () => {
     const other = new DatabaseSync(file);
     other.exec('begin immediate');
     const insert = db.insertInto('counter').values({ id: 1, value: 1 }).compile();
-    const all = () => transactTogether(db as unknown as Kysely<Tables>, [insert]);
+    const all = () => executeBatchInTransaction(db as unknown as Kysely<Tables>, [insert]);
     await expect(all()).rejects.toThrow(DatabaseUnavailable);
     other.exec('commit');
     other.close();

@@ -15,7 +15,7 @@ import { MIGRATIONS } from '../../src/stores/database/migrations.js';
 import { postgresDialect } from '../../src/stores/database/postgres-dialect.js';
 import type { Tables } from '../../src/stores/database/schema.js';
 import { sqliteDialect } from '../../src/stores/database/sqlite-dialect.js';
-import { transactTogether } from '../../src/stores/database/together.js';
+import { executeBatchInTransaction } from '../../src/stores/database/statement-batch.js';
 import { atEndOfFile } from './jest/current.mjs';
 import { emptyTables, freshDatabase, newDatabase } from './postgres.js';
 import { eventually, temporaryFolder } from './processes.js';
@@ -190,7 +190,7 @@ async function empty({ kind, db, shape }: OpenPlace): Promise<boolean> {
   const now = await sqliteShape(db);
   if (now.shape !== shape) return false;
   const statements = ['pragma defer_foreign_keys = on', ...now.tables.map((name) => `delete from "${name}"`)];
-  await transactTogether(
+  await executeBatchInTransaction(
     db,
     statements.map((text) => sql.raw(text).compile(db)),
   );

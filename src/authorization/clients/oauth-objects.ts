@@ -3,7 +3,7 @@
  * so that whoever reads the table can present nothing.
  */
 import type { Kysely } from 'kysely';
-import { forgetPastRows } from '../../stores/database/past-rows.js';
+import { deleteExpiredRows } from '../../stores/database/expired-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import { hashSecret } from '../../keys/api-key-format.js';
 import type { Clock } from '../../platform/clock.js';
@@ -136,6 +136,6 @@ export class OAuthObjects {
 
   /** Forgets what has expired; resolves with how many. Run by the worker role. */
   forgetExpired(isStopped: IsStopped = neverStopped): Promise<number> {
-    return forgetPastRows(this.db, PAST, this.clock.now(), isStopped);
+    return deleteExpiredRows(this.db, PAST, this.clock.now(), isStopped);
   }
 }

@@ -1,4 +1,4 @@
-/** Opens the database that the environment names: SQLite in the data folder, or PostgreSQL. Runs the migrations. */
+/** Opens and migrates the database: SQLite in the data folder, or PostgreSQL. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Kysely, sql, type Dialect } from 'kysely';
@@ -10,17 +10,17 @@ import type { Tables } from './schema.js';
 import { copyBeforeMigration } from './sqlite-copy.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 
-/** The one file of the embedded database, inside the data folder. */
+/** Name of the SQLite file in the data folder. */
 export const SQLITE_FILE = 'trailgate.db';
 
-/** Name of a row of `installation`. */
+/** Name of a row in `installation`. */
 const WRITE_PROBE = 'write_probe';
 
-/** The longest that a caller waits for a statement. */
+/** Maximum time for a statement. */
 const CALL_DEADLINE_MS = 2_000;
-/** Shorter than the call's deadline, so that a lock held elsewhere is reported as what it is. */
+/** Shorter than the statement deadline, so that a lock held by another process is reported as such. */
 const BUSY_TIMEOUT_MS = 1_500;
-/** Migrations wait for another process that migrates, and may rewrite a table. */
+/** Longer for migrations: they wait for another migrating process, and may rewrite a table. */
 const MIGRATION_DEADLINE_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 1_500;
 const START_CONNECT_TIMEOUT_MS = 5_000;
@@ -28,37 +28,37 @@ const PING_PAUSE_MS = 100;
 const MAX_CONNECTIONS = 10;
 
 export interface OpenDatabaseOptions {
-  /** `postgres://…`; without it SQLite in the data folder. */
+  /** `postgres://…`. Without it, SQLite in the data folder. */
   readonly databaseUrl?: string;
   readonly dataDir: string;
-  /** The longest that a caller waits for a statement; another one in tests that are not about it. */
+  /** Maximum time for a statement. Changed only in tests. */
   readonly callDeadlineMs?: number;
-  /** Called before anything is migrated, and only then; where it rejects, the database stays as it is. */
+  /** Called before the first migration, if there is one. If it rejects, the database stays unchanged. */
   readonly beforeMigration?: () => Promise<void>;
 }
 
-/** Describes what opening the database has migrated. */
+/** Result of the migrations. */
 export interface MigratedDatabase extends Migrated {
-  /** Path of the copy that was made first; only SQLite, and not of a new database. */
+  /** Path of the copy made before the migrations. SQLite only, and not for a new database. */
   readonly copy?: string;
 }
 
 export interface DatabaseHandle {
   readonly db: Kysely<Tables>;
   readonly kind: DatabaseKind;
-  /** Undefined where the tables were up to date. */
+  /** Undefined if the tables were up to date. */
   readonly migrated: MigratedDatabase | undefined;
-  /** Ends every connection; on SQLite the write-ahead log is folded into the file. */
+  /** Closes all connections. On SQLite, this also writes the write-ahead log into the database file. */
   close(): Promise<void>;
-  /** A round trip to the database, bounded by the call deadline. Rejects with why there is none. */
+  /** Sends a query that reads no table. Rejects after the statement deadline, or with the error of the database. */
   ping(): Promise<void>;
-  /** Writes a row, bounded likewise. Rejects with why that cannot be done. */
-  takesWrites(): Promise<void>;
+  /** Writes a row to check that the database accepts writes. Rejects with the reason if it does not. */
+  checkWrites(): Promise<void>;
 }
 
 /**
- * Connects, migrates, and hands out the pool. Rejects with `DatabaseOpenError`, whose one line says what to do, or as
- * `beforeMigration` does.
+ * Connects, runs pending migrations, and opens the pool. Rejects with `DatabaseOpenError`, whose message tells the
+ * operator what to do, or with the error of `beforeMigration`.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<DatabaseHandle> {
   const { databaseUrl } = options;
@@ -91,11 +91,11 @@ async function openSqlite(options: OpenDatabaseOptions): Promise<DatabaseHandle>
 
 async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): Promise<DatabaseHandle> {
   const { callDeadlineMs = CALL_DEADLINE_MS, beforeMigration } = options;
-  // Only where it is needed: half a megabyte.
-  const { postgresDialect, takesTimeouts } = await import('./postgres-dialect.js');
+  // Loaded only if needed, because it takes half a megabyte of memory.
+  const { postgresDialect, supportsTimeouts } = await import('./postgres-dialect.js');
   try {
     new URL(databaseUrl);
-    const isPooled = !(await takesTimeouts(databaseUrl, START_CONNECT_TIMEOUT_MS));
+    const isPooled = !(await supportsTimeouts(databaseUrl, START_CONNECT_TIMEOUT_MS));
     const migrated = await migrateOnce(
       postgresDialect({
         databaseUrl,
@@ -122,7 +122,7 @@ async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): 
   }
 }
 
-/** Migrations run on a connection of their own, with its own, longer, deadlines. */
+/** Migrates on a separate connection with longer deadlines. */
 async function migrateOnce(
   dialect: Dialect,
   prepare: (migrated: Migrated) => Promise<void>,
@@ -135,13 +135,13 @@ async function migrateOnce(
   }
 }
 
-/** A round trip that touches no table. */
+/** Runs a query that reads no table. */
 async function ping(db: Kysely<Tables>): Promise<void> {
   await sql`select 1`.execute(db);
 }
 
-/** Pings until the start's patience ends: on a busy machine a first connection takes longer than a call may wait. */
-async function pingPatiently(db: Kysely<Tables>): Promise<void> {
+/** Pings until the start timeout. On a busy machine, the first connection can take longer than a statement may. */
+async function pingUntilReady(db: Kysely<Tables>): Promise<void> {
   const giveUpMs = performance.now() + START_CONNECT_TIMEOUT_MS;
   for (;;) {
     try {
@@ -153,7 +153,7 @@ async function pingPatiently(db: Kysely<Tables>): Promise<void> {
   }
 }
 
-/** One row that stays one row: what it says is never read. */
+/** Overwrites a single row. Its value is never read. */
 async function writeProbe(db: Kysely<Tables>): Promise<void> {
   const row = { name: WRITE_PROBE, value: randomUUID() };
   await db
@@ -163,21 +163,21 @@ async function writeProbe(db: Kysely<Tables>): Promise<void> {
     .execute();
 }
 
-/** Opens a handle on a dialect. Rejects with the error of the database once its deadline has passed. */
+/** Opens a pool on a dialect. Rejects with the database's error if it does not respond within the start timeout. */
 export async function openHandle(
   kind: DatabaseKind,
   dialect: Dialect,
   migrated: MigratedDatabase | undefined,
 ): Promise<DatabaseHandle> {
   const db = new Kysely<Tables>({ dialect });
-  // Kysely connects on first use, and a pool that was never used would not be closed either.
-  await pingPatiently(db);
+  // Kysely connects on first use, and does not close a pool that was never used.
+  await pingUntilReady(db);
   return {
     db,
     kind,
     migrated,
     close: () => db.destroy(),
     ping: () => ping(db),
-    takesWrites: () => writeProbe(db),
+    checkWrites: () => writeProbe(db),
   };
 }

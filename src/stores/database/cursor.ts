@@ -1,9 +1,9 @@
-/** Cursors of lists: opaque to the caller, tied to the list that they came from. */
+/** Cursors for paginated lists. They are opaque to the caller and valid only for the list that returned them. */
 import { Problem } from '../../platform/problems/errors.js';
 
 const VERSION = 1;
 
-/** One page of a list; `{data, has_more, next_cursor}` is made of it. */
+/** One page of a list, which becomes `{data, has_more, next_cursor}`. */
 export interface Page<T> {
   readonly data: readonly T[];
   /** Null on the last page. */
@@ -11,17 +11,20 @@ export interface Page<T> {
 }
 
 export interface PageRequest {
-  /** 1–100. */
+  /** From 1 to 100. */
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
 
-/** The cursor after the row with this id. `list` names the list and its filters, so that no other list takes it. */
+/** Creates the cursor that follows the row `id`. `list` identifies the list with its filters. */
 export function encodeCursor(list: string, id: string): string {
   return Buffer.from(JSON.stringify([VERSION, list, id])).toString('base64url');
 }
 
-/** The id after which the page starts. Throws `invalid_cursor` for anything that this list has not given out. */
+/**
+ * Returns the ID after which the page starts.
+ * @throws Problem `invalid_cursor` for any text that this list has not returned.
+ */
 export function decodeCursor(list: string, cursor: string): string {
   let parts: unknown;
   try {
@@ -31,13 +34,13 @@ export function decodeCursor(list: string, cursor: string): string {
   }
   if (Array.isArray(parts) && parts.length === 3) {
     const [version, name, id] = parts as readonly unknown[];
-    // PostgreSQL takes no text with a NUL in it.
+    // PostgreSQL rejects text that contains NUL.
     if (version === VERSION && name === list && typeof id === 'string' && !id.includes('\0')) return id;
   }
   throw invalidCursor();
 }
 
-/** The same for a cursor whose id is JSON. */
+/** Decodes a cursor whose ID is JSON. Throws like `decodeCursor`. */
 export function decodeJsonCursor(list: string, cursor: string): unknown {
   const text = decodeCursor(list, cursor);
   try {
@@ -47,7 +50,7 @@ export function decodeJsonCursor(list: string, cursor: string): unknown {
   }
 }
 
-/** For a cursor that its list has not given out. */
+/** Creates the error for a cursor that its list has not returned. */
 export function invalidCursor(): Problem {
   return new Problem('invalid_cursor', {
     detail: 'This cursor does not belong to this list. Start again without one.',
@@ -55,7 +58,7 @@ export function invalidCursor(): Problem {
   });
 }
 
-/** A page of `limit` from up to `limit + 1` rows that were read. */
+/** Creates a page of `limit` items from up to `limit + 1` rows. */
 export function pageOf<R extends { id: string }, T>(
   list: string,
   limit: number,

@@ -1,15 +1,15 @@
-/** Makes the data folder, and keeps its files, for this user only. */
+/** Creates the data folder, and restricts its files to the current user. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** Databases with their logs and copies, and locks; an operator may keep other files beside them. */
+/** Database files with their logs and copies, and lock files. The folder may contain other files of the operator. */
 const OUR_FILES = /^(?:trailgate|customers|counters)\./;
-const OTHERS = 0o077;
+const GROUP_AND_OTHERS = 0o077;
 const OWNER_ONLY = 0o600;
 
 /**
- * Makes the folder and what is missing above it. Throws the file system's error. Step by step, because Node's own
- * `recursive` never returns where a parent exists and yet answers "no such file" (as /proc does).
+ * Creates the folder and its missing parents. Throws the file system's error. Does not use Node's `recursive` option,
+ * which never returns if a parent exists but reports "no such file", as in /proc.
  */
 export function makeDataFolder(dataDir: string): void {
   const missing: string[] = [];
@@ -21,7 +21,7 @@ export function makeDataFolder(dataDir: string): void {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (error) {
-      // Another process that starts at the same moment may have been faster.
+      // Another process may have created it in the meantime.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
@@ -31,9 +31,9 @@ export function makeDataFolder(dataDir: string): void {
 }
 
 /**
- * Takes the rights of group and others from our files in the folder, which may be as old as a volume. New files never
- * have them, by the umask that `main.ts` sets.
- * @returns names of the files that were changed; files of another user stay as they are.
+ * Removes the permissions of group and others from our files in the folder. New files never have them, because of the
+ * umask that `main.ts` sets, but older ones may.
+ * @returns the names of the changed files. Files of other users stay unchanged.
  */
 export function tightenDataFiles(dataDir: string): string[] {
   if (!existsSync(dataDir)) return [];
@@ -45,7 +45,7 @@ export function tightenDataFiles(dataDir: string): string[] {
 
 function tighten(file: string): boolean {
   try {
-    if ((statSync(file).mode & OTHERS) === 0) return false;
+    if ((statSync(file).mode & GROUP_AND_OTHERS) === 0) return false;
     chmodSync(file, OWNER_ONLY);
     return true;
   } catch {

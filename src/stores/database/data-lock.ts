@@ -1,6 +1,6 @@
 /**
- * One process per data folder, where the counters live inside the process: a second
- * one would admit the same quota twice.
+ * Locks the data folder, so that one process at a time uses it. If counters are kept in the process, a second process
+ * would admit the same quota again.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ import { sqliteOpenError } from './open-errors.js';
 
 const SQLITE_BUSY = 5;
 
-/** Gives the folder back. The kernel does so too when the process dies, however it dies. */
+/** Releases the lock. The kernel also releases it when the process ends, for whatever reason. */
 export type ReleaseDataDir = () => void;
 
 /**
- * Takes the folder, which is made if it is missing. Throws `DatabaseOpenError` where another process has it or the
- * folder cannot be written.
+ * Locks the folder, and creates it if it is missing.
+ * @throws DatabaseOpenError if another process holds the lock, or the folder is not writable.
  */
 export function lockDataDir(dataDir: string): ReleaseDataDir {
   const pidFile = join(dataDir, 'trailgate.pid');
@@ -34,25 +34,27 @@ export function lockDataDir(dataDir: string): ReleaseDataDir {
 }
 
 /**
- * Takes the counters of a folder, for a process that counts beside the one that has the folder, and may outlive it.
- * @returns undefined where another process has them. @throws DatabaseOpenError where the folder cannot be written.
+ * Locks the counters of a data folder. Used by the counting process, which may outlive the process that holds the
+ * folder.
+ * @returns undefined if another process holds the lock.
+ * @throws DatabaseOpenError if the folder is not writable.
  */
 export function lockCounters(dataDir: string): ReleaseDataDir | undefined {
   return lockFile(dataDir, 'counters.lock');
 }
 
 /**
- * The lock is an open exclusive transaction on a file of its own: a file lock that no crash leaves behind.
- * @param taken called once it is held.
+ * Locks a file. The lock is an exclusive SQLite transaction, so it cannot survive a crash.
+ * @param onLocked called when the lock is held.
  */
-function lockFile(dataDir: string, name: string, taken: () => void = () => {}): ReleaseDataDir | undefined {
+function lockFile(dataDir: string, name: string, onLocked: () => void = () => {}): ReleaseDataDir | undefined {
   const file = join(dataDir, name);
   let database: DatabaseSync | undefined;
   try {
     makeDataFolder(dataDir);
     database = new DatabaseSync(file, { timeout: 0 });
     database.exec('begin exclusive');
-    taken();
+    onLocked();
   } catch (error) {
     database?.close();
     if (((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY) return undefined;

@@ -1,11 +1,10 @@
 /**
- * What a database can refuse with, the same words for SQLite and PostgreSQL. A rejected statement keeps the driver's
- * own error; a database that cannot be asked is always a `DatabaseUnavailable`.
+ * Errors of SQLite and PostgreSQL in a common form. A rejected statement keeps the driver's error. If the database
+ * itself is unavailable, the error is a `DatabaseUnavailable`.
  */
 
 /**
- * The database could not be asked or did not answer in time. Whether a write that
- * it interrupted took effect is unknown.
+ * The database could not be reached, or did not respond in time. Whether an interrupted write took effect is unknown.
  */
 export class DatabaseUnavailable extends Error {
   constructor(message: string, cause?: unknown) {
@@ -15,8 +14,7 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * The database could not be opened at start. The message is one line for the person who starts
- * the program: what is wrong, what to do.
+ * The database could not be opened at start. The message tells the operator in one line what is wrong and what to do.
  */
 export class DatabaseOpenError extends Error {
   constructor(message: string, cause?: unknown) {
@@ -25,7 +23,7 @@ export class DatabaseOpenError extends Error {
   }
 }
 
-/** An error of SQLite as it came from the worker thread; `errcode` is SQLite's extended result code. */
+/** An SQLite error from the worker thread. `errcode` is SQLite's extended result code. */
 export class SqliteError extends Error {
   constructor(
     message: string,
@@ -40,21 +38,21 @@ export class SqliteError extends Error {
 const SQLITE_UNIQUE_CODES: ReadonlySet<number> = new Set([2067, 1555]);
 
 /**
- * Primary result codes of SQLite that say nothing about the statement: busy, locked, read-only, I/O error, corrupt,
+ * Primary result codes of SQLite that are not caused by the statement: busy, locked, read-only, I/O error, corrupt,
  * full, cannot open, not a database.
  */
 const SQLITE_UNAVAILABLE_CODES: ReadonlySet<number> = new Set([5, 6, 8, 10, 11, 13, 14, 26]);
 
 /**
- * SQLSTATE classes: connection exception, insufficient resources, operator intervention (also
- * a cancelled statement), system error.
+ * SQLSTATE classes: connection exception, insufficient resources, operator intervention (including canceled
+ * statements), system error.
  */
 const POSTGRES_UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58']);
 
-/** A standby that was promoted or demoted, a lock that did not come in time, a login that is refused since start. */
+/** Read-only server after a failover, lock timeout, and logins or databases that have been refused since the start. */
 const POSTGRES_UNAVAILABLE_STATES: ReadonlySet<string> = new Set(['25006', '55P03', '28P01', '28000', '3D000']);
 
-/** What `pg` says without an error code when the connection is the problem. */
+/** Messages of `pg` about connections that have no error code. */
 const POSTGRES_UNAVAILABLE_MESSAGE =
   /timeout|Connection terminated|connection is closed|not queryable|Connection ended|Client was closed/i;
 
@@ -62,25 +60,25 @@ function property(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
 }
 
-/** True where a row with the same unique value exists already, on either database. */
+/** Whether a unique constraint was violated, on either database. */
 export function isUniqueViolation(error: unknown): boolean {
   const errcode = property(error, 'errcode');
   if (typeof errcode === 'number') return SQLITE_UNIQUE_CODES.has(errcode);
   return property(error, 'code') === '23505';
 }
 
-/** Reports whether a code is an SQLSTATE, which only a server gives. Node's codes have no digit (`EPIPE`). */
+/** Whether a code is an SQLSTATE, which only a server returns. Node's codes, such as `EPIPE`, have no digit. */
 export function isSqlState(code: unknown): code is string {
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code);
 }
 
-/** Turns an error of SQLite into `DatabaseUnavailable` where the statement is not to blame. */
+/** Converts an SQLite error into `DatabaseUnavailable`, unless the statement caused it. */
 export function translateSqliteError(error: SqliteError): Error {
   if (error.errcode === undefined || !SQLITE_UNAVAILABLE_CODES.has(error.errcode & 0xff)) return error;
   return new DatabaseUnavailable(`SQLite: ${error.message}`, error);
 }
 
-/** Turns an error of `pg` into `DatabaseUnavailable` where the statement is not to blame. */
+/** Converts an error of `pg` into `DatabaseUnavailable`, unless the statement caused it. */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return error;
   const code = property(error, 'code');

@@ -4,9 +4,9 @@ import { DatabaseHealth } from './database-health.js';
 const UP = { kind: 'up' };
 const PROBE_DEADLINE_MS = 200;
 
-describe('what is known of the database', () => {
+describe('the state of the database', () => {
   let ping: () => Promise<void>;
-  let takesWrites: () => Promise<void>;
+  let checkWrites: () => Promise<void>;
   let writes: number;
   let told: { event: string; cause?: string }[];
   let nowMs: number;
@@ -14,7 +14,7 @@ describe('what is known of the database', () => {
 
   beforeEach(async () => {
     ping = async () => {};
-    takesWrites = async () => {};
+    checkWrites = async () => {};
     writes = 0;
     told = [];
     nowMs = 1_000;
@@ -22,9 +22,9 @@ describe('what is known of the database', () => {
     health = new DatabaseHealth(
       {
         ping: () => ping(),
-        takesWrites: () => {
+        checkWrites: () => {
           writes += 1;
-          return takesWrites();
+          return checkWrites();
         },
       },
       { now: () => nowMs },
@@ -40,14 +40,14 @@ describe('what is known of the database', () => {
     throw new Error('disk is full');
   };
 
-  it('a probe writes only where nobody has for a while', async () => {
+  it('is probed with a write only if there was no other write for a while', async () => {
     await new Promise((done) => setImmediate(done));
     expect([health.state, writes]).toEqual([UP, 1]);
     await health.probe();
     expect(writes).toBe(1);
   });
 
-  it('a write that failed stands until one succeeds, whatever the small write of a probe says', async () => {
+  it('is unwritable after a failed write until another one succeeds, whatever the probe says', async () => {
     health.writeFailed(new Error('disk is full'));
     nowMs = 2_000;
     await health.probe();
@@ -58,22 +58,22 @@ describe('what is known of the database', () => {
     expect(told.map(({ event }) => event)).toEqual(['database_unwritable', 'database_back']);
   });
 
-  it('one that cannot be reached is that and nothing else, and is asked for a write as soon as it can', async () => {
+  it('is unreachable rather than unwritable, and a write is probed as soon as it is reachable', async () => {
     ping = refuse;
-    takesWrites = refuse;
+    checkWrites = refuse;
     await health.probe();
     health.writeFailed(new Error('connection lost'));
     expect(health.state).toEqual({ kind: 'unreachable', sinceMs: 1_000, cause: 'disk is full' });
     ping = async () => {};
     await health.probe();
     expect(health.state).toMatchObject({ kind: 'unwritable', cause: 'disk is full' });
-    takesWrites = async () => {};
+    checkWrites = async () => {};
     await health.probe();
     expect(health.state).toEqual(UP);
     expect(told.map(({ event }) => event)).toEqual(['database_lost', 'database_unwritable', 'database_back']);
   });
 
-  it('one that does not respond is lost before the call to it has ended', async () => {
+  it('is unreachable after the probe deadline, even if the call has not ended', async () => {
     let end: () => void = () => {};
     ping = () => new Promise((resolve) => (end = resolve));
     const probing = health.probe();

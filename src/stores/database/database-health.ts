@@ -1,6 +1,6 @@
 /**
- * Knows whether the database answers and whether it takes writes, so that nobody has to ask and wait. A probe in the
- * background asks; what is written anyway is a witness as well: a disk that takes one row need not take a thousand.
+ * Tracks whether the database responds and accepts writes, so that callers need not wait to find out. A background
+ * probe checks both. Regular writes count as well, because a full disk may still accept the probe's single row.
  */
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
@@ -8,18 +8,18 @@ import { METRICS } from '../../platform/metrics.js';
 import type { DatabaseHandle } from './connect.js';
 
 const PROBE_INTERVAL_MS = 1_000;
-/** A probe without a response for so long says that the database is lost: it is what every other call waits for one. */
+/** The database counts as lost after this time without a response. Equal to the deadline of all other statements. */
 const PROBE_DEADLINE_MS = 2_000;
-/** Where nobody has written for so long, the probe writes a row to see whether that can be done. */
+/** The probe writes a row if there has been no other write for this time. */
 const WRITE_INTERVAL_MS = 10_000;
 
-/** WriteWitness is told of every write that would have been made anyway. */
+/** WriteWitness receives the result of every regular write. */
 export interface WriteWitness {
   wrote(): void;
   writeFailed(error: unknown): void;
 }
 
-/** DatabaseState is what is known of the database; `sinceMs` by the wall clock. */
+/** DatabaseState is the last known state. `sinceMs` is wall-clock time. */
 export type DatabaseState =
   | { readonly kind: 'up' }
   | { readonly kind: 'unreachable' | 'unwritable'; readonly sinceMs: number; readonly cause: string };
@@ -31,15 +31,15 @@ interface Failure {
 
 export class DatabaseHealth implements WriteWitness {
   private unreachable: Failure | undefined;
-  private refusesProbe: Failure | undefined;
-  private refusesOthers: Failure | undefined;
-  private told: DatabaseState['kind'] = 'up';
+  private probeFailure: Failure | undefined;
+  private writeFailure: Failure | undefined;
+  private loggedKind: DatabaseState['kind'] = 'up';
   private wroteAtMs = -Infinity;
   private isProbing = false;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly database: Pick<DatabaseHandle, 'ping' | 'takesWrites'>,
+    private readonly database: Pick<DatabaseHandle, 'ping' | 'checkWrites'>,
     private readonly clock: Clock,
     private readonly log: Pick<Logger, 'error' | 'warn'>,
     private readonly probeDeadlineMs = PROBE_DEADLINE_MS,
@@ -50,7 +50,7 @@ export class DatabaseHealth implements WriteWitness {
     METRICS.databaseUp.series('write').set(this.state.kind === 'up' ? 1 : 0);
   }
 
-  /** Begins to probe, at once and every second. */
+  /** Starts probing, now and every second. */
   start(): void {
     this.timer = setInterval(() => void this.probe(), PROBE_INTERVAL_MS);
     this.timer.unref();
@@ -62,67 +62,73 @@ export class DatabaseHealth implements WriteWitness {
     this.timer = undefined;
   }
 
-  /** What is known now; asks nobody. */
+  /** The last known state, without a query. */
   get state(): DatabaseState {
     if (this.unreachable !== undefined) return { kind: 'unreachable', ...this.unreachable };
-    const refused = this.refusesOthers ?? this.refusesProbe;
+    const refused = this.writeFailure ?? this.probeFailure;
     return refused === undefined ? { kind: 'up' } : { kind: 'unwritable', ...refused };
   }
 
   wrote(): void {
     this.wroteAtMs = performance.now();
-    this.refusesOthers = undefined;
-    this.tell();
+    this.writeFailure = undefined;
+    this.logChange();
   }
 
-  /** Stands until something is written again: of that the probe, which writes next to nothing, is no proof. */
+  /**
+   * Records a failed write. Only another regular write clears it, because the probe writes too little to prove
+   * anything.
+   */
   writeFailed(error: unknown): void {
-    // It fails because nothing can be reached; how writes are is asked when it can.
-    if (this.unreachable === undefined) this.refusesOthers = this.failure(error, this.refusesOthers);
-    this.tell();
+    // While the database is unreachable, a failed write says nothing new.
+    if (this.unreachable === undefined) this.writeFailure = this.failure(error, this.writeFailure);
+    this.logChange();
   }
 
-  /** Asks once, unless somebody does; resolves when it knows. Never rejects. */
+  /** Probes once, unless a probe is running. Resolves when the state is known. Never rejects. */
   async probe(): Promise<void> {
     if (this.isProbing) return;
     this.isProbing = true;
     const { probeDeadlineMs } = this;
-    const late = setTimeout(() => this.lost(new Error(`no response within ${probeDeadlineMs} ms`)), probeDeadlineMs);
+    const late = setTimeout(
+      () => this.markUnreachable(new Error(`no response within ${probeDeadlineMs} ms`)),
+      probeDeadlineMs,
+    );
     late.unref();
     try {
       await this.database.ping();
       this.unreachable = undefined;
     } catch (error) {
-      this.lost(error);
+      this.markUnreachable(error);
     } finally {
       clearTimeout(late);
     }
     if (this.unreachable === undefined) await this.probeWrite();
     this.isProbing = false;
-    this.tell();
+    this.logChange();
   }
 
   private async probeWrite(): Promise<void> {
     const isFresh = performance.now() - this.wroteAtMs < WRITE_INTERVAL_MS;
-    if (isFresh && this.refusesProbe === undefined) return;
+    if (isFresh && this.probeFailure === undefined) return;
     try {
-      await this.database.takesWrites();
+      await this.database.checkWrites();
       this.wroteAtMs = performance.now();
-      this.refusesProbe = undefined;
+      this.probeFailure = undefined;
     } catch (error) {
-      this.refusesProbe = this.failure(error, this.refusesProbe);
+      this.probeFailure = this.failure(error, this.probeFailure);
     }
   }
 
-  private lost(error: unknown): void {
+  private markUnreachable(error: unknown): void {
     this.unreachable = this.failure(error, this.unreachable);
-    this.refusesProbe = undefined;
-    this.refusesOthers = undefined;
+    this.probeFailure = undefined;
+    this.writeFailure = undefined;
     this.wroteAtMs = -Infinity;
-    this.tell();
+    this.logChange();
   }
 
-  /** The latest cause, since the first. */
+  /** Keeps the time of the first failure and the cause of the latest. */
   private failure(error: unknown, before: Failure | undefined): Failure {
     return {
       sinceMs: before?.sinceMs ?? this.clock.now(),
@@ -130,11 +136,11 @@ export class DatabaseHealth implements WriteWitness {
     };
   }
 
-  /** One line in the log for each change. None once the end has begun: the database is closed then. */
-  private tell(): void {
+  /** Logs a change of the state. Not after `stop`, when the database is being closed. */
+  private logChange(): void {
     const { state } = this;
-    if (state.kind === this.told || this.timer === undefined) return;
-    this.told = state.kind;
+    if (state.kind === this.loggedKind || this.timer === undefined) return;
+    this.loggedKind = state.kind;
     if (state.kind === 'up') {
       this.log.warn({ event: 'database_back' }, 'The database answers and takes writes again');
     } else if (state.kind === 'unreachable') {

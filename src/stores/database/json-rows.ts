@@ -1,18 +1,18 @@
 /**
- * Many rows as one bound value: a statement of fixed text takes any number of them, so that neither side compiles or
- * binds thousands of parameters. The same text for both databases but for the function that takes the array apart.
+ * Passes many rows as one bound value. The text of the statement does not depend on their number, so it stays compiled,
+ * and no one binds thousands of parameters. Only the function that unpacks the array differs between the databases.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from './connect.js';
 
-/** A column of such rows, by its position in each. */
+/** Column of such rows. Its position is that of the value in each row. */
 export interface JsonColumn {
   readonly name: string;
   readonly type: 'text' | 'bigint';
 }
 
 /**
- * `(select …)` with the columns, to be put behind `from`. Each row is an array of texts, whole numbers and nulls.
+ * Returns `(select …)` with the columns, for use after `from`. Each row is an array of strings, integers and nulls.
  * @param alias name of the derived table.
  */
 export function jsonRows(
@@ -24,7 +24,7 @@ export function jsonRows(
   const json = JSON.stringify(rows);
   const source =
     kind === 'sqlite'
-      ? // Not json_each: that hands each row out as text, which every column would parse again (two fifths of a flush).
+      ? // json_each would return each row as text, to be parsed again for every column (40 percent of a flush).
         sql`jsonb_each(${json}) as item`
       : sql`jsonb_array_elements(cast(${json} as jsonb)) as item(value)`;
   const list = columns.map(({ name, type }, position) => {
@@ -34,7 +34,9 @@ export function jsonRows(
   return sql`(select ${sql.join(list)} from ${source}) as ${sql.ref(alias)}`;
 }
 
-/** `(select …)` of texts, to be put behind `in`: a statement of one text, however many they are, stays compiled. */
+/**
+ * Returns `(select …)` with the texts, for use after `in`. The text of the statement does not depend on their number.
+ */
 export function textList(kind: DatabaseHandle['kind'], texts: readonly string[]): RawBuilder<string> {
   const rows = texts.map((text) => [text]);
   return sql<string>`(select listed from ${jsonRows(kind, [{ name: 'listed', type: 'text' }], rows, 'list')})`;

@@ -1,7 +1,4 @@
-/**
- * The tables' history: one list for both databases. A migration that has shipped is
- * never edited; a change is a new one.
- */
+/** The migrations, one list for both databases. A released migration is never edited; a change is a new migration. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { accountSearch } from './migrations/account-search-migration.js';
@@ -106,7 +103,7 @@ async function createAuditTable(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('audit_entry_account_id').on('audit_entry').columns(['account_id', 'id']).execute();
 }
 
-/** Months are known by their first day in the account's zone instead of by an instant, which moves with the zone. */
+/** Identifies months by their first day in the account's zone. The instant used before changes with the zone. */
 const monthLabels: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const rows = await sql<{
@@ -129,7 +126,7 @@ const monthLabels: Migration = {
       .addPrimaryKeyConstraint('quota_counter_pkey', ['account_id', 'api_key_id', 'period'])
       .execute();
     for (const { account_id, api_key_id, period_start, used, updated_at } of rows.rows) {
-      // Until now every month began at midnight UTC on the first.
+      // Before this migration, every month began on the first at midnight UTC.
       const label = Number(new Date(Number(period_start)).toISOString().slice(0, 10).replaceAll('-', ''));
       await sql`
         insert into quota_counter (account_id, api_key_id, period, used, updated_at)
@@ -139,7 +136,7 @@ const monthLabels: Migration = {
   },
 };
 
-/** What changes limits and usage beside the plan: limits of a key, grants of a month, counts that were set. */
+/** Adds limits per key, grants for a month, and counts set by an operator. */
 const quotaAdjustments: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -166,13 +163,13 @@ const quotaAdjustments: Migration = {
   },
 };
 
-/** One column a statement: SQLite takes no more. */
+/** SQLite adds one column per statement. */
 async function addNumber(db: Kysely<unknown>, table: string, name: string, type: 'integer' | 'bigint'): Promise<void> {
   const zero = db.schema.alterTable(table).addColumn(name, type, (column) => column.notNull().defaultTo(0));
   await zero.execute();
 }
 
-/** What requests came to, by day; who writes it; and when month counts were observed. */
+/** Adds usage per day, the processes that write it, and the time of each month count. */
 const usage: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
@@ -246,7 +243,7 @@ const events: Migration = {
   },
 };
 
-/** The accounts' own counters by month: those of their keys, and of other months, are many times as many. */
+/** Indexes the accounts' own counters by month. Counters of keys and of other months are far more numerous. */
 const countersOfAccounts: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const on = sql`create index quota_counter_of_accounts on quota_counter (period, account_id) where api_key_id = ''`;
@@ -254,14 +251,14 @@ const countersOfAccounts: Migration = {
   },
 };
 
-/** Of counts that were observed in one millisecond the later one is right. */
+/** Orders counts that were observed within the same millisecond. */
 const observedMicroseconds: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await addNumber(db, 'quota_counter', 'observed_us', 'integer');
   },
 };
 
-/** In the order in which they run; the name says since when. */
+/** Migrations by name, in the order in which they run. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
   '0002_month_labels': monthLabels,

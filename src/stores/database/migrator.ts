@@ -1,4 +1,4 @@
-/** Runs the migrations that a database lacks: in one transaction, and in one process at a time. */
+/** Runs pending migrations in one transaction, one process at a time. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { VERSION } from '../../platform/version.js';
 import { kindOf } from './database-kind.js';
@@ -6,35 +6,35 @@ import { DatabaseOpenError } from './database-errors.js';
 import { MIGRATIONS } from './migrations.js';
 import type { Tables } from './schema.js';
 
-/** Table of the migrations that have run. Kysely's own migrator made it in earlier versions, hence its name. */
+/** Table of executed migrations. Its name comes from Kysely's migrator, which earlier versions used. */
 const HISTORY = 'kysely_migration';
 
-/** The database's own time in ISO 8601. */
+/** Current time of the database in ISO 8601. */
 const NOW = {
   sqlite: sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
   postgres: sql`to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 };
 
-/** Number of the advisory lock. Kysely's migrator locks with the same number, so that both exclude each other. */
+/** Advisory lock ID, the same as in Kysely's migrator, so that both exclude each other. */
 const LOCK_NUMBER = 3_853_314_791_062_309_107n;
 
-/** Describes what `migrate` did, or is about to do. */
+/** Migrations that `migrate` has run or is about to run. */
 export interface Migrated {
-  /** Name of the last migration that had run before; null for a new database. */
+  /** Last migration that had run before. Null for a new database. */
   readonly from: string | null;
-  /** Name of the first migration that runs. */
+  /** First migration that runs. */
   readonly first: string;
   readonly to: string;
-  /** How many migrations run. */
+  /** Number of migrations that run. */
   readonly count: number;
 }
 
 /**
- * Brings the tables up to date. Takes no lock where nothing is to do. The lock ends with the transaction, so that it
- * cannot outlive its owner on a connection that a pooler shares.
- * @param prepare called under the lock, before the first migration; where it rejects, nothing is migrated.
- * @returns undefined where the tables were up to date. Rejects with the database's error, or with `DatabaseOpenError`
- * where a newer version wrote the database.
+ * Brings the tables up to date. Takes no lock if there is nothing to do. The lock is bound to the transaction, so that
+ * it cannot stay behind on a connection of a pooler.
+ * @param prepare called under the lock before the first migration. If it rejects, nothing is migrated.
+ * @returns undefined if the tables were up to date. Rejects with the database's error, or with `DatabaseOpenError` if a
+ * newer version has migrated the database.
  */
 export async function migrate(
   db: Kysely<Tables>,
@@ -62,12 +62,12 @@ export async function migrate(
   });
 }
 
-/** Makes other processes wait until this transaction ends. On SQLite, `begin immediate` has done so already. */
+/** Blocks other processes until the transaction ends. On SQLite, `begin immediate` has already done so. */
 async function lock(trx: Transaction<Tables>): Promise<void> {
   if (kindOf(trx) === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_NUMBER)})`.execute(trx);
 }
 
-/** Compares the history with the program's migrations. */
+/** Compares the executed migrations with those of the program. */
 async function readState(db: Kysely<Tables>): Promise<{ readonly last?: string; readonly pending: readonly string[] }> {
   const executed = (await readHistory(db)).toSorted();
   const known = Object.keys(MIGRATIONS);
@@ -76,7 +76,7 @@ async function readState(db: Kysely<Tables>): Promise<{ readonly last?: string; 
   const unknown = executed.findLast((name) => !known.includes(name));
   if (unknown !== undefined) throw newerDatabase(unknown, newest);
   const pending = known.filter((name) => !executed.includes(name));
-  // A migration that was added between two others would run on tables that it does not expect.
+  // A migration inserted between two others would run on tables that it does not expect.
   if (last !== undefined && pending.some((name) => name < last)) {
     throw new DatabaseOpenError(`The database has ${last} and lacks ${pending.join(', ')}: restore a backup.`);
   }
@@ -90,7 +90,7 @@ function newerDatabase(unknown: string, newest: string): DatabaseOpenError {
   );
 }
 
-/** Names of the migrations that have run, in no order; none for a new database. */
+/** Returns the names of the executed migrations, unordered. Empty for a new database. */
 async function readHistory(db: Kysely<Tables>): Promise<string[]> {
   const found =
     kindOf(db) === 'postgres'

@@ -13,7 +13,7 @@ const URL_WITH_PASSWORD = 'postgres://gate:s3cr%40t@db.internal:6543/tours';
 
 const fault = (fields: object, message = 'm') => Object.assign(new Error(message), fields);
 
-describe('an embedded database that does not open', () => {
+describe('an SQLite database that cannot be opened', () => {
   it.each([
     ['the disk is full', fault({ code: 'ENOSPC' }), /disk .* full: free some space/],
     ['SQLite finds no space', new SqliteError('full', 'ERR_SQLITE_ERROR', 13), /disk .* full/],
@@ -30,7 +30,7 @@ describe('an embedded database that does not open', () => {
     expect(message).not.toContain('\n');
   });
 
-  describe('really', () => {
+  describe('with real files', () => {
     let folder: string;
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), 'trailgate-open-'));
@@ -42,7 +42,7 @@ describe('an embedded database that does not open', () => {
       await expect(openDatabase({ dataDir: folder })).rejects.toThrow(/is not an SQLite database: move it away/);
     });
 
-    it('refuses a folder in the place of the file', async () => {
+    it('refuses a folder in place of the file', async () => {
       mkdirSync(join(folder, 'trailgate.db'));
       await expect(openDatabase({ dataDir: folder })).rejects.toThrow(/cannot be written/);
     });
@@ -54,7 +54,7 @@ describe('an embedded database that does not open', () => {
   });
 });
 
-describe('a PostgreSQL that does not open', () => {
+describe('a PostgreSQL database that cannot be opened', () => {
   it.each([
     ['refuses', fault({ code: 'ECONNREFUSED', syscall: 'connect' }), /db\.internal:6543 refuses connections: start it/],
     ['is not found', fault({ code: 'ENOTFOUND' }), /host name .* is not known/],
@@ -88,7 +88,7 @@ describe('a PostgreSQL that does not open', () => {
     },
   );
 
-  it('really refuses a port where nobody listens', async () => {
+  it('reports a port without a server', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };

@@ -1,8 +1,8 @@
-/** Why the database could not be opened, as one line for the person who starts the program. Never a password. */
+/** Explains in one line why the database could not be opened. Never contains a password. */
 import { StartError } from '../../platform/start-error.js';
 import { DatabaseOpenError, isSqlState } from './database-errors.js';
 
-/** `SQLITE_IOERR_SHMSIZE`: a full disk has no room for the file that WAL shares. */
+/** `SQLITE_IOERR_SHMSIZE`: the disk has no room for the shared-memory file of WAL mode. */
 const NO_ROOM_FOR_SHARED_MEMORY = 4_874;
 
 interface Details {
@@ -11,19 +11,19 @@ interface Details {
   readonly message?: string;
 }
 
-/** The error that the driver gave, below our own wrappers. */
+/** Returns the driver's error, without our own wrappers. */
 function rootCause(error: unknown): Details {
   let current = error as Details & { cause?: unknown };
   while (typeof current.cause === 'object' && current.cause !== null) current = current.cause;
   return current;
 }
 
-/** Reports whether whoever threw this has said already what to do. */
+/** Whether the error already tells the operator what to do. */
 function isReadyToShow(error: unknown): error is Error {
   return error instanceof DatabaseOpenError || error instanceof StartError;
 }
 
-/** For the embedded database: from the file system's or SQLite's error. */
+/** Converts an error of SQLite or the file system. */
 export function sqliteOpenError(error: unknown, file: string): Error {
   if (isReadyToShow(error)) return error;
   const { code, errcode, message = String(error) } = rootCause(error);
@@ -53,16 +53,16 @@ function sqliteReason(code: string | undefined, errcode: number | undefined, mes
   return `${file} cannot be opened: ${oneLine(message)}.`;
 }
 
-/** For PostgreSQL: from `pg`'s, the server's or the network's error. */
+/** Converts an error of `pg`, the server or the network. */
 export function postgresOpenError(error: unknown, databaseUrl: string): Error {
   if (isReadyToShow(error)) return error;
   const details = rootCause(error);
   const url = URL.canParse(databaseUrl) ? new URL(databaseUrl) : undefined;
   if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) {
-    // Neither the text nor the parser's error is shown: both may hold the password.
+    // The URL and the parser's error may contain the password, so neither is shown.
     return new DatabaseOpenError('DATABASE_URL is not a URL of the form postgres://user:password@host:5432/database.');
   }
-  // Only the driver's words can hold the password by accident; ours are made of the other parts of the URL.
+  // Only the driver's message can contain the password. Ours use the other parts of the URL.
   const message = withoutPassword(details.message ?? '', url);
   const address = `${url.hostname || 'localhost'}:${url.port || '5432'}`;
   return new DatabaseOpenError(postgresReason(details.code, message, address, url), error);
@@ -92,7 +92,7 @@ function postgresReason(code: string | undefined, message: string, address: stri
   }
   if (code === '53300')
     return `PostgreSQL at ${address} has no free connection: raise max_connections, or stop other clients.`;
-  // A server that answered says in its own words what is wrong, also where they speak of a timeout.
+  // The server's own message is most precise, even if it mentions a timeout.
   if (isSqlState(code)) return `PostgreSQL at ${address} cannot be used: ${oneLine(message)} (SQLSTATE ${code}).`;
   if (/timeout/i.test(message))
     return (

@@ -1,4 +1,4 @@
-/** Whatever the rows are like, SQLite reads what was bound. */
+/** SQLite reads packed rows exactly as they were bound. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { testDatabase } from '../../../test/support/database.js';
@@ -55,7 +55,7 @@ const NOT_PACKED: Record<string, Row[]> = {
   ],
 };
 
-describe('rows that are bound as one value', () => {
+describe('rows bound as one value', () => {
   let database: DatabaseHandle;
   beforeAll(async () => {
     database = await testDatabase('sqlite');
@@ -69,7 +69,7 @@ describe('rows that are bound as one value', () => {
     `;
   const isPacked = (rows: readonly Row[]): boolean => !statement(rows).compile(database.db).sql.includes('jsonb');
 
-  it.each(Object.entries({ ...PACKED, ...NOT_PACKED }))('reads %s', async (_, rows) => {
+  it.each(Object.entries({ ...PACKED, ...NOT_PACKED }))('can be %s', async (_, rows) => {
     const read = await statement(rows).execute(database.db);
     expect(read.rows).toEqual(
       rows.map(([id, name, day, amount]) => {
@@ -78,18 +78,18 @@ describe('rows that are bound as one value', () => {
     );
   });
 
-  it('packs what can be packed, and leaves the rest to JSON', () => {
+  it('are packed if possible, and passed as JSON otherwise', () => {
     expect(Object.keys(PACKED).filter((name) => !isPacked(PACKED[name]!))).toEqual([]);
     expect(Object.keys(NOT_PACKED).filter((name) => isPacked(NOT_PACKED[name]!))).toEqual([]);
   });
 
-  it('is one statement for rows of one kind, whatever they hold', () => {
+  it('have the same statement whatever their values', () => {
     const rows = (count: number): Row[] =>
       Array.from({ length: count }, (_, index) => [`acc_${index}`, 'list', 20261120, index * 1_000]);
     expect(statement(rows(2)).compile(database.db).sql).toBe(statement(rows(9)).compile(database.db).sql);
   });
 
-  it('finds nothing in no rows', async () => {
+  it('can be none', async () => {
     expect((await statement([]).execute(database.db)).rows).toEqual([]);
   });
 });

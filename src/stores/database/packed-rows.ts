@@ -1,14 +1,13 @@
 /**
- * Many rows as one bound value, for SQLite: rows of one length behind each other, and columns that are the same
- * in all rows once. A column of a row is cut out from where it stands, where JSON is looked through for every
- * column of every row (decision 0029).
+ * Passes many rows to SQLite as one bound value. Rows have a fixed length and follow each other; a column with the same
+ * value in all rows is passed once. A value is cut out by position, which is faster than JSON (decision 0029).
  */
 import { sql, type RawBuilder } from 'kysely';
 import { jsonRows, type JsonColumn } from './json-rows.js';
 
 type Row = readonly (string | number)[];
 
-/** How a column stands in the rows, and how it is read: `piece` are its bytes. */
+/** Encoding of a column. `piece` is its bytes in a row. */
 interface Field {
   readonly width: number;
   write(value: string | number): string;
@@ -17,7 +16,7 @@ interface Field {
 
 const ENCODER = new TextEncoder();
 
-/** As `jsonRows` for SQLite, and cheaper where the rows can be packed: ASCII texts and whole numbers. */
+/** Like `jsonRows` for SQLite, but cheaper if all values are ASCII texts or integers. Otherwise it uses `jsonRows`. */
 export function packedRows(columns: readonly JsonColumn[], rows: readonly Row[], alias: string): RawBuilder<unknown> {
   return tryPacked(columns, rows, alias) ?? jsonRows('sqlite', columns, rows, alias);
 }
@@ -43,20 +42,20 @@ function tryPacked(
     start += field.width;
     return sql`${value} as ${sql.ref(name)}`;
   });
-  // Of all that SQLite can count with, the positions in an array of JSON are the cheapest.
+  // Generates the row numbers. The positions of a JSON array are the cheapest way to count in SQLite.
   const count = `[0${',0'.repeat(rows.length - 1)}]`;
   return sql`(
     select ${sql.join(list)} from (select key * ${whole(start - 1)} as place from json_each(${count})) as packed
   ) as ${sql.ref(alias)}`;
 }
 
-/** Undefined where a character takes more than a byte. */
+/** Returns undefined if a character takes more than one byte. */
 function bytesOf(rows: readonly Row[], fields: readonly Field[]): Uint8Array | undefined {
   let text = '';
   for (const row of rows) {
     for (let at = 0; at < fields.length; at++) if (fields[at]!.width > 0) text += fields[at]!.write(row[at]!);
   }
-  // Of its own: a buffer from Node's pool would go to the other thread with the rest of the pool.
+  // Not from Node's buffer pool, which would be sent to the other thread as a whole.
   const bytes = ENCODER.encode(text);
   return bytes.length === text.length ? bytes : undefined;
 }
@@ -69,7 +68,7 @@ function constant(type: JsonColumn['type'], value: string | number): Field {
   };
 }
 
-/** Texts of one length, or filled up with spaces where none of them ends with one. */
+/** Texts of equal length, or padded with spaces if none of them ends with a space. */
 function textField(rows: readonly Row[], at: number): Field | undefined {
   let shortest = Infinity;
   let width = 0;
@@ -87,26 +86,26 @@ function textField(rows: readonly Row[], at: number): Field | undefined {
   };
 }
 
-/** Whole numbers, as what they are more than the least of them. */
+/** Integers, stored as the difference from the smallest one. */
 function numberField(rows: readonly Row[], at: number): Field | undefined {
-  let least = Infinity;
-  let most = -Infinity;
+  let smallest = Infinity;
+  let largest = -Infinity;
   for (const row of rows) {
     const value = row[at] as number;
     if (!Number.isSafeInteger(value)) return undefined;
-    least = Math.min(least, value);
-    most = Math.max(most, value);
+    smallest = Math.min(smallest, value);
+    largest = Math.max(largest, value);
   }
-  if (!Number.isSafeInteger(most - least)) return undefined;
-  const width = String(most - least).length;
+  if (!Number.isSafeInteger(largest - smallest)) return undefined;
+  const width = String(largest - smallest).length;
   return {
     width,
-    write: (value) => String(Number(value) - least).padStart(width, '0'),
-    read: (piece) => sql`${whole(least)} + cast(${piece} as integer)`,
+    write: (value) => String(Number(value) - smallest).padStart(width, '0'),
+    read: (piece) => sql`${whole(smallest)} + cast(${piece} as integer)`,
   };
 }
 
-/** A number as a parameter: the text of a statement stays the same whatever the rows are like. */
+/** Passes a number as a parameter, so that the text of the statement stays the same. */
 function whole(value: number): RawBuilder<unknown> {
   return sql`cast(${value} as integer)`;
 }

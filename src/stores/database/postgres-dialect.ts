@@ -1,7 +1,4 @@
-/**
- * Kysely on PostgreSQL: a bounded pool, a deadline on connecting and on each statement, one
- * error for a server that cannot be asked.
- */
+/** Kysely dialect for PostgreSQL with a limited pool, timeouts, and a common error for an unavailable server. */
 import { PostgresDialect, type Dialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { Client, DatabaseError, Pool, types, type PoolClient } from 'pg';
 import { DatabaseUnavailable, translatePostgresError } from './database-errors.js';
@@ -11,43 +8,43 @@ const INT8_OID = 20;
 /** Matches the statement with which Kysely begins a transaction. */
 const BEGIN = /^(?:begin|start transaction)\b/;
 
-// `bigint` holds milliseconds and counts here, all far below 2^53; `pg` would hand them out as strings.
+// `bigint` columns hold milliseconds and counts far below 2^53. By default, `pg` returns them as strings.
 types.setTypeParser(INT8_OID, Number);
 
 export interface PostgresOptions {
   readonly databaseUrl: string;
-  /** For a connection, and also for a free one of the pool. */
+  /** Timeout for opening a connection, and for waiting for a free one. */
   readonly connectTimeoutMs: number;
-  /** For a statement: the server cancels it then, and a little later we stop listening. */
+  /** Statement timeout. The server cancels the statement, and the client gives up a little later. */
   readonly statementTimeoutMs: number;
   readonly maxConnections: number;
   /**
-   * True where a pooler shares the server's sessions, so that no session can keep settings. Each transaction brings
-   * its own timeouts then. A single statement ends for the caller at the deadline, and for the server when it is done.
+   * True if a pooler shares the server's sessions, so that sessions cannot keep settings. Each transaction then sets
+   * its own timeouts. A single statement ends for the caller at the timeout, but the server finishes it.
    */
   readonly isPooled: boolean;
 }
 
 /**
- * How much longer than the server's own statement timeout we listen: only a frozen
- * server or a dead network lets it pass.
+ * Time that the client waits beyond the server's statement timeout, which only a frozen server or a dead network
+ * misses.
  */
 const GRACE_MS = 500;
 
-/** The longest pause between two statements of a transaction, in statement timeouts. */
+/** Maximum pause between two statements of a transaction, in statement timeouts. */
 const IDLE_FACTOR = 5;
 
-/** SQLSTATEs of a pooler that refuses a parameter: protocol violation (PgBouncer), feature not supported. */
+/** SQLSTATEs of poolers that reject a startup parameter: protocol violation (PgBouncer), feature not supported. */
 const PARAMETER_REFUSED: ReadonlySet<string | undefined> = new Set(['08P01', '0A000']);
 
-/** A timeout that no one else sets. */
+/** An unusual timeout, to recognize whether the server has applied it. */
 const PROBE_TIMEOUT_MS = 59_123;
 
 /**
- * Reports whether connections can have a statement timeout. Poolers refuse the parameter, or ignore it. Rejects where
- * the server cannot be reached for another reason.
+ * Whether connections can set a statement timeout. Poolers reject or ignore the parameter. Rejects if the server cannot
+ * be reached for another reason.
  */
-export async function takesTimeouts(databaseUrl: string, connectTimeoutMs: number): Promise<boolean> {
+export async function supportsTimeouts(databaseUrl: string, connectTimeoutMs: number): Promise<boolean> {
   const settings = {
     connectionString: databaseUrl,
     application_name: 'trailgate',
@@ -69,9 +66,7 @@ export async function takesTimeouts(databaseUrl: string, connectTimeoutMs: numbe
   }
 }
 
-/**
- * A Kysely dialect on the server. Rejects with `DatabaseUnavailable` where the server, not the statement, is to blame.
- */
+/** Creates the dialect. Queries reject with `DatabaseUnavailable` if the server, not the statement, is the cause. */
 export function postgresDialect(options: PostgresOptions): Dialect {
   const { statementTimeoutMs, isPooled } = options;
   const idleTimeoutMs = statementTimeoutMs * IDLE_FACTOR;
@@ -84,11 +79,9 @@ export function postgresDialect(options: PostgresOptions): Dialect {
     ...(isPooled ? {} : { statement_timeout: statementTimeoutMs, idle_in_transaction_session_timeout: idleTimeoutMs }),
     keepAlive: true,
   });
-  // An idle connection that the server closes: the pool drops it by itself, but
-  // without a listener the process would end.
+  // The pool drops idle connections that the server closes. Without a listener, the error would end the process.
   pool.on('error', () => {});
-  // One in use that is ended between two statements of a transaction has no listener of
-  // the pool's; the next statement rejects.
+  // Covers connections that end between two statements of a transaction. The next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   const timeouts =
     `set local statement_timeout = ${statementTimeoutMs}; ` +
@@ -96,7 +89,7 @@ export function postgresDialect(options: PostgresOptions): Dialect {
   return new PostgresDialect({ pool: translatingPool(pool, isPooled ? timeouts : undefined) });
 }
 
-/** @param settings statements that each transaction begins with. */
+/** @param settings statements that are sent at the start of each transaction. */
 function translatingPool(pool: Pool, settings: string | undefined): PostgresPool {
   return {
     options: pool.options,
@@ -114,11 +107,11 @@ function translatingPool(pool: Pool, settings: string | undefined): PostgresPool
 function translatingClient(client: PoolClient, settings: string | undefined): PostgresPoolClient {
   let brokenBy: DatabaseUnavailable | undefined;
   async function query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    // A rollback on a connection that does not answer would wait as long again; the server rolls back when it is
-    // closed. It is the first error that says why: Kysely hands on that of the rollback.
+    // The server rolls back when the connection closes. A rollback on a silent connection would only wait again, and
+    // Kysely would report its error instead of the first one.
     if (brokenBy !== undefined) throw brokenBy;
     try {
-      // One message: both together are one round trip.
+      // One message, so that both take one round trip.
       if (settings !== undefined && BEGIN.test(sql)) return await client.query(`${sql}; ${settings}`);
       return await client.query(sql, [...parameters]);
     } catch (error) {
@@ -129,7 +122,7 @@ function translatingClient(client: PoolClient, settings: string | undefined): Po
   }
   return {
     query: query as PostgresPoolClient['query'],
-    // A connection whose response is still outstanding must not serve the next caller.
+    // A connection with an outstanding response must not serve the next caller.
     release: (destroy) => client.release(brokenBy !== undefined || destroy === true),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The tables, the same on SQLite and PostgreSQL: text, integer and bigint columns only; JSON is text, times are
- * milliseconds since the Unix epoch. Every row type here matches `migrations.ts`.
+ * Row types of all tables. The tables are the same on SQLite and PostgreSQL and use text, integer and bigint only. JSON
+ * is stored as text, times as milliseconds since the Unix epoch. The types must match `migrations.ts`.
  */
 import type { MailTable } from './tables/mail-table.js';
 import type { Generated } from 'kysely';
@@ -13,18 +13,18 @@ export interface AccountTable {
   id: string;
   name: string;
   plan: string;
-  /** IANA name. */
+  /** IANA time zone. */
   time_zone: string;
-  /** 1–31. */
+  /** From 1 to 31. */
   billing_day: number;
   status: 'active' | 'suspended';
-  /** Label of the month that `grant_amount` is granted until the end of; 0: none. */
+  /** Label of the month that `grant_amount` applies to; 0 for none. */
   grant_period: number;
-  /** Requests on top of the account's month limit; the sum of the grants of that month. */
+  /** Additional requests beyond the account's month limit: the sum of the month's grants. */
   grant_amount: number;
   created_at: number;
   updated_at: number;
-  /** Grows with every change that a person makes. */
+  /** Incremented with every change by a person. */
   version: number;
 }
 
@@ -38,13 +38,13 @@ export interface ApiKeyTable {
   environment: 'live' | 'test';
   status: 'active' | 'paused' | 'revoked';
   expires_at: number | null;
-  /** JSON array of addresses and CIDR blocks; empty: any address. */
+  /** JSON array of addresses and CIDR blocks. Empty allows any address. */
   allowed_ips: string;
-  /** `tg_live_…a1b2`: prefix and last four characters, for people to recognise it by. */
+  /** `tg_live_…a1b2`: prefix and last four characters, for display. */
   hint: string;
-  /** JSON: limits in the place of the plan's (`KeyLimits`); null: the plan's. */
+  /** JSON (`KeyLimits`). Null uses the limits of the plan. */
   limits: string | null;
-  /** As in `account`, on top of the key's own month limit. */
+  /** As in `account`, for the key's own month limit. */
   grant_period: number;
   grant_amount: number;
   last_used_at: number | null;
@@ -53,86 +53,87 @@ export interface ApiKeyTable {
   revoked_at: number | null;
   /** As in `account`. */
   version: number;
-  /** The name as lists are searched and sorted by it; see `searchText`. */
+  /** Normalized name for search and sorting; see `searchText`. */
   search: string;
-  /** The OAuth client whose access tokens are its secrets; null: it has secrets of its own, as nearly all. */
+  /** OAuth client whose access tokens are the key's secrets. Null for ordinary keys. */
   oauth_client_id: string | null;
   oauth_client_name: string | null;
-  /** Who let the client in; null: the operators' token. */
+  /** Member who authorized the client. Null if it was the operator token. */
   oauth_member_id: string | null;
-  /** When the secret before the last rotation stops working, which may be over; null: there is none. */
+  /** Expiry of the secret before the last rotation, possibly in the past. Null if there is none. */
   previous_secret_expires_at: number | null;
 }
 
-/** One live secret of a key, during a rotation two. Only the hash is stored. */
+/** A valid secret of a key; two during a rotation. Only the hash is stored. */
 export interface ApiKeySecretTable {
   /** SHA-256 of the whole secret, lower-case hex. */
   hash: string;
   api_key_id: string;
   created_at: number;
-  /** End of a rotation's overlap; null for the current secret. */
+  /** End of the rotation period. Null for the current secret. */
   expires_at: number | null;
   last_used_at: number | null;
   last_used_ip: string | null;
 }
 
-/** Month counters as last flushed: what a restart or an emptied Redis starts again from. */
+/** Month counters as last flushed. A restart or an emptied Redis continues from them. */
 export interface QuotaCounterTable {
   account_id: string;
-  /** Empty string: the account's own counter. */
+  /** Empty for the account's own counter. */
   api_key_id: string;
-  /** The month's first day in the account's zone as a number, 20261101. */
+  /** First day of the month in the account's zone, for example 20261101. */
   period: number;
   used: number;
   /**
-   * Time of the counters' store at which an operator set the count, ms; what was seen before counts no more. 0: never.
+   * When an operator last set the count, in milliseconds of the counter store's clock. Older observations are ignored.
+   * 0 if never.
    */
   set_at: Generated<number>;
-  /** When the count was seen to be so, by the clock of the counters, ms; and the microseconds beyond them. */
+  /** When the count was observed, in milliseconds of the counter store's clock, plus microseconds. */
   observed_at: Generated<number>;
   observed_us: Generated<number>;
   updated_at: number;
 }
 
-/** What operators changed about usage and limits of a month; append-only. */
+/** Changes by operators to usage and limits of a month. Append-only. */
 export interface QuotaAdjustmentTable {
   /** `adj_…` */
   id: string;
   account_id: string;
-  /** Empty string: the account's own window. */
+  /** Empty for the account's own window. */
   api_key_id: string;
-  /** Label of the month that it was made for. */
+  /** Label of the month. */
   period: number;
-  /** The end of that month. */
+  /** End of the month. */
   period_ends_at: number;
   type: 'grant' | 'set' | 'reset';
   /** Null for `reset`. */
   amount: number | null;
   reason: string;
-  /** Who made it, as in the audit log. */
+  /** Actor, as in the audit log. */
   actor: string;
   created_at: number;
 }
 
-/** What the requests of one key to one operation came to on one day. The costs of a month add up to its counter. */
+/** Usage of one key and operation on one day. The costs of a month add up to its counter. */
 export interface UsageDailyTable {
   account_id: string;
-  /** In the account's zone, 20261120. */
+  /** Day in the account's zone, for example 20261120. */
   day: number;
-  /** Empty where no key is known: a change to the account's own counter. */
+  /** Empty if the row is a change to the account's own counter. */
   api_key_id: string;
-  /** Id of the operation; empty where none is known. */
+  /** Operation ID. Empty if unknown. */
   operation: string;
-  /** The month's first day, as in `quota_counter`. */
+  /** First day of the month, as in `quota_counter`. */
   period: number;
   outcome: string;
   requests: number;
-  /** What they cost, as it stands in the counters. */
+  /** Cost, as counted in the counters. */
   cost: number;
   updated_at: number;
 }
 
-/** Requests that were admitted and have not ended when their process last wrote. */
+/** Requests that were admitted and had not ended at the last flush of their process. */
 export interface UsageInFlightTable {
   /** The process that serves them. */
   node: string;
@@ -148,53 +149,53 @@ export interface UsageInFlightTable {
 /** A process that writes usage. */
 export interface UsageNodeTable {
   id: string;
-  /** Number of the last batch that it wrote. */
+  /** Number of its last batch. */
   batch: number;
   updated_at: number;
-  /** When it was found to be gone; 0: it has written since. */
+  /** When the process was found to be gone; 0 if it has written since. */
   buried_at: number;
 }
 
-/** Append-only record of every change made through the admin API. */
+/** Audit log: every change made through the admin API. Append-only. */
 export interface AuditEntryTable {
-  /** `aud_…`, ordered by time. */
+  /** `aud_…`, sorted by time. */
   id: string;
-  /** Null where the change belongs to no account. */
+  /** Null if the change belongs to no account. */
   account_id: string | null;
-  /** `operator`, `system`, or the id of a member or of an account's token. */
+  /** `operator`, `system`, or the ID of a member or account token. */
   actor: string;
   /** `api_key.created`, `account.updated`, … */
   action: string;
   target_type: string;
   target_id: string;
-  /** JSON, secrets never in it. */
+  /** JSON without secrets. */
   before: string | null;
   after: string | null;
   ip: string;
   request_id: string;
   created_at: number;
-  /** The version that the change made of its target; null where targets of this type have none. */
+  /** Version of the target after the change. Null if the target type has no versions. */
   target_version: number | null;
-  /** Whoever `actor` is by name, which can still be read when they have gone. */
+  /** Name of the actor, which stays readable after they are gone. */
   actor_label: string | null;
 }
 
-/** Facts about this installation: who seeded it, what it was started with. */
+/** Facts about this installation, such as who seeded it. */
 export interface InstallationTable {
   name: string;
   value: string;
 }
 
-/** What each gateway says of itself, where there is no Redis for that. */
+/** Last statement of each node, if there is no Redis. */
 export interface NodeStatementTable {
-  /** Of the process that says it. */
+  /** Process ID in the form of a node ID. */
   id: string;
   said_at: number;
   /** JSON. */
   statement: string;
 }
 
-/** What is kept of a request with an `Idempotency-Key`, where there is no Redis for that. */
+/** Requests with an `Idempotency-Key`, if there is no Redis. */
 export interface IdempotentRequestTable {
   /** API key, or an actor of the audit log for a request to the admin API. */
   api_key_id: string;
@@ -202,37 +203,39 @@ export interface IdempotentRequestTable {
   key_hash: string;
   /** SHA-256 of method, path, query and content type, base64url; on the admin API also of the body. */
   fingerprint: string;
-  /** Who has claimed it. */
+  /** Process that has claimed the request. */
   owner: string;
-  /** Until then nobody else may think that its process is dead; 0: nobody knows what came of it, or it is done. */
+  /** End of the owner's lease. 0 if the request is done, or its outcome is unknown. */
   leased_until: number;
-  /** Of the response; null until there is one. */
+  /** Status of the response. Null until there is one. */
   status: number | null;
-  /** SHA-256 of the body of the request, base64url; empty where it was not read whole. */
+  /** SHA-256 of the request body, base64url. Empty if the body was not read completely. */
   body_hash: string | null;
-  /** Of the problem that the response is; empty for another one, null where the response is not kept, as below. */
+  /**
+   * Error code of the response, empty if it has none. Null, like the next two columns, if the response is not stored.
+   */
   code: string | null;
-  /** Its field lines, each with its CRLF. */
+  /** Field lines of the response, each with its CRLF. */
   fields: string | null;
-  /** Its body, base64. */
+  /** Response body, base64. */
   body: string | null;
   expires_at: number;
 }
 
-/** A request that has ended, or several that it stands for. On PostgreSQL there is a partition for each day. */
+/** Request log. A row is one ended request, or several that it represents. PostgreSQL has one partition per day. */
 export interface RequestLogTable {
   account_id: string;
-  /** In UTC, 20261122. */
+  /** Day in UTC, for example 20261122. */
   day: number;
-  /** When it ended. */
+  /** When the request ended. */
   at: number;
-  /** The process that wrote it, and its number there. */
+  /** Process that wrote the row, and the row's sequence number there. */
   node: string;
   seq: number;
-  /** The client may have chosen it: several rows can have the same. */
+  /** Chosen by the client in some cases, so not unique. */
   request_id: string;
   api_key_id: string;
-  /** Empty where there is none, as `route` and `code`. */
+  /** Empty if unknown, as are `route` and `code`. */
   operation: string;
   method: string;
   route: string;
@@ -242,16 +245,16 @@ export interface RequestLogTable {
   bytes_in: number;
   bytes_out: number;
   ip: string;
-  /** How many requests it stands for. */
+  /** Number of requests that the row represents. */
   weight: number;
-  /** By what it came in: `rest`, `mcp`. */
+  /** How the request came in: `rest` or `mcp`. */
   source: string;
-  /** The tool that was called; empty where there is none. */
+  /** Called tool, or empty. */
   tool: string;
 }
 
 export interface Tables extends MemberTables, WebhookTables {
-  /** `search`: the name as lists are searched and sorted by it; see `searchText`. */
+  /** `search`: normalized name for search and sorting; see `searchText`. */
   account: AccountTable & { search: Generated<string> };
   api_key: ApiKeyTable;
   api_key_secret: ApiKeySecretTable;

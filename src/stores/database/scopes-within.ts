@@ -1,11 +1,11 @@
-/** The check of `scopes.ts` in SQL, so that a query filters keys by their scopes and loads none of the others. */
+/** The scope check of `scopes.ts` in SQL, so that queries can filter keys by scope. */
 import { sql, type RawBuilder, type SqlBool } from 'kysely';
 import type { DatabaseKind } from './database-kind.js';
 import { textList } from './json-rows.js';
 
 /**
- * Returns a condition on rows of `api_key`: the key has no scopes but those that `granted` covers. It holds exactly
- * where `missingScopes(granted, scopes)` is empty.
+ * Returns a condition on `api_key` that holds if `granted` covers all scopes of the key. It is equivalent to an empty
+ * result of `missingScopes(granted, scopes)`.
  */
 export function scopesWithin(kind: DatabaseKind, granted: readonly string[]): RawBuilder<SqlBool> {
   if (granted.includes('*')) return sql<SqlBool>`1 = 1`;

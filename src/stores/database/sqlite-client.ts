@@ -1,12 +1,10 @@
-/**
- * The main thread's end of the SQLite worker: numbered requests, a deadline on each, and a new worker when one dies.
- */
+/** Main-thread client of the SQLite worker: numbered requests with deadlines, and a new worker if one dies. */
 import { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, SqliteError, translateSqliteError } from './database-errors.js';
 import type { SqliteReply, SqliteRequest, SqliteResult, SqliteStatement, SqliteWorkerData } from './sqlite-worker.js';
 
 export interface SqliteClientOptions extends SqliteWorkerData {
-  /** A call that has no response by then rejects with `DatabaseUnavailable`. */
+  /** Calls without a response by then reject with `DatabaseUnavailable`. */
   readonly deadlineMs: number;
 }
 
@@ -15,19 +13,19 @@ type RequestBody = SqliteRequest extends infer R ? (R extends { id: number } ? O
 interface Pending {
   resolve(reply: SqliteReply): void;
   reject(error: Error): void;
-  /** Called when the worker has really answered or died, also after the deadline. */
+  /** Called when the worker has responded or died, even after the deadline. */
   settle(): void;
 }
 
-/** Compiled beside this file; under a test runner that loads TypeScript, Node strips the worker's types itself. */
+/** Compiled next to this file. In tests that load TypeScript, Node strips the worker's types itself. */
 const WORKER_FILE = new URL(
   import.meta.url.endsWith('.ts') ? './sqlite-worker.ts' : './sqlite-worker.js',
   import.meta.url,
 );
 
-/** One SQLite connection in its own thread. Calls are answered in the order in which they were made. */
+/** One SQLite connection in its own thread. Calls are processed in order. */
 export class SqliteClient {
-  /** Counts workers: a transaction that was begun in one generation is lost in the next. */
+  /** Number of workers started so far. A transaction is lost if the generation changes. */
   generation = 0;
   private worker: Worker | undefined;
   private opening: Promise<void> | undefined;
@@ -36,7 +34,7 @@ export class SqliteClient {
 
   constructor(private readonly options: SqliteClientOptions) {}
 
-  /** Starts the worker if none runs. Rejects with SQLite's error where the file cannot be opened. */
+  /** Starts the worker if none is running. Rejects with SQLite's error if the file cannot be opened. */
   open(): Promise<void> {
     this.opening ??= this.start().catch((error: unknown) => {
       this.opening = undefined;
@@ -46,8 +44,8 @@ export class SqliteClient {
   }
 
   /**
-   * Statements, in one message: what the event loop has to do for several is what it has to do for one. Rejects with
-   * `SqliteError`, or `DatabaseUnavailable` after the deadline or where the worker died.
+   * Runs statements in one message, because the event loop's cost is per message. Rejects with `SqliteError`, or with
+   * `DatabaseUnavailable` if the deadline has passed or the worker has died.
    */
   async run(
     statements: readonly SqliteStatement[],
@@ -57,13 +55,14 @@ export class SqliteClient {
     return results;
   }
 
-  /** Rolls back the open transaction, if there is one: SQLite has itself rolled back after some errors. */
+  /** Rolls back the open transaction, if any. SQLite itself rolls back after some errors. */
   async rollback(): Promise<void> {
     await this.call({ kind: 'reset' });
   }
 
   /**
-   * Waits, with no deadline, until the worker has ended what it is doing, then rolls back what is open. Never rejects.
+   * Waits without a deadline until the worker is idle, then rolls back an open transaction. Restarts the worker if that
+   * fails. Never rejects.
    */
   async recover(): Promise<void> {
     await Promise.all(
@@ -83,7 +82,7 @@ export class SqliteClient {
     await worker.terminate();
   }
 
-  /** Checkpoints, closes the file and ends the thread. */
+  /** Writes the write-ahead log into the file, closes it and ends the thread. */
   async close(): Promise<void> {
     const { worker } = this;
     if (worker === undefined) return;
@@ -107,7 +106,7 @@ export class SqliteClient {
     worker.on('exit', () => this.retire(worker, new DatabaseUnavailable('SQLite: the worker ended')));
     return new Promise<void>((resolve, reject) => {
       const pending = { resolve: () => resolve(), reject, settle: () => {} };
-      // Opening waits for another process that changes the journal mode, so it gets that much more time.
+      // Opening may wait for another process that changes the journal mode, so it gets more time.
       this.expect(0, pending, this.options.deadlineMs + busyTimeoutMs);
     }).catch(async (error: unknown) => {
       this.retire(worker, new DatabaseUnavailable('SQLite: the file could not be opened', error));
@@ -133,17 +132,17 @@ export class SqliteClient {
 
   private expect(id: number, pending: Pending, deadlineMs: number): void {
     const timer = setTimeout(() => {
-      // The entry stays: `reset` has to know that the worker is still busy with it.
+      // The entry stays in `pending`, because `reset` must know that the worker is still busy.
       pending.reject(new DatabaseUnavailable(`SQLite: no answer within ${deadlineMs} ms`));
     }, deadlineMs);
     const settle = pending.settle.bind(pending);
-    // Assigned by its name: written there it would be an old object from the beginning, and keep what
-    // was asked and answered (decision 0026).
-    const settleInTime = (): void => {
+    // Assigned from a variable: V8 would allocate a function literal here among the old objects, which keeps request
+    // and response in memory (decision 0026).
+    const settleAndClearTimer = (): void => {
       clearTimeout(timer);
       settle();
     };
-    pending.settle = settleInTime;
+    pending.settle = settleAndClearTimer;
     this.pending.set(id, pending);
   }
 
@@ -157,7 +156,7 @@ export class SqliteClient {
     pending.settle();
   }
 
-  /** Forgets a worker that is gone; whoever waited for it hears so now and not at the deadline. */
+  /** Discards a worker that is gone, and rejects its pending calls at once. */
   private retire(worker: Worker, reason: DatabaseUnavailable): void {
     if (this.worker !== worker) return;
     this.worker = undefined;

@@ -5,16 +5,16 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseOpenError } from './database-errors.js';
 import { SqliteClient } from './sqlite-client.js';
 
-/** A copy of some gigabytes on a slow disk. */
+/** Enough for some gigabytes on a slow disk. */
 const COPY_DEADLINE_MS = 600_000;
 const BUSY_TIMEOUT_MS = 30_000;
 const KEPT_COPIES = 2;
 const MIB = 1_048_576;
 
 /**
- * Writes a consistent copy of the database, named after the first migration that it lacks, and removes all but the
- * latest copies. The caller holds the write lock.
- * @returns the path of the copy. Rejects with `DatabaseOpenError` where there is no room for it.
+ * Writes a consistent copy, named after the first pending migration, and removes all but the latest copies. The caller
+ * must hold the write lock.
+ * @returns the path of the copy. Rejects with `DatabaseOpenError` if the copy cannot be written.
  */
 export async function copyBeforeMigration(file: string, firstPending: string): Promise<string> {
   const copy = `${file}.before-${firstPending}`;
@@ -68,7 +68,7 @@ async function vacuumInto(file: string, target: string): Promise<void> {
   }
 }
 
-/** Waits until a file or a folder is on the disk: SQLite writes such a copy without waiting for it. */
+/** Syncs a file or folder to disk. SQLite does not sync such copies itself. */
 async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

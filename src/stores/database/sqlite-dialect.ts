@@ -1,7 +1,4 @@
-/**
- * Kysely on SQLite in a worker thread: one connection, which one caller at a time
- * holds for a statement or a transaction.
- */
+/** Kysely dialect for SQLite in a worker thread, with one connection that callers use in turn. */
 import {
   SqliteAdapter,
   SqliteIntrospector,
@@ -15,7 +12,7 @@ import {
 import { DatabaseUnavailable } from './database-errors.js';
 import { SqliteClient, type SqliteClientOptions } from './sqlite-client.js';
 
-/** A Kysely dialect on the file. Every wait in it ends by the deadline, with `DatabaseUnavailable`. */
+/** Creates the dialect. Every wait ends by the deadline with `DatabaseUnavailable`. */
 export function sqliteDialect(options: SqliteClientOptions): Dialect {
   return {
     createDriver: () => new SqliteWorkerDriver(options),
@@ -26,13 +23,12 @@ export function sqliteDialect(options: SqliteClientOptions): Dialect {
 }
 
 class SqliteWorkerAdapter extends SqliteAdapter {
-  // Kysely's own queue for single connections has no deadline; the driver's has.
+  // Kysely's queue for single connections has no deadline. The driver's own queue has one.
   override get supportsMultipleConnections(): boolean {
     return true;
   }
 
-  // SQLite rolls schema changes back like any other, and `begin immediate` keeps a
-  // second process that migrates waiting.
+  // SQLite rolls back schema changes, too, and `begin immediate` blocks a second migrating process.
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
@@ -40,11 +36,11 @@ class SqliteWorkerAdapter extends SqliteAdapter {
 
 class SqliteWorkerDriver implements Driver {
   private readonly client: SqliteClient;
-  private readonly turn: Turnstile;
+  private readonly queue: ConnectionQueue;
 
   constructor(options: SqliteClientOptions) {
     this.client = new SqliteClient(options);
-    this.turn = new Turnstile(options.deadlineMs);
+    this.queue = new ConnectionQueue(options.deadlineMs);
   }
 
   init(): Promise<void> {
@@ -52,12 +48,12 @@ class SqliteWorkerDriver implements Driver {
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    await this.turn.enter();
+    await this.queue.enter();
     try {
       await this.client.open();
       return new SqliteWorkerConnection(this.client);
     } catch (error) {
-      this.turn.leave();
+      this.queue.leave();
       throw error instanceof DatabaseUnavailable
         ? error
         : new DatabaseUnavailable('SQLite: the file cannot be opened', error);
@@ -73,20 +69,20 @@ class SqliteWorkerDriver implements Driver {
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    // A broken session is rolled back on its release, without making the caller wait for it.
+    // A broken connection is rolled back on release, so that the caller does not wait for it.
     if (session(connection).broken) return;
     await this.client.rollback();
-    session(connection).ended();
+    session(connection).markEnded();
   }
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
     const { broken, inTransaction } = session(connection);
     if (!broken && !inTransaction) {
-      this.turn.leave();
+      this.queue.leave();
       return;
     }
-    // What missed its deadline may still be running: the next caller comes in once it has ended and is rolled back.
-    void this.client.recover().then(() => this.turn.leave());
+    // A statement that missed its deadline may still be running. The next caller waits until it has been rolled back.
+    void this.client.recover().then(() => this.queue.leave());
   }
 
   destroy(): Promise<void> {
@@ -94,11 +90,11 @@ class SqliteWorkerDriver implements Driver {
   }
 }
 
-/** SqliteWorkerConnection is the one connection, in the hands of one caller. */
+/** SqliteWorkerConnection is the single connection while one caller holds it. */
 export class SqliteWorkerConnection implements DatabaseConnection {
   broken = false;
   inTransaction = false;
-  /** Its transaction begins with its first statement, in the same message. */
+  /** `begin immediate` is sent together with the first statement of the transaction. */
   private mustBegin = false;
   private readonly generation: number;
 
@@ -112,13 +108,13 @@ export class SqliteWorkerConnection implements DatabaseConnection {
   }
 
   async commit(): Promise<void> {
-    // Where it has had no statement there is nothing to end.
+    // A transaction without statements was never started.
     if (!this.mustBegin) await this.run([], true);
-    this.ended();
+    this.markEnded();
   }
 
-  /** There is no transaction any more. */
-  ended(): void {
+  /** Marks the transaction as ended. */
+  markEnded(): void {
     this.inTransaction = false;
     this.mustBegin = false;
   }
@@ -128,14 +124,16 @@ export class SqliteWorkerConnection implements DatabaseConnection {
     return result!;
   }
 
-  /** Statements in one message; those that are a whole transaction where no transaction is open. */
-  async executeTogether(
+  /**
+   * Runs statements in one message, optionally as a transaction of their own. No transaction may be open in that case.
+   */
+  async executeBatch(
     queries: readonly CompiledQuery[],
     isTransaction: boolean,
   ): Promise<readonly QueryResult<unknown>[]> {
     if (isTransaction) this.begin();
     const results = await this.run(queries, isTransaction);
-    if (isTransaction) this.ended();
+    if (isTransaction) this.markEnded();
     return results;
   }
 
@@ -144,7 +142,7 @@ export class SqliteWorkerConnection implements DatabaseConnection {
   }
 
   private async run<R>(queries: readonly CompiledQuery[], commits: boolean): Promise<QueryResult<R>[]> {
-    // After a lost response or worker the transaction is gone: the next statement would run, and stay, on its own.
+    // After a lost response or worker, the transaction is gone. The next statement would run outside of it.
     if (this.broken || this.generation !== this.client.generation) {
       throw new DatabaseUnavailable('SQLite: the connection was lost in the middle of a transaction');
     }
@@ -168,8 +166,8 @@ function session(connection: DatabaseConnection): SqliteWorkerConnection {
   return connection as SqliteWorkerConnection;
 }
 
-/** Lets one in at a time, in order of arrival; who waits longer than the deadline is turned away. */
-class Turnstile {
+/** Admits one caller at a time in order of arrival. Rejects those who wait longer than the deadline. */
+class ConnectionQueue {
   private occupied = false;
   private readonly waiting = new Set<() => void>();
 

@@ -1,30 +1,32 @@
 /**
- * The thread that SQLite lives in: `node:sqlite` is synchronous, and an fsync must never stop the event loop.
+ * Worker thread for SQLite. `node:sqlite` is synchronous, and an fsync must not block the event loop.
  *
- * It owns one connection and answers messages one after the other. It imports nothing but Node, so that Node can run
- * this file as it stands (types stripped) as well as compiled.
+ * The thread owns one connection and processes messages in order. It imports only Node modules, so that Node can run
+ * this file directly (with its types stripped) or compiled.
  */
 import { setPriority } from 'node:os';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What the thread is started with. */
+/** Startup data of the thread. */
 export interface SqliteWorkerData {
   readonly file: string;
-  /** How long a statement waits for a lock that another process holds. */
+  /** How long a statement waits for a lock of another process. */
   readonly busyTimeoutMs: number;
 }
 
-/** A statement with what is bound to it. */
+/** A statement with its parameters. */
 export interface SqliteStatement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
 }
 
 /**
- * `run` runs statements one behind the other, up to the first that fails: behind the begin of a transaction and before
- * its end, where it is told so. What it was to end and could not is rolled back. `reset` rolls back whatever
- * transaction is open; `close` checkpoints and closes the file.
+ * Request to the worker.
+ * - `run` runs statements in order until one fails. `begins` starts a transaction first; `commits` commits it
+ *   afterwards, or rolls it back after a failure.
+ * - `reset` rolls back the open transaction, if any.
+ * - `close` checkpoints and closes the file.
  */
 export type SqliteRequest =
   | {
@@ -37,22 +39,22 @@ export type SqliteRequest =
   | { readonly id: number; readonly kind: 'reset' }
   | { readonly id: number; readonly kind: 'close' };
 
-/** What came of a statement. */
+/** Result of a statement. */
 export interface SqliteResult {
   readonly rows?: readonly unknown[];
   readonly changes?: number;
 }
 
-/** The response to the request of the same id; id 0 is the response to opening the file. */
+/** Response to the request with the same ID. ID 0 is the result of opening the file. */
 export interface SqliteReply {
   readonly id: number;
-  /** Of each statement. */
+  /** One result per statement. */
   readonly results?: readonly SqliteResult[];
   readonly error?: { readonly message: string; readonly code?: string; readonly errcode?: number };
 }
 
 const MAX_CACHED_STATEMENTS = 256;
-/** Of this thread: a flush must not take turns with the event loop on a core that both want (decision 0026). */
+/** Priority of this thread, so that a flush does not compete with the event loop for a core (decision 0026). */
 const NICE = 5;
 
 interface CachedStatement {
@@ -64,13 +66,13 @@ const { file, busyTimeoutMs } = workerData as SqliteWorkerData;
 const statements = new Map<string, CachedStatement>();
 let database: DatabaseSync | undefined;
 
-/** Result code, without the extended part that says what it is busy with. */
+/** Primary result code, without the extended part. */
 const SQLITE_BUSY = 5;
 
 function open(): DatabaseSync {
   const opened = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
-  // Changing to WAL does not wait for other connections as statements do: a second process that starts at the same
-  // moment sees SQLITE_BUSY at once, so the wait is ours.
+  // Changing to WAL mode does not use the busy timeout. A second process that starts at the same time gets SQLITE_BUSY
+  // at once, so the wait is done here.
   const giveUpAt = performance.now() + busyTimeoutMs;
   for (;;) {
     try {
@@ -96,7 +98,7 @@ function prepare(connection: DatabaseSync, sql: string): CachedStatement {
   return cached;
 }
 
-function carryOut(request: SqliteRequest): SqliteReply {
+function execute(request: SqliteRequest): SqliteReply {
   const { id } = request;
   if (database === undefined) throw new Error('the database is closed');
   if (request.kind === 'close') {
@@ -117,7 +119,7 @@ function run(
   { statements, begins, commits }: SqliteRequest & { kind: 'run' },
 ): SqliteResult[] {
   try {
-    // Not deferred: two transactions that both read and then want to write would otherwise fail each other at once.
+    // Not deferred, because two transactions that read before they write would make each other fail.
     if (begins) prepare(connection, 'begin immediate').statement.run();
     const results = statements.map((statement) => runOne(connection, statement));
     if (commits) prepare(connection, 'commit').statement.run();
@@ -153,19 +155,19 @@ function reply(id: number, produce: () => SqliteReply): void {
   parentPort?.postMessage(result);
 }
 
-/** Elsewhere than on Linux it would be the priority of the whole process. */
-function stepBack(): void {
+/** Lowers the thread's priority. On other systems, this would affect the whole process. */
+function lowerPriority(): void {
   if (process.platform !== 'linux') return;
   try {
     setPriority(NICE);
   } catch {
-    // Only latency is at stake.
+    // The priority affects latency only.
   }
 }
 
-stepBack();
+lowerPriority();
 reply(0, () => {
   database = open();
   return { id: 0 };
 });
-parentPort?.on('message', (request: SqliteRequest) => reply(request.id, () => carryOut(request)));
+parentPort?.on('message', (request: SqliteRequest) => reply(request.id, () => execute(request)));

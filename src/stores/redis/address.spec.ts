@@ -1,4 +1,4 @@
-/** The forms of REDIS_URL, and what is said of a wrong one. */
+/** Forms of REDIS_URL, and error messages for wrong ones. */
 import { describe, expect, it } from '@jest/globals';
 import { parseRedisUrl } from './address.js';
 
@@ -56,11 +56,11 @@ describe('REDIS_URL', () => {
     ['redis+cluster://a:99999', 'not host:port: "a:99999"'],
     ['redis+cluster://a:1,,b:1', 'not host:port: ""'],
     ['redis+cluster://a:1/0', 'has no databases'],
-  ])('%s is refused in words', (url, words) => {
+  ])('%s is rejected with an explanation', (url, words) => {
     expect(() => parseRedisUrl(url)).toThrow(words);
   });
 
-  it('is refused without repeating its password', () => {
+  it('is rejected without showing its password', () => {
     expect(() => parseRedisUrl('redis+cluster://:hunter2@a:x')).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
     );

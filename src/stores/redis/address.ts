@@ -1,6 +1,6 @@
-/** What a REDIS_URL names: one Redis, a master that Sentinels know, or a Cluster. */
+/** Parses REDIS_URL: a single Redis server, a master behind Sentinels, or a Cluster. */
 
-/** Host and port. */
+/** Host name or IP address, and port. */
 export interface RedisHost {
   readonly host: string;
   readonly port: number;
@@ -17,10 +17,10 @@ export type RedisAddress =
   | (Credentials & {
       readonly mode: 'sentinel';
       readonly hosts: readonly RedisHost[];
-      /** What the Sentinels call the master. */
+      /** Name of the master in the Sentinels' configuration. */
       readonly masterName: string;
       readonly db: number;
-      /** Of the Sentinels themselves. */
+      /** Password of the Sentinels themselves. */
       readonly sentinelPassword?: string;
     })
   | (Credentials & { readonly mode: 'cluster'; readonly hosts: readonly RedisHost[] });
@@ -33,8 +33,8 @@ const DEFAULT_PORT = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL_HOSTS = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/?#]*)@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/;
 
 /**
- * Reads a REDIS_URL.
- * @throws Error what is wrong with it, in words that go behind the name of the variable; they hold no password.
+ * Parses a REDIS_URL.
+ * @throws Error with a message that continues the name of the variable. It never contains a password.
  */
 export function parseRedisUrl(url: string): RedisAddress {
   if (/^rediss?:/.test(url)) {
@@ -49,13 +49,13 @@ export function parseRedisUrl(url: string): RedisAddress {
   const parameters = new URLSearchParams(query);
   if (mode === 'cluster') {
     if (parts.some((part) => part !== '')) throw new Error('names a path, but a Redis Cluster has no databases');
-    noOther(parameters, []);
+    rejectUnknown(parameters, []);
     return { mode, hosts: hostsOf(hostList, DEFAULT_PORT.cluster), ...credentials(user, tls) };
   }
   const [masterName = '', db = '0', ...more] = parts;
   if (masterName === '') throw new Error('names no master: put its name behind the Sentinels, as in …:26379/mymaster');
   if (!/^\d{1,5}$/.test(db) || more.length > 0) throw new Error('must name the database as a number behind the master');
-  noOther(parameters, ['sentinelPassword']);
+  rejectUnknown(parameters, ['sentinelPassword']);
   const sentinelPassword = parameters.get('sentinelPassword');
   return {
     mode: 'sentinel',
@@ -67,7 +67,7 @@ export function parseRedisUrl(url: string): RedisAddress {
   };
 }
 
-function noOther(parameters: URLSearchParams, known: readonly string[]): void {
+function rejectUnknown(parameters: URLSearchParams, known: readonly string[]): void {
   const unknown = [...parameters.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`has a parameter that is not known: ${unknown}`);
 }
@@ -83,7 +83,7 @@ function credentials(text: string, tls: string): Credentials {
 
 function hostsOf(text: string, defaultPort: number): RedisHost[] {
   if (text === '') throw new Error('names no host');
-  // What stands in front of an @ could be a part of the password.
+  // Text before an @ could be part of the password.
   if (text.includes('@')) throw new Error(`has an @ that is not escaped; ${ESCAPES}`);
   return text.split(',').map((entry) => {
     const match = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(entry.trim());

@@ -1,34 +1,34 @@
-/** Connections to Redis, with deadlines: a call that cannot be answered soon fails soon. */
+/** Opens connections to Redis, with deadlines so that calls fail fast. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from './address.js';
 
-/** Longest that a decision waits for Redis. */
+/** Maximum time that a quota decision waits for Redis. */
 export const REDIS_DEADLINE_MS = 50;
-/** Longest that a start waits for a Redis that may be starting, too. */
+/** Maximum time that a start waits for a Redis that may be starting, too. */
 export const REDIS_START_TIMEOUT_MS = 5_000;
-/** Longest that any other call waits, and the client's own last resort. */
+/** Maximum time for all other calls, and the client's last resort. */
 const COMMAND_TIMEOUT_MS = 250;
-/**
- * A connection on which a call waits and nothing arrives for this long is given up: its
- * other end may be gone without a word.
- */
+/** A connection is closed if a call is pending and no data arrives for this long, because the peer may be gone. */
 const SILENT_CONNECTION_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_000;
-/** How often the map of a Cluster is read anew: after a failover nothing else says where a dead master's slots are. */
+/**
+ * Interval for reloading the slot map of a Cluster. After a failover, nothing else tells where the slots of the failed
+ * master are.
+ */
 const SLOTS_REFRESH_MS = 1_000;
 
-/** A Redis, or the counting process of this program, which is known by the path of its socket. */
-type Place = RedisAddress | { readonly mode: 'own'; readonly path: string };
+/** Address of a Redis, or the socket path of this program's counting process. */
+type ServerAddress = RedisAddress | { readonly mode: 'own'; readonly path: string };
 
-function placeOf(url: string): Place {
+function serverAddress(url: string): ServerAddress {
   return url.startsWith('/') ? { mode: 'own', path: url } : parseRedisUrl(url);
 }
 
-const COUNTING = 'The counting process';
+const COUNTING_PROCESS = 'The counting process';
 
-/** What the server behind a URL is called in a log. */
+/** Returns the name of the server behind a URL for log messages. */
 export function storeName(url: string): string {
-  return placeOf(url).mode === 'own' ? COUNTING : 'Redis';
+  return serverAddress(url).mode === 'own' ? COUNTING_PROCESS : 'Redis';
 }
 
 /** A connection for commands. */
@@ -36,7 +36,7 @@ export type RedisClient = Redis | Cluster;
 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
-/** What the program needs from its logger here. */
+/** The part of the logger that is used here. */
 export interface ConnectionLog {
   warn(fields: object, message: string): void;
 }
@@ -44,7 +44,7 @@ export interface ConnectionLog {
 const RECONNECT: Options = {
   connectTimeout: CONNECT_TIMEOUT_MS,
   retryStrategy: (attempt) => Math.min(attempt * 50, 500),
-  // A master that became a replica: the Sentinels know another one.
+  // The master has become a replica. Reconnecting asks the Sentinels for the new one.
   reconnectOnError: (error) => error.message.startsWith('READONLY'),
 };
 
@@ -57,12 +57,13 @@ const COMMANDS: Options = {
 };
 
 /**
- * A connection for commands: fails at once while Redis is away, soon when it hangs, and comes back by itself, to
- * another master where one took over. Nothing is queued while it is down and nothing is sent twice.
+ * Opens a connection for commands. Calls fail immediately while Redis is down, and soon if it hangs. The client
+ * reconnects by itself, also to a new master. Calls are neither queued nor sent twice.
  * @param url REDIS_URL, or the path of the counting process's socket.
+ * @param name suffix of the connection name.
  */
 export function connectRedis(url: string, name: string, log: ConnectionLog): RedisClient {
-  const address = placeOf(url);
+  const address = serverAddress(url);
   const connectionName = `trailgate-${name}`;
   const client =
     address.mode === 'cluster'
@@ -72,11 +73,11 @@ export function connectRedis(url: string, name: string, log: ConnectionLog): Red
 }
 
 /**
- * A connection that listens: resubscribes by itself after every reconnection. In a
- * Cluster: to one of the nodes, in turn.
+ * Opens a connection for subscriptions, which resubscribes after every reconnect. In a Cluster, it connects to one node
+ * at a time, in turn.
  */
 export function connectSubscriber(url: string, log: ConnectionLog): Redis {
-  const address = placeOf(url);
+  const address = serverAddress(url);
   const options: Options = {
     ...RECONNECT,
     connectionName: 'trailgate-subscriber',
@@ -88,7 +89,7 @@ export function connectSubscriber(url: string, log: ConnectionLog): Redis {
 }
 
 type SeveralHosts = Exclude<RedisAddress, { mode: 'standalone' }>;
-type OneServer = Exclude<Place, { mode: 'cluster' }>;
+type OneServer = Exclude<ServerAddress, { mode: 'cluster' }>;
 
 function credentialsOf({ username, password, tls }: SeveralHosts): Options {
   return {
@@ -109,7 +110,7 @@ function connectOne(address: OneServer, options: Options): Redis {
     name: masterName,
     role: 'master',
     db,
-    // Not ioredis's failoverDetector: what it hears while a connection is being made ends the client for good.
+    // Not ioredis's failoverDetector: an event while a connection is being opened would end the client for good.
     sentinelRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     enableTLSForSentinelMode: tls,
@@ -125,8 +126,8 @@ function connectCluster(address: SeveralHosts, connectionName: string): Cluster 
     slotsRefreshInterval: SLOTS_REFRESH_MS,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     clusterRetryStrategy: (attempt) => Math.min(attempt * 50, 500),
-    // A call may have run when its connection breaks: nothing is sent twice by itself.
-    // MOVED and ASK say that it has not run.
+    // A call may have been executed when its connection breaks, so it is not sent again. After MOVED and ASK it has not
+    // been executed.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...COMMANDS, ...credentialsOf(address), connectTimeout: CONNECT_TIMEOUT_MS, connectionName },
@@ -155,32 +156,32 @@ function withErrorListener<Client extends RedisClient>(
 ): Client {
   let silentUntil = 0;
   const listener = (error: Error): void => {
-    // One line every ten seconds: reconnection attempts come many times a second.
+    // Log once in ten seconds, because reconnection attempts fail many times per second.
     const now = performance.now();
     if (now < silentUntil) return;
     silentUntil = now + 10_000;
-    const fields = server === COUNTING ? { event: 'counting_connection_failed' } : { event: 'redis_error' };
+    const fields = server === COUNTING_PROCESS ? { event: 'counting_connection_failed' } : { event: 'redis_error' };
     log.warn({ ...fields, connection: name, error: error.message }, `${server}: the connection failed`);
   };
   (client as Redis).on('error', listener);
   return client;
 }
 
-/** What waiting does not mend: a wrong user or password. */
+/** Errors that waiting does not fix: wrong user or password. */
 const REFUSED_FOR_GOOD = /^(?:WRONGPASS|NOAUTH|NOPERM)\b/;
 
-/** Waits until a connection answers, at most `timeoutMs`. Rejects with a one-line reason that names no password. */
+/** Waits until a connection responds, at most `timeoutMs`. Rejects with a one-line reason that contains no password. */
 export async function redisReady(client: RedisClient, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   let reason = 'no answer';
-  // A call only says that there is no connection; the connection's own error says why.
-  const noteWhy = (error: Error): void => void (reason = error.message);
-  (client as Redis).on('error', noteWhy);
+  // A failed call only reports that there is no connection. The connection's own error has the reason.
+  const recordReason = (error: Error): void => void (reason = error.message);
+  (client as Redis).on('error', recordReason);
   try {
     while (performance.now() < deadline && !REFUSED_FOR_GOOD.test(reason)) {
       try {
         await client.ping();
-        // Every master: the first call to one that is being connected to would fail.
+        // Ping every master, because the first call to one that is still connecting would fail.
         if (client.isCluster) await Promise.all((client as Cluster).nodes('master').map((node) => node.ping()));
         return;
       } catch (error) {
@@ -190,7 +191,7 @@ export async function redisReady(client: RedisClient, timeoutMs: number): Promis
       }
     }
   } finally {
-    (client as Redis).off('error', noteWhy);
+    (client as Redis).off('error', recordReason);
   }
   throw new Error(reason);
 }

@@ -1,23 +1,22 @@
-/** Every key and channel that the program uses in Redis, with how long it lives. */
+/** All Redis keys and channels of the program, with their lifetimes. */
 
 const PREFIX = 'tg';
 
-/** Counters of an account outlive the month that they were last written in by this long. */
+/** How long the counters of an account outlive the month in which they were last written. */
 export const COUNTER_GRACE_MS = 3 * 24 * 3_600_000;
 
-/** Hash: minute ring and month count of an account. Lives until its month's end + `COUNTER_GRACE_MS`. */
+/** Hash: minute ring and month count of an account. Expires `COUNTER_GRACE_MS` after the end of the month. */
 export function accountCounterKey(accountId: string): string {
   return `${PREFIX}:q:{${accountId}}`;
 }
 
-/** Hash: the same for one key, in the account's slot of a cluster. */
+/** Hash: the same for one key, in the account's Cluster slot. */
 export function apiKeyCounterKey(accountId: string, keyId: string): string {
   return `${PREFIX}:q:{${accountId}}:${keyId}`;
 }
 
 /**
- * Hash: what the shadow limits of the account's plan would have admitted of its
- * requests. Lives as long as the live counter.
+ * Hash: counters of the account's shadow limits, with what these would have admitted. Expires with the live counter.
  */
 export function shadowAccountCounterKey(accountId: string): string {
   return `${PREFIX}:s:{${accountId}}`;
@@ -28,71 +27,72 @@ export function shadowApiKeyCounterKey(accountId: string, keyId: string): string
   return `${PREFIX}:s:{${accountId}}:${keyId}`;
 }
 
-/** String: says that an outage's counts have been added. Lives for `REPLAY_MARKER_MS`. */
+/** String: marks that the counts of an outage have been added. Expires after `REPLAY_MARKER_MS`. */
 export function replayMarkerKey(accountId: string, id: string): string {
   return `${PREFIX}:r:{${accountId}}:${id}`;
 }
 
 /**
- * Hash: which batch of decisions of a node ran last, and what it admitted. Lives for
- * `BATCH_MARKER_MS`, renewed every minute.
+ * Hash: the last batch of decisions that ran for a node, and what it admitted. Expires after `BATCH_MARKER_MS`, renewed
+ * every minute.
  */
 export function batchMarkerKey(nodeId: string): string {
   return `${PREFIX}:b:${nodeId}`;
 }
 
-/** The same in a cluster, for a batch in the slot of an account. Lives for `SLOT_MARKER_MS`. */
+/** Hash: the same in a Cluster, for a batch in an account's slot. Expires after `SLOT_MARKER_MS`. */
 export function slotMarkerKey(accountId: string, nodeId: string): string {
   return `${PREFIX}:b:{${accountId}}:${nodeId}`;
 }
 
-/** A marker for each account that was first in a batch: shorter, so that they do not pile up. */
+/** Shorter, because there is one marker per account that was the first in a batch. */
 export const SLOT_MARKER_MS = 3_600_000;
 
-/** What the keys of an account are placed by in a cluster. */
+/** Returns the hash tag that determines the Cluster slot of an account's keys. */
 export function slotTag(accountId: string): string {
   return accountId;
 }
 
-/** Longer than any node is cut off from Redis and comes back with the question whether its last batch ran. */
+/** Longer than a node can lose Redis and still ask afterwards whether its last batch ran. */
 export const BATCH_MARKER_MS = 24 * 3_600_000;
 
-/** Longer than any node tries to hand its counts in. */
+/** Longer than a node tries to add its counts. */
 export const REPLAY_MARKER_MS = 24 * 3_600_000;
 
-/** Hash: one throttle of the admin API. Lives for two windows. */
+/** Hash: a throttle of the admin API. Expires after two windows. */
 export function throttleKey(name: string, key: string): string {
   return `${PREFIX}:t:${name}:${key}`;
 }
 
-/** Sorted set: processes that serve requests, by when they were last heard (ms). Lives for `NODES_MS`. */
+/** Sorted set: nodes that serve requests, by the time of their last heartbeat (ms). Expires after `NODES_MS`. */
 export const NODES_KEY = `${PREFIX}:nodes`;
 export const NODES_MS = 60_000;
 /**
- * String: a number by which a node tells a Redis that was emptied from the one that it knew; in the slot of
- * `NODES_KEY`. Lives for `EPOCH_MS`.
+ * String: a random number by which a node detects that Redis has been emptied. In the slot of `NODES_KEY`. Expires
+ * after `EPOCH_MS`.
  */
 export const EPOCH_KEY = `${PREFIX}:{${NODES_KEY}}:epoch`;
-/** Longer than a Redis is away and comes back with all its data, which then has the epoch too. */
+/** Longer than a Redis can be down and return with all its data, including the epoch. */
 export const EPOCH_MS = 24 * 3_600_000;
 
 /**
- * Hash: what each node says of itself, JSON by its id; in the slot of `STATEMENT_TIMES_KEY`. Lives for `STATEMENTS_MS`.
+ * Hash: the statement of each node as JSON, by node ID. In the slot of `STATEMENT_TIMES_KEY`. Expires after
+ * `STATEMENTS_MS`.
  */
 export const STATEMENTS_KEY = `${PREFIX}:{said}:statements`;
-/** Sorted set: when each node said so (ms). Lives for `STATEMENTS_MS`. */
+/** Sorted set: time of each statement (ms). Expires after `STATEMENTS_MS`. */
 export const STATEMENT_TIMES_KEY = `${PREFIX}:{said}:times`;
 export const STATEMENTS_MS = 2 * 60_000;
 
 /**
- * Hash: what is kept of a request with an `Idempotency-Key`; each is placed by itself in a cluster. Lives for
+ * Hash: record of a request with an `Idempotency-Key`. Each has its own Cluster slot. Expires after
  * `idempotencyRetention`.
  */
 export function idempotencyKey(apiKeyId: string, keyHash: string): string {
   return `${PREFIX}:i:${apiKeyId}:${keyHash}`;
 }
 
-/** String: empty, written to see whether Redis takes writes. Lives for `PROBE_MS`. */
+/** String: empty, written to check whether Redis accepts writes. Expires after `PROBE_MS`. */
 export const PROBE_KEY = `${PREFIX}:probe`;
 export const PROBE_MS = 10_000;
 

@@ -1,11 +1,8 @@
-/**
- * What about a Redis would cost counts one day: it may evict keys, or forget them
- * when it restarts. Asked once, at start.
- */
+/** Checks at start for Redis settings that can lose counts: eviction, and restarts without persistence. */
 import { Cluster, type Redis } from 'ioredis';
 import type { ConnectionLog, RedisClient } from './connect.js';
 
-/** Logs a warning for each risk. Never rejects: a Redis that does not answer `INFO` to us is not a fault. */
+/** Logs a warning for each risk. Never rejects, because not every Redis allows `INFO`. */
 export async function warnOfRisks(client: RedisClient, log: ConnectionLog): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   await Promise.all(nodes.map((node) => warnOf(node, log)));

@@ -3,7 +3,7 @@ import { Command } from 'ioredis';
 import type { RedisClient } from './connect.js';
 import { plainText, ScriptCommand, sendScript, type WrittenCall } from './script-command.js';
 
-/** What ioredis itself calls of a command only where it made that, or where it blocks. */
+/** Members that ioredis uses only on its own commands, or for blocking ones. */
 const NEVER_ASKED_FOR = [
   'stringifyArguments',
   'transformReply',
@@ -34,20 +34,20 @@ function aCall(): Told {
   return { call, ends };
 }
 
-/** A client that keeps what it is given to send. */
+/** A client that records what it is given to send. */
 function aClient(): { client: RedisClient; sent: ScriptCommand[] } {
   const sent: ScriptCommand[] = [];
   return { client: { sendCommand: (command: ScriptCommand) => sent.push(command) } as unknown as RedisClient, sent };
 }
 
 describe('a script call that ioredis sends', () => {
-  it('has every method of a command of ioredis that is asked for', () => {
+  it('has every member that ioredis uses', () => {
     const theirs = Object.getOwnPropertyNames(Command.prototype).filter((name) => !NEVER_ASKED_FOR.includes(name));
     const ours = Object.getOwnPropertyNames(ScriptCommand.prototype);
     expect(theirs.filter((name) => !ours.includes(name))).toEqual([]);
   });
 
-  it('goes out by the hash of its script', () => {
+  it('is sent by the hash of its script', () => {
     const { client, sent } = aClient();
     sendScript(client, aCall().call);
     expect(sent[0]?.toWritable()).toBe(
@@ -56,7 +56,7 @@ describe('a script call that ioredis sends', () => {
     expect(sent[0]?.getSlot()).toBe(42);
   });
 
-  it('goes out whole, and once, where the server does not know the script', () => {
+  it('is sent once more with its source if the server does not know the script', () => {
     const { client, sent } = aClient();
     const { call, ends } = aCall();
     sendScript(client, call);
@@ -67,7 +67,7 @@ describe('a script call that ioredis sends', () => {
     expect([sent.length, ends]).toEqual([2, ['NOSCRIPT No matching script']]);
   });
 
-  it('tells the caller once how it ended, and keeps nothing of the call', () => {
+  it('reports its result once, and releases the call', () => {
     const { client, sent } = aClient();
     const { call, ends } = aCall();
     sendScript(client, call);
@@ -80,7 +80,7 @@ describe('a script call that ioredis sends', () => {
     expect(() => sent[0]?.toWritable()).toThrow('not sent again');
   });
 
-  it('has no function of its own, which V8 would keep among the old objects with all that it reaches', () => {
+  it('has no own functions, which V8 would allocate among the old objects', () => {
     const command = new ScriptCommand(aCall().call, false, aClient().client);
     expect(Object.values(command).filter((value) => typeof value === 'function')).toEqual([]);
   });

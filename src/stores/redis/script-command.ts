@@ -1,52 +1,56 @@
 /**
- * A script call that its caller has written down: ioredis sends the text in its turn and hands back the bytes of the
- * response. It does nothing for each argument, and makes no timer, no promise and no function.
+ * A script call whose RESP text the caller has prepared. ioredis only sends the text and returns the raw response.
+ * Unlike its own commands, this needs no work per argument, no timer, no promise and no function.
  */
 import type { Command } from 'ioredis';
 import type { RedisClient } from './connect.js';
 
-/** A script and the SHA-1 that a server knows it by. */
+/** A script with the SHA-1 that identifies it on the server. */
 export interface ScriptSource {
   readonly source: string;
   readonly sha: string;
 }
 
-/** What is called, and who is told how it ended: one of the two, once, and perhaps before `sendScript` returns. */
+/**
+ * A prepared call and its callbacks. Exactly one of `answered` and `failed` is called, possibly before `sendScript`
+ * returns.
+ */
 export interface WrittenCall {
   readonly script: ScriptSource;
   readonly keyCount: number;
   readonly argumentCount: number;
-  /** Keys and arguments, each as `bulkText` writes it. */
+  /** Keys and arguments, each encoded with `bulkText`. */
   readonly text: string;
-  /** Slot of the keys in a Cluster. */
+  /** Cluster slot of the keys. */
   readonly slot: number;
-  /** Must not throw: it is called amid the responses of others. */
+  /** Must not throw, because it runs between the responses of other calls. */
   answered(response: unknown): void;
   /** Must not throw. */
   failed(error: Error): void;
 }
 
-/** A text as RESP sends it (bulk string). */
+/** Encodes a text as a RESP bulk string. */
 export function bulkText(text: string): string {
   return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 }
 
-/** The same of a text that is ASCII: its bytes need not be counted. */
+/** Encodes an ASCII text as a RESP bulk string, without counting its bytes. */
 export function plainText(ascii: string): string {
   return `$${ascii.length}\r\n${ascii}\r\n`;
 }
 
 /**
- * Sends a call by the script's hash, and whole where the server does not know it (a restart, a failover): never twice
- * after it may have run. Without a deadline: whoever waits has one.
- * @param isWhole whether the server gets the script itself at once.
+ * Sends a call by the script's hash. If the server does not know the script (after a restart or failover), sends it
+ * again with its source. Never sends a call twice that may have been executed. Has no deadline; the caller must set
+ * one.
+ * @param isWhole sends the source right away.
  */
 export function sendScript(client: RedisClient, call: WrittenCall, isWhole = false): void {
   client.sendCommand(new ScriptCommand(call, isWhole, client) as unknown as Command);
 }
 
-/** What ioredis asks of a command that it is given. */
-type AskedOfCommand = Pick<
+/** Members of a command that ioredis uses. */
+type CommandMembers = Pick<
   Command,
   | 'name'
   | 'args'
@@ -64,29 +68,29 @@ type AskedOfCommand = Pick<
 >;
 
 const NO_ARGUMENTS: [] = [];
-/** For whoever traces commands; the call itself is told. */
-const NOBODY_WAITS = Promise.resolve();
+/** Placeholder for `promise`. Results go to the callbacks of the call. */
+const RESOLVED = Promise.resolve();
 
 /**
- * It does not extend ioredis's own command: that makes a promise and assigns functions to its properties, which V8
- * allocates among the old objects (decision 0026). Whatever they reach would stay until the next full collection: the
- * call, and every request in it.
+ * Does not extend ioredis's `Command`, which creates a promise and assigns functions to its properties. V8 allocates
+ * those among the old objects (decision 0026). They would keep the call and all its requests until the next full
+ * collection.
  */
-export class ScriptCommand implements AskedOfCommand {
+export class ScriptCommand implements CommandMembers {
   readonly name: string;
   readonly args = NO_ARGUMENTS;
-  readonly promise = NOBODY_WAITS;
+  readonly promise = RESOLVED;
   readonly inTransaction = false;
   isTraced = false;
   /**
-   * Undefined when it has ended: in a Cluster ioredis assigns a function to
-   * `reject`, which keeps this command for long.
+   * Undefined after the end. In a Cluster, ioredis assigns a function to `reject` that keeps this command for a long
+   * time.
    */
   call: WrittenCall | undefined;
 
   constructor(
     call: WrittenCall,
-    /** Whether the server gets the script itself. */
+    /** Whether to send the script's source. */
     private readonly isWhole: boolean,
     private readonly client: RedisClient,
   ) {
@@ -133,9 +137,9 @@ export class ScriptCommand implements AskedOfCommand {
     return NO_ARGUMENTS;
   }
 
-  /** Responses come as bytes, whatever the protocol. */
+  /** Ignored, because responses are always returned as bytes. */
   setReplyContext(): void {}
 
-  /** ioredis's own deadline: a timer for each call, and later than the caller's. */
+  /** Ignored: ioredis would create a timer per call, and the caller's deadline is shorter. */
   setTimeout(): void {}
 }

@@ -1,4 +1,4 @@
-/** A Lua script that is sent by its hash, and whole when the server does not know it (a restart, a failover). */
+/** A Lua script that is sent by its hash, and with its source if the server does not know it (restart, failover). */
 import { hash } from 'node:crypto';
 import type { RedisClient } from './connect.js';
 import type { ScriptSource } from './script-command.js';
@@ -10,7 +10,7 @@ export class Script implements ScriptSource {
     this.sha = hash('sha1', source);
   }
 
-  /** Runs it once. Rejects as the client does; a script is never sent twice after it may have run. */
+  /** Runs the script. Rejects like the client. A call that may have been executed is never sent again. */
   async run(
     client: RedisClient,
     keys: readonly string[],

@@ -1,4 +1,4 @@
-/** The hash slots that Redis's specification gives as examples, and that a real Redis names. */
+/** Hash slots from the examples of the Redis specification, and as computed by a real Redis. */
 import { describe, expect, it } from '@jest/globals';
 import { slotOfTag } from './slots.js';
 

@@ -1,8 +1,8 @@
-/** Which of a Cluster's 16,384 hash slots a key is in (Redis Cluster specification, "Keys distribution model"). */
+/** Cluster hash slots (Redis Cluster specification, "Keys distribution model"). */
 
 const SLOTS = 16_384;
 
-/** The slot of every key whose hash tag is `tag`: CRC-16/XMODEM of it. */
+/** Returns the slot of all keys with this hash tag: its CRC-16/XMODEM modulo 16,384. */
 export function slotOfTag(tag: string): number {
   let crc = 0;
   for (const byte of Buffer.from(tag)) crc = ((crc << 8) ^ TABLE[((crc >> 8) ^ byte) & 0xff]!) & 0xffff;

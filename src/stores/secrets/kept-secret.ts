@@ -1,25 +1,25 @@
-/** A secret of the installation in a file of its own: made once, the same for every process, for its owner alone. */
+/** A secret of the installation in a file: created once, shared by all processes, readable only by its owner. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How often, and after how long, a file is read again that another process is just writing. */
+/** How often and at which interval to read a file that another process is still writing. */
 const READ_ATTEMPTS = 10;
 const READ_PAUSE_MS = 20;
 
-/** KeptSecret is where a secret lies and what it looks like. */
+/** KeptSecret describes a secret and its file. */
 export interface KeptSecret {
-  /** Its folder is there. */
+  /** Path of the file. The folder must exist. */
   readonly file: string;
-  /** Whether a text is such a secret: an empty file, as a power cut leaves it, is none. */
+  /** Whether a text is a valid secret. An empty file, as left by a power failure, is not. */
   readonly isOne: (text: string) => boolean;
-  /** What it has to be, for the error, as `32 characters or more`. */
+  /** Description of a valid secret for the error message, for example `32 characters or more`. */
   readonly form: string;
   readonly make: () => string;
 }
 
 /**
- * Reads the secret, or makes it. Rejects where the file cannot be written, or holds something else: what was sealed or
- * signed with another one would be lost without a word.
+ * Reads the secret, or creates it. Rejects if the file cannot be written or holds something else: replacing it would
+ * make everything that was sealed or signed with it unusable.
  */
 export async function keptSecret({ file, isOne, form, make }: KeptSecret): Promise<string> {
   const read = async (): Promise<string | undefined> => {
@@ -35,7 +35,7 @@ export async function keptSecret({ file, isOne, form, make }: KeptSecret): Promi
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  // Another process was faster: its secret is the one, as soon as it is written.
+  // Another process has created the file first. Use its secret once it is written.
   for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt++) {
     const others = await read();
     if (others !== undefined) return others;

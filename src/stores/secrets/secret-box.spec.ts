@@ -1,4 +1,4 @@
-/** Sealed secrets: they open with their key and in their row, and nowhere else. */
+/** Sealed secrets open with their key and for their row only. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { keyFor, newSecretsKey, parseSecretsKey, SealError, SecretBox } from './secret-box.js';
@@ -10,22 +10,22 @@ describe('a sealed secret', () => {
   const secret = randomBytes(20);
   const sealed = box.seal(secret, ROW);
 
-  it('opens in its row, does not show what it holds, and is never the same twice', () => {
+  it('opens for its row, hides its content, and differs each time', () => {
     expect(box.open(sealed, ROW)).toEqual(secret);
     expect(box.open(box.seal(Buffer.alloc(0), ROW), ROW)).toEqual(Buffer.alloc(0));
     expect(Buffer.from(sealed.split('.')[2] ?? '', 'base64url').includes(secret)).toBe(false);
     expect(box.seal(secret, ROW)).not.toBe(sealed);
   });
 
-  it('does not open in another row, to which somebody has moved it', () => {
+  it('does not open for another row', () => {
     expect(() => box.open(sealed, 'member:mem_2')).toThrow(SealError);
   });
 
-  it('says that the key is another one', () => {
+  it('reports a wrong key', () => {
     expect(() => new SecretBox(randomBytes(32)).open(sealed, ROW)).toThrow(/another TRAILGATE_SECRETS_KEY/);
   });
 
-  it('does not open when any of its bytes was changed, nor cut off', () => {
+  it('does not open if it was changed or cut off', () => {
     const [version, name, text = ''] = sealed.split('.');
     const bytes = Buffer.from(text, 'base64url');
     for (let at = 0; at < bytes.length; at++) {
@@ -43,7 +43,7 @@ describe('a sealed secret', () => {
 });
 
 describe('the key of an installation', () => {
-  it('is 32 bytes in base64, with or without its padding, of either alphabet', () => {
+  it('is 32 bytes in Base64 of either alphabet, with or without padding', () => {
     const text = newSecretsKey();
     const key = Buffer.from(text, 'base64');
     expect(key).toHaveLength(32);
@@ -55,7 +55,7 @@ describe('the key of an installation', () => {
     expect(parseSecretsKey(text)).toBeNull();
   });
 
-  it('gives each purpose a key of its own, always the same', () => {
+  it('derives a fixed key per purpose', () => {
     expect(keyFor('known-browsers', 'secret')).toEqual(keyFor('known-browsers', 'secret'));
     expect(keyFor('known-browsers', 'secret')).not.toEqual(keyFor('webhooks', 'secret'));
     expect(keyFor('known-browsers', 'secret')).not.toEqual(keyFor('known-browsers', 'other'));

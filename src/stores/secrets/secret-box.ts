@@ -1,6 +1,6 @@
 /**
- * Secrets that have to be read again and so cannot be kept as hashes: AES-256-GCM under the installation's key. Who has
- * the database alone has none of them.
+ * Encrypts secrets that must be readable again and so cannot be hashed, with AES-256-GCM under the installation's key.
+ * The database alone does not reveal them.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
@@ -8,25 +8,28 @@ const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Names the key that something was sealed with, so that a wrong one is told from damage. */
+/** Length of the key name in sealed texts. It tells a wrong key from damaged data. */
 const KEY_NAME_LENGTH = 8;
 const SEALED = /^v1\.([\w-]{8})\.([\w-]+)$/;
 
-/** A sealed secret that cannot be opened: another key, another row, or damage. */
+/** A sealed secret that cannot be opened: wrong key, wrong row, or damaged data. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
-/** SecretBox seals secrets for a row of a table and opens them there. */
+/** SecretBox seals and opens secrets. Each is bound to its row. */
 export class SecretBox {
   private readonly keyName: string;
 
-  /** @param key 32 random bytes, `parseSecretsKey`. */
+  /** @param key 32 random bytes; see `parseSecretsKey`. */
   constructor(private readonly key: Buffer) {
     this.keyName = createHash('sha256').update('name\0').update(key).digest('base64url').slice(0, KEY_NAME_LENGTH);
   }
 
-  /** @param boundTo what it belongs to, as `member:mem_…`: moved to another row it does not open. */
+  /**
+   * Encrypts a secret.
+   * @param boundTo row that it belongs to, for example `member:mem_…`. It cannot be opened for another row.
+   */
   seal(secret: Buffer, boundTo: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.key, nonce, { authTagLength: TAG_BYTES });
@@ -35,12 +38,15 @@ export class SecretBox {
     return `v1.${this.keyName}.${sealed.toString('base64url')}`;
   }
 
-  /** A key for one purpose: for what is looked up by a secret that is kept sealed only. */
+  /** Derives a key for one purpose, for example to look up a row by a secret that is stored sealed. */
   keyFor(purpose: string): Buffer {
     return keyFor(purpose, this.key);
   }
 
-  /** @throws SealError where it was not sealed by this key for this row, or not at all. */
+  /**
+   * Decrypts a secret.
+   * @throws SealError if it was not sealed by this key for this row.
+   */
   open(sealed: string, boundTo: string): Buffer {
     const [, keyName, text = ''] = SEALED.exec(sealed) ?? [];
     if (keyName === undefined) throw new SealError('This is no sealed secret');
@@ -58,7 +64,7 @@ export class SecretBox {
   }
 }
 
-/** Reads a key as the environment and the file have it: 32 bytes in base64. Null where it is none. */
+/** Parses a key of 32 bytes in Base64. Returns null if it is not valid. */
 export function parseSecretsKey(text: string): Buffer | null {
   const trimmed = text.trim();
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(trimmed)) return null;
@@ -66,12 +72,14 @@ export function parseSecretsKey(text: string): Buffer | null {
   return key.length === KEY_BYTES ? key : null;
 }
 
-/** Makes a key, as text. */
+/** Creates a key in Base64. */
 export function newSecretsKey(): string {
   return randomBytes(KEY_BYTES).toString('base64');
 }
 
-/** A key for one purpose out of a secret of the installation (RFC 5869): who learns one of them learns no other. */
+/**
+ * Derives a key for one purpose from a secret of the installation (HKDF, RFC 5869). Derived keys do not reveal others.
+ */
 export function keyFor(purpose: string, secret: string | Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `trailgate ${purpose}`, KEY_BYTES));
 }

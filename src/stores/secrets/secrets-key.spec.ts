@@ -1,4 +1,4 @@
-/** The key that secrets are sealed with: made once in the data folder, and never where others could not have it. */
+/** The secrets key is created once in the data folder, but never where other machines could not read it. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the box for secrets', () => {
-  it('is of a key that is made once, for its owner alone, and the same for processes that start together', async () => {
+  it('uses a key that is created once, readable by its owner only, even if processes start together', async () => {
     const boxes = await Promise.all(Array.from({ length: 5 }, () => openSecretBox(folder, undefined, true)));
     const sealed = boxes[0]?.seal(SECRET, ROW) ?? '';
     for (const box of boxes) expect(box?.open(sealed, ROW)).toEqual(SECRET);
@@ -26,7 +26,7 @@ describe('the box for secrets', () => {
     expect((await openSecretBox(join(folder, 'elsewhere'), inEnvironment, false))?.open(sealed, ROW)).toEqual(SECRET);
   });
 
-  it('is not there with a database that others share and no key for all of them, and no key is made', async () => {
+  it('is null for a shared database without a key, and no key is created', async () => {
     expect(await openSecretBox(folder, undefined, false)).toBeNull();
     expect(() => statSync(secretsKeyFile(folder))).toThrow('ENOENT');
     expect(await openSecretBox(folder, newSecretsKey(), false)).not.toBeNull();
@@ -35,7 +35,7 @@ describe('the box for secrets', () => {
   it.each([
     ['empty, as a power cut between making and writing it leaves it', ''],
     ['of another length', 'c2hvcnQ=\n'],
-  ])('is not opened with a file that is %s: the error says what to do', async (_what, text) => {
+  ])('is not opened with a file that is %s, and the error says what to do', async (_what, text) => {
     writeFileSync(secretsKeyFile(folder), text);
     await expect(openSecretBox(folder, undefined, true)).rejects.toThrow(/secrets-key does not hold a key .*delete/);
   });

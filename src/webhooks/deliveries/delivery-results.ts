@@ -10,7 +10,7 @@ import { newId } from '../../stores/database/ids.js';
 import { jsonRows, type JsonColumn } from '../../stores/database/json-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookDeliveryTable } from '../../stores/database/tables/webhook-tables.js';
-import { executeTogether, transactTogether } from '../../stores/database/together.js';
+import { executeBatch, executeBatchInTransaction } from '../../stores/database/statement-batch.js';
 import type { DueDelivery } from './due-deliveries.js';
 import { healthUpdate, type EndpointHealth } from './endpoint-health.js';
 import { lockLanes, lockOrdered, releaseNext, releaseOrdered, type ResourceOfEndpoint } from './order.js';
@@ -103,14 +103,14 @@ export async function writeResults(
   // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
   if (ended.length === 0) {
     const locks = unordered.length === 0 ? [] : [lockOrdered(kind, endpointsOf(unordered)).compile(db)];
-    const results = await transactTogether(db, [...ofHealth, ...locks, ...ofResults, ...late]);
+    const results = await executeBatchInTransaction(db, [...ofHealth, ...locks, ...ofResults, ...late]);
     const outcomes = results[ofHealth.length + locks.length];
     return { changed: idsIn(outcomes), released: late.length === 0 ? [] : endpointsIn(results.at(-1)) };
   }
   return db.transaction().execute(async (trx) => {
-    await executeTogether(trx, ofHealth);
+    await executeBatch(trx, ofHealth);
     await lockLanes(trx, endpointsOf([...ended, ...unordered]));
-    const results = await executeTogether(trx, [...ofResults, ...late]);
+    const results = await executeBatch(trx, [...ofResults, ...late]);
     const lateOnes = late.length === 0 ? [] : endpointsIn(results.at(-1));
     return { changed: idsIn(results[0]), released: [...lateOnes, ...(await releaseNext(trx, ended, nowMs))] };
   });

@@ -7,7 +7,7 @@ import type { EventType } from '../../config/model/schema.js';
 import { kindOf } from '../../stores/database/database-kind.js';
 import { textList } from '../../stores/database/json-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
-import { executeTogether } from '../../stores/database/together.js';
+import { executeBatch } from '../../stores/database/statement-batch.js';
 import { Batcher } from '../../platform/batcher.js';
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
@@ -95,7 +95,7 @@ async function writeRequests(
   nowMs: number,
 ): Promise<{ replies: Reply[]; added: AddedEvents }> {
   const all = requests.flat();
-  const found = await executeTogether(trx, [accountsQuery(trx, all), knownEventsQuery(trx, all)]);
+  const found = await executeBatch(trx, [accountsQuery(trx, all), knownEventsQuery(trx, all)]);
   const accounts = new Set((found[0]!.rows as readonly { id: string }[]).map(({ id }) => id));
   const known = knownIn(found[1]!);
   const refusals = requests.map((events) => unknownAccounts(events, accounts) ?? noteOrConflict(events, known));

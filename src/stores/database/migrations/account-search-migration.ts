@@ -1,20 +1,20 @@
-/** What lists of accounts are searched and sorted by. */
+/** Adds the search text of account names. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { searchText } from '../search/search-text.js';
 
 const STATEMENTS = [
   `alter table account add column search text not null default ''`,
-  // Right for names of ASCII, which nearly all are.
+  // Correct for ASCII names, which are nearly all.
   `update account set search = lower(name)`,
   `create index account_search on account (search, id)`,
 ];
 
-/** Accounts are found by their names, as keys are. */
+/** Makes accounts searchable by name, as keys are. */
 export const accountSearch: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
-    // What the databases make of other letters differs: SQLite leaves them, PostgreSQL goes by its locale.
+    // The databases treat other letters differently: SQLite keeps them, PostgreSQL uses its locale.
     const { rows } = await sql<{ id: string; name: string }>`
       select id, name from account where octet_length(name) <> length(name)
     `.execute(db);

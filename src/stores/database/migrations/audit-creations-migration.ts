@@ -1,8 +1,8 @@
-/** Finds the keys and endpoints that an actor created, so that removing a member reads no table as a whole. */
+/** Indexes keys and endpoints by the actor who created them, so that removing a member does not scan the audit log. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** By action and not by version: entries from before `0010_versions` have none. */
+/** Filters by action instead of version, because entries older than `0010_versions` have no version. */
 const INDEX = `
   create index audit_entry_creations on audit_entry (actor, action, target_id)
   where action = 'api_key.created' or action = 'webhook_endpoint.created'`;

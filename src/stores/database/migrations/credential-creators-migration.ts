@@ -1,9 +1,9 @@
-/** Finds credentials by the member who made them: they end when the member loses access. */
+/** Indexes credentials by the member who created them. They end when that member loses access. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 const STATEMENTS = [
-  // Portal sessions from before have no creator. They last an hour.
+  // Older portal sessions have no creator. They last an hour at most.
   `alter table member_session add column created_by text`,
   `create index member_session_created_by on member_session (created_by) where created_by is not null`,
   `create index link_created_by on link (created_by)`,

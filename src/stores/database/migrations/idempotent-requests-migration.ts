@@ -1,4 +1,4 @@
-/** The table of requests that came with an `Idempotency-Key`; the row type is in `schema.ts`. */
+/** Creates the table of requests with an `Idempotency-Key`. The row type is in `schema.ts`. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
@@ -10,7 +10,7 @@ const STATEMENTS = [
   `create index idempotent_request_expires_at on idempotent_request (expires_at)`,
 ];
 
-/** What is kept of requests that may be sent again, where there is no Redis for that. */
+/** Used if there is no Redis. */
 export const idempotentRequests: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

@@ -1,4 +1,4 @@
-/** The table of mails that wait to be sent; its row type is in `mail-table.ts`. */
+/** Creates the table of queued mails. The row type is in `mail-table.ts`. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
@@ -10,7 +10,7 @@ const STATEMENTS = [
   `create index mail_next_at on mail (state, next_at)`,
 ];
 
-/** Mails stand in the database with the links that they bring. */
+/** Mails are stored in the same transaction as the links that they contain. */
 export const mails: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

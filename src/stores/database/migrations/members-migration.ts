@@ -1,6 +1,6 @@
 /**
- * The tables of members, their sessions and what signs them in; the row types are in `member-tables.ts`. Both databases
- * take the same text.
+ * Creates the tables of members, sessions and sign-in methods. The row types are in `member-tables.ts`. The SQL is the
+ * same for both databases.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -19,7 +19,7 @@ const MEMBERS = [
   `create index account_member_member_id on account_member (member_id)`,
 ];
 
-const WAYS_TO_SIGN_IN = [
+const SIGN_IN_METHODS = [
   `create table member_identity (
     issuer text not null, subject text not null, member_id text not null references member (id) on delete cascade,
     email text, created_at bigint not null, last_used_at bigint, primary key (issuer, subject))`,
@@ -69,10 +69,10 @@ const LINKS_AND_TOKENS = [
   `create index idempotency_expires_at on idempotency (expires_at)`,
 ];
 
-/** People who use the panel: who they are, in which accounts, how they sign in, and what is sent to them. */
+/** Members of the panel: identity, accounts, sign-in methods and the links sent to them. */
 export const members: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of [...MEMBERS, ...WAYS_TO_SIGN_IN, ...SESSIONS, ...LINKS_AND_TOKENS]) {
+    for (const statement of [...MEMBERS, ...SIGN_IN_METHODS, ...SESSIONS, ...LINKS_AND_TOKENS]) {
       await sql.raw(statement).execute(db);
     }
   },

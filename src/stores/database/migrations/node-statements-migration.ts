@@ -1,8 +1,8 @@
-/** The table of what gateways say of themselves; the row type is in `schema.ts`. */
+/** Creates the table of node statements. The row type is in `schema.ts`. */
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Where there is no Redis for what gateways say of themselves. */
+/** Used if there is no Redis. */
 export const nodeStatements: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema

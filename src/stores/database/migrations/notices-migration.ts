@@ -1,10 +1,10 @@
-/** Mails without a link; their row type is in `mail-table.ts`. */
+/** Allows mails without a link. The row type is in `mail-table.ts`. */
 import { PostgresAdapter, sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 const ON_POSTGRES = ['alter table mail alter column link_id drop not null'];
 
-/** SQLite changes no column that is there: the table is made anew. */
+/** SQLite cannot change a column, so the table is rebuilt. */
 const ON_SQLITE = [
   `create table mail_anew (
     id text primary key, link_id text unique references link (id) on delete cascade, to_name text not null,
@@ -17,7 +17,7 @@ const ON_SQLITE = [
   `create index mail_next_at on mail (state, next_at)`,
 ];
 
-/** A mail may bring a link, or only tell its reader something. */
+/** A mail contains a link, or is only a notice. */
 export const notices: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;

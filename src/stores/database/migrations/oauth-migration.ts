@@ -1,11 +1,11 @@
-/** What the authorization server keeps, and which keys are an OAuth client's. */
+/** Creates the table of the authorization server, and marks keys that belong to an OAuth client. */
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Of a key that a person has let a client in by. */
+/** Columns of keys that a person has granted to a client. */
 const KEY_COLUMNS = ['oauth_client_id', 'oauth_client_name', 'oauth_member_id'] as const;
 
-/** One column a statement: SQLite takes no more. */
+/** SQLite adds one column per statement. */
 export const oauth: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const column of KEY_COLUMNS) await db.schema.alterTable('api_key').addColumn(column, 'text').execute();

@@ -1,4 +1,4 @@
-/** Who caused an object of the authorization server, so that no network and no client fills the table. */
+/** Records the origin of each OAuth object, so that no single network or client can fill the table. */
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
@@ -10,7 +10,7 @@ export const oauthOrigins: Migration = {
       const add = db.schema.alterTable('oauth_object');
       await add.addColumn(column, 'text', (text) => text.notNull().defaultTo('')).execute();
     }
-    // Each new request counts the open ones of its kind: from the index alone.
+    // Each new request counts the open ones of its kind, using this index only.
     const open = db.schema.createIndex('oauth_object_open').on('oauth_object');
     await open.columns(['kind', 'expires_at', ...COLUMNS]).execute();
   },

@@ -1,8 +1,11 @@
-/** What waits for a webhook endpoint is listed, newest first, without reading what has ended. */
+/** Indexes the open deliveries of a webhook endpoint, for listing them newest first. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** What is about no resource stands before nothing: it leaves the one index, and costs no more with the other. */
+/**
+ * Deliveries without a resource are not ordered, so they leave the first index. With the new one, their cost stays the
+ * same.
+ */
 const STATEMENTS = [
   `drop index webhook_delivery_order`,
   `create index webhook_delivery_order on webhook_delivery (endpoint_id, resource, id)
@@ -10,7 +13,7 @@ const STATEMENTS = [
   `create index webhook_delivery_open on webhook_delivery (endpoint_id, id) where state in ('pending', 'held')`,
 ];
 
-/** A delivery that has ended is in neither of them. */
+/** Ended deliveries are in neither index. */
 export const openDeliveries: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

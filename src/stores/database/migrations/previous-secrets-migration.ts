@@ -1,10 +1,10 @@
-/** When the previous secret of a key stops working. */
+/** Records when the previous secret of a key stops working. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * Kept with the key, so that lists and rotations need not read its secrets. Only keys that were rotated are written:
- * rewriting a million keys takes longer than a start has.
+ * Stored with the key, so that lists and rotations need not read its secrets. Updates only keys that were rotated,
+ * because rewriting a million keys takes longer than a start may.
  */
 export const previousSecrets: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-/** The table of request logs. The one that the two databases do not keep alike: PostgreSQL has a partition a day. */
+/** Creates the request log table. It is the only one that differs: PostgreSQL has one partition per day. */
 import { PostgresAdapter, sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
@@ -14,10 +14,10 @@ const INDEXES = [
   'create index request_log_api_key_id on request_log (account_id, api_key_id, day, at)',
 ];
 
-/** Rows of a day are deleted where they do not go with their partition. */
+/** For deleting the rows of a day where there are no partitions. */
 const BY_DAY = 'create index request_log_day on request_log (day)';
 
-/** What requests came to, one by one, for some days. */
+/** Log of single requests, kept for a few days. */
 export const requestLogs: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const isPartitioned = db.getExecutor().adapter instanceof PostgresAdapter;

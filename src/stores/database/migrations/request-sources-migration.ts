@@ -1,11 +1,11 @@
-/** Rows of request logs say by what a request came in, and which tool it called. */
+/** Adds the source of a request (API or MCP) and the called tool to request logs. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** A process of an older version goes on writing meanwhile, and what it writes came in by the API itself. */
+/** The defaults are right for older processes, which keep writing during an upgrade and serve the API only. */
 const COLUMNS = [`source text not null default 'rest'`, `tool text not null default ''`];
 
-/** Columns with a default are added without a look at the rows, in both databases. */
+/** Neither database rewrites rows to add a column with a default. */
 export const requestSources: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const column of COLUMNS) await sql.raw(`alter table request_log add column ${column}`).execute(db);

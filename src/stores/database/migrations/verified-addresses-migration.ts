@@ -1,15 +1,15 @@
-/** Adds when the address of a member was proven; `members/verified-addresses.ts` says what proves one. */
+/** Records when a member's address was verified. `members/verified-addresses.ts` defines what verifies one. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** A transaction takes less: each statement has a deadline. */
+/** Upper bound for a transaction, because each statement has a deadline. */
 const LONGEST_TRANSACTION_MS = 60_000;
 
 /**
- * Links whose token only a mail had prove an address. A reset link names its member. An invitation was taken by the
- * member of its address if that member joined the account at that moment: members were made or joined by address, and
- * the join is written behind the use of the link in one transaction. A member who was removed since stays unverified.
- * One pass over the mails: a subquery for each member would read them all again.
+ * Addresses are verified by links that were sent by mail only. A reset link names its member. An invitation was
+ * accepted by the member with its address, if that member joined the account at the same moment. Members are created or
+ * joined by address, and the join follows the use of the link in one transaction. Members who were removed since stay
+ * unverified. The query reads the mails once; a subquery per member would read them all each time.
  */
 const USED_MAILED_LINKS = `
   with used as (

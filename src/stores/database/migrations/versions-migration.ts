@@ -1,4 +1,4 @@
-/** Versions of what several people may change at once, and what lists of keys are searched and sorted by. */
+/** Adds versions to rows that several people can edit, and the search text of key names. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { searchText } from '../search/search-text.js';
@@ -9,18 +9,18 @@ const STATEMENTS = [
   `alter table api_key add column search text not null default ''`,
   `alter table audit_entry add column target_version integer`,
   `alter table audit_entry add column actor_label text`,
-  // What has no version is never asked for by its target.
+  // Targets without a version are never looked up.
   `create index audit_entry_target on audit_entry (target_id, target_version) where target_version is not null`,
-  // Right for names of ASCII, which nearly all are.
+  // Correct for ASCII names, which are nearly all.
   `update api_key set search = lower(name)`,
   `create index api_key_search on api_key (account_id, search, id)`,
 ];
 
-/** What people may change carries a version, and keys are found by their names. */
+/** Adds version columns and makes keys searchable by name. */
 export const versions: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
-    // What the databases make of other letters differs: SQLite leaves them, PostgreSQL goes by its locale.
+    // The databases treat other letters differently: SQLite keeps them, PostgreSQL uses its locale.
     const { rows } = await sql<{ id: string; name: string }>`
       select id, name from api_key where octet_length(name) <> length(name)
     `.execute(db);

@@ -1,8 +1,8 @@
-/** The tables by which events are delivered; the row types are in `tables/webhook-tables.ts`. */
+/** Creates the tables of webhook deliveries. The row types are in `tables/webhook-tables.ts`. */
 import { PostgresAdapter, sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Rows from before are kept as long as they would have been: 90 days. */
+/** Existing events keep their retention of 90 days. */
 const EVENTS_GROW = [
   `alter table event add column source text not null default 'trailgate'`,
   `alter table event add column resource text`,
@@ -41,7 +41,7 @@ const DELIVERIES = [
     state text not null, reason text, resource text, due_at bigint not null, attempts integer not null default 0,
     cycle integer not null default 0, kind text not null, created_at bigint not null, updated_at bigint not null,
     keep_until bigint not null, unique (event_id, endpoint_id, kind))`,
-  // What a lane has to do, what stands before a delivery of a resource, and how old the oldest is.
+  // Indexes for the work of a lane, for the order of deliveries per resource, and for the oldest due delivery.
   `create index webhook_delivery_lane on webhook_delivery (endpoint_id, due_at, id) where state = 'pending'`,
   `create index webhook_delivery_order on webhook_delivery (endpoint_id, resource, id)
     where state in ('pending', 'held')`,
@@ -56,12 +56,12 @@ const DELIVERIES = [
   `create index webhook_attempt_delivery_id on webhook_attempt (delivery_id, id)`,
 ];
 
-/** Each attempt makes a row anew whose indexes change: vacuum has to keep up with that. */
+/** Each attempt updates indexed columns and so creates a new row version. Vacuum has to keep up with that. */
 const POSTGRES = ['webhook_delivery', 'webhook_lane'].map(
   (table) => `alter table ${table} set (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01)`,
 );
 
-/** Events are delivered: to which endpoints, and what came of it. */
+/** Adds endpoints, deliveries and attempts. */
 export const webhooks: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;

@@ -1,4 +1,4 @@
-/** Searching finds what people mean, and nothing that the database's pattern language means. */
+/** Normalization for search, and escaping of wildcards. */
 import { expect, it } from '@jest/globals';
 import { likeAnywhere, searchText } from './search-text.js';
 
@@ -10,9 +10,9 @@ it.each([
   ['Ⅷ ﬁnal', 'viii final'],
   ['日本語', '日本語'],
   ['100 % a_b', '100 % a_b'],
-])('%s is searched for as %s', (name, text) => expect(searchText(name)).toBe(text));
+])('%s is normalized to %s', (name, text) => expect(searchText(name)).toBe(text));
 
-it('no text is longer than an index takes, whatever the name is made of', () => {
+it('no text is longer than an index allows', () => {
   expect(searchText('\uFDFA'.repeat(200))).toHaveLength(200);
 });
 
@@ -21,4 +21,4 @@ it.each([
   ['_', String.raw`%\_%`],
   ['\\', String.raw`%\\%`],
   ["'; drop", "%'; drop%"],
-])('%s is looked for as itself', (text, pattern) => expect(likeAnywhere(text)).toBe(pattern));
+])('%s is matched literally', (text, pattern) => expect(likeAnywhere(text)).toBe(pattern));

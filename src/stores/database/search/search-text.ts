@@ -1,15 +1,15 @@
-/** Texts as lists are searched and sorted by them: letters alike whatever their case and accents. */
+/** Normalizes text for searching and sorting lists, ignoring case and accents. */
 
-/** A name of 200 characters may become many times as long (one Arabic ligature is 18 letters). */
+/** Normalizing can make a name of 200 characters many times longer. A single Arabic ligature becomes 18 letters. */
 const LONGEST = 200;
 const LIKE_SPECIAL = /[\\%_]/g;
 
-/** The text without case and accents: `Reservación` and `RESERVACION` are the same. */
+/** Returns the text without case and accents: `Reservación` and `RESERVACION` become the same. */
 export function searchText(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().slice(0, LONGEST);
 }
 
-/** A pattern for `like … escape '\'` that finds the text anywhere, with what the pattern language knows as itself. */
+/** Returns a pattern for `like … escape '\'` that finds the text anywhere. Wildcards in the text are escaped. */
 export function likeAnywhere(text: string): string {
   return `%${text.replace(LIKE_SPECIAL, String.raw`\$&`)}%`;
 }

@@ -1,24 +1,21 @@
-/** The table of mails that wait to be sent. */
+/** Table of mails that are queued for sending. */
 
-/**
- * A mail with a link for one use, or a notice without one. The link's token is not in it: it is made when the mail is
- * sent.
- */
+/** A mail with a single-use link, or a notice without one. The link's token is created when the mail is sent. */
 export interface MailTable {
   /** `eml_…` */
   id: string;
-  /** `link.id`; when the link is forgotten, so is its mail. Null for a notice, which is forgotten once it is sent. */
+  /** `link.id`. Deleting the link deletes the mail. Null for a notice, which is deleted after it was sent. */
   link_id: string | null;
   to_name: string;
   to_address: string;
   locale: 'en' | 'es';
-  /** JSON: kind, and what its text names. */
+  /** JSON: kind of mail and the values of its text. */
   content: string;
   state: 'waiting' | 'sent' | 'failed';
   tries: number;
-  /** When the next try is due. */
+  /** When the next attempt is due. */
   next_at: number;
-  /** Code of the last failure. */
+  /** Error code of the last failure. */
   error: string | null;
   created_at: number;
   sent_at: number | null;

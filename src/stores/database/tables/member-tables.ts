@@ -1,40 +1,39 @@
 /**
- * The tables of the people who use the panel and of what signs them in. Passwords, cookies, tokens, links and recovery
- * codes are in none of them as they are: only their hashes. Every row type here matches
- * `migrations/members-migration.ts`.
+ * Tables of panel members and their sign-in methods. Passwords, cookies, tokens, links and recovery codes are stored as
+ * hashes only. The types must match `migrations/members-migration.ts`.
  */
 
 export interface MemberTable {
   /** `mem_…` */
   id: string;
-  /** As it was typed; empty where the person asked to be forgotten. */
+  /** Address as typed. Empty if the person has asked to be erased. */
   email: string;
-  /** The same in lower case, unique; the id where the person asked to be forgotten. */
+  /** Address in lower case, unique. The member ID if the person has asked to be erased. */
   email_key: string;
-  /** When the address was proven; null: it is unverified. */
+  /** When the address was verified. Null if it was not. */
   email_verified_at: number | null;
   name: string;
-  /** 1: may do everything in every account. */
+  /** 1 for operators, who have all permissions in every account. */
   is_operator: number;
   status: 'active' | 'disabled';
-  /** PHC string of argon2id; null: signs in by other ways only. */
+  /** Argon2id hash as a PHC string. Null if the member has no password. */
   password: string | null;
   password_changed_at: number | null;
-  /** Sealed; null: none. Counts once `totp_confirmed_at` is set. */
+  /** Sealed secret, or null. Valid once `totp_confirmed_at` is set. */
   totp_secret: string | null;
   totp_confirmed_at: number | null;
-  /** Number of the last time step whose code was taken: no code works twice. */
+  /** Time step of the last accepted code, so that no code works twice. */
   totp_last_step: number;
   locale: 'en' | 'es' | null;
   version: number;
   created_at: number;
   updated_at: number;
   last_signed_in_at: number | null;
-  /** When the person asked to be forgotten; the id stays for the audit log. */
+  /** When the person was erased at their request. The ID stays for the audit log. */
   removed_at: number | null;
 }
 
-/** What a member is in an account. */
+/** Role of a member in an account. */
 export interface AccountMemberTable {
   account_id: string;
   member_id: string;
@@ -44,7 +43,7 @@ export interface AccountMemberTable {
   updated_at: number;
 }
 
-/** A member as an identity provider knows them. */
+/** Identity of a member at an identity provider. */
 export interface MemberIdentityTable {
   issuer: string;
   subject: string;
@@ -79,35 +78,35 @@ export interface RecoveryCodeTable {
   used_at: number | null;
 }
 
-/** A browser that is signed in: as a member, or through a portal link in the role that it was given. */
+/** A signed-in browser session: of a member, or through a portal link with a given role. */
 export interface MemberSessionTable {
   /** SHA-256 of the cookie, lower-case hex. */
   hash: string;
-  /** `ses_…`, for lists. */
+  /** `ses_…`, shown in lists. */
   id: string;
-  /** Null: a portal session, which alone has the next six. */
+  /** Null for a portal session. The next six columns are used by portal sessions only. */
   member_id: string | null;
   account_id: string | null;
   role: 'owner' | 'admin' | 'viewer' | null;
-  /** JSON array: the only scopes that its keys may be given; null: any. */
+  /** JSON array of the only scopes that the session may give to keys. Null for any. */
   scopes: string | null;
   label: string | null;
   return_url: string | null;
-  /** Who made the portal link, as an actor of the audit log; null: a member's session. */
+  /** Creator of the portal link, as an actor of the audit log. Null for a member's session. */
   created_by: string | null;
   method: 'password' | 'passkey' | 'oidc' | 'link' | 'portal';
   created_at: number;
   last_seen_at: number;
   ends_at: number;
-  /** When the person last showed that it is them. */
+  /** When the person last re-authenticated. */
   confirmed_at: number;
   ip: string;
   user_agent: string;
 }
 
-/** A sign-in that has begun and is not done. */
+/** A sign-in in progress. */
 export interface SignInStepTable {
-  /** SHA-256 of the cookie or challenge that names it, lower-case hex. */
+  /** SHA-256 of the cookie or challenge that identifies it, lower-case hex. */
   hash: string;
   kind: 'second_factor' | 'passkey' | 'oidc';
   member_id: string | null;
@@ -117,7 +116,7 @@ export interface SignInStepTable {
   expires_at: number;
 }
 
-/** Something that is sent to a person and works once. */
+/** A single-use link that was sent to a person. */
 export interface LinkTable {
   /** SHA-256 of the token, lower-case hex. */
   hash: string;
@@ -130,7 +129,7 @@ export interface LinkTable {
   role: 'owner' | 'admin' | 'viewer' | null;
   /** JSON. */
   data: string | null;
-  /** As an actor of the audit log. */
+  /** Actor, as in the audit log. */
   created_by: string;
   created_at: number;
   expires_at: number;
@@ -138,7 +137,7 @@ export interface LinkTable {
   revoked_at: number | null;
 }
 
-/** A token for programs, of one account. */
+/** An API token of one account. */
 export interface AccountTokenTable {
   /** `tok_…` */
   id: string;
@@ -149,7 +148,7 @@ export interface AccountTokenTable {
   hash: string;
   /** Prefix and last four characters. */
   hint: string;
-  /** JSON array of addresses and CIDR blocks; empty: any address. */
+  /** JSON array of addresses and CIDR blocks. Empty allows any address. */
   allowed_ips: string;
   expires_at: number;
   last_used_at: number | null;

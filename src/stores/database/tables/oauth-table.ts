@@ -1,23 +1,22 @@
 /**
- * The table of what the authorization server keeps for a while: requests that are under way, codes, refresh tokens,
- * registered clients. None of them stands in it by what it is presented by: only its hash. Access tokens are secrets of
- * a key, in `api_key_secret`.
+ * Table of the authorization server: pending requests, codes, refresh tokens and registered clients. Only hashes of
+ * their identifiers are stored. Access tokens are secrets of a key, in `api_key_secret`.
  */
 
-/** Row of `oauth_object`; matches `migrations/oauth-migration.ts`, `oauth-origins-migration.ts`. */
+/** Row of `oauth_object`. Must match `migrations/oauth-migration.ts` and `oauth-origins-migration.ts`. */
 export interface OAuthObjectTable {
   /** `AuthorizationCode`, `Interaction`, … */
   kind: string;
-  /** SHA-256 of what it is presented by, lower-case hex. */
+  /** SHA-256 of the code, token or ID that clients present, lower-case hex. */
   hash: string;
-  /** The key that it leads to; null: none yet. */
+  /** The key that was granted. Null if there is none yet. */
   api_key_id: string | null;
-  /** JSON, without what it is presented by. */
+  /** JSON without the presented code, token or ID. */
   payload: string;
-  /** When it was used, of what works once. */
+  /** When a single-use object was used. */
   consumed_at: number | null;
   expires_at: number;
-  /** Who caused it, as `ObjectOrigin` has it; all three empty where nobody counts it. */
+  /** Origin as in `ObjectOrigin`. All three are empty if the object is not counted. */
   network: string;
   site: string;
   client: string;

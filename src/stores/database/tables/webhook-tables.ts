@@ -1,137 +1,136 @@
-/**
- * The tables of events and of what they are delivered by. Every row type here matches
- * `migrations/webhooks-migration.ts`.
- */
+/** Tables of events and their deliveries. The types must match `migrations/webhooks-migration.ts`. */
 
-/** The outbox: what accounts have to be told, before anybody is told. */
+/** Outbox: events of accounts that are stored before they are delivered. */
 export interface EventTable {
-  /** `evt_…`, ordered by time. */
+  /** `evt_…`, sorted by time. */
   id: string;
   account_id: string;
   /** `quota.threshold_reached`, … */
   type: string;
-  /** JSON, as it goes out. */
+  /** JSON as it is delivered. */
   data: string;
-  /** Unique: what happened once is told once, however many processes notice it. */
+  /** Unique, so that an event is recorded once even if several processes notice it. */
   dedupe_key: string;
-  /** Who handed it in: `trailgate`, `emits`, or a service's name. */
+  /** Source: `trailgate`, `emits`, or the name of a service. */
   source: string;
-  /** What it is about; endpoints that want order have it by this. */
+  /** Resource that the event is about. Ordered endpoints receive events in order per resource. */
   resource: string | null;
   occurred_at: number;
-  /** Of what a service handed in; null for the gateway's own. The same name with another one is a conflict. */
+  /**
+   * Fingerprint of a service's event. The same `dedupe_key` with another one is a conflict. Null for the gateway's own.
+   */
   fingerprint: string | null;
   created_at: number;
-  /** Forgotten from then on. */
+  /** The event is deleted after this time. */
   keep_until: number;
 }
 
-/** Where an account wants to be told of its events. */
+/** URL to which the events of an account are delivered. */
 export interface WebhookEndpointTable {
   /** `whe_…` */
   id: string;
   account_id: string;
   url: string;
   description: string;
-  /** JSON array of types, or of families such as `customer.*`; empty: all. */
+  /** JSON array of types, or of families such as `customer.*`. Empty for all. */
   event_types: string;
-  /** JSON array of seconds; null: the usual schedule. */
+  /** JSON array of seconds. Null for the default schedule. */
   retry_schedule: string | null;
-  /** 1: of one resource one delivery after the other. */
+  /** 1 delivers one event at a time per resource, in order. */
   ordered: number;
-  /** Null, in this column and the two below: the usual. */
+  /** Null uses the default, as in the next two columns. */
   rate_per_second: number | null;
   concurrency: number | null;
   timeout_ms: number | null;
   status: 'enabled' | 'paused' | 'disabled';
   disabled_reason: 'failing' | 'gone' | 'operator' | null;
   status_changed_at: number;
-  /** When the endpoint got its URL; null: before this was recorded. */
+  /** When the endpoint got its URL. Null if that was before this column existed. */
   url_set_at: number | null;
-  /** The first failed attempt since the last that succeeded. */
+  /** First failed attempt since the last success. */
   failing_since: number | null;
   /** Failed attempts since then. */
   failures: number;
   last_success_at: number | null;
-  /** Grows with every change that a person makes. */
+  /** Incremented with every change by a person. */
   version: number;
   created_at: number;
   updated_at: number;
   deleted_at: number | null;
 }
 
-/** What signs the deliveries of an endpoint; during a rotation there are several. */
+/** Signing secret of an endpoint. There are several during a rotation. */
 export interface WebhookSecretTable {
   /** `whs_…` */
   id: string;
   endpoint_id: string;
   /** Sealed. */
   secret: string;
-  /** Sealed: what the key pair is made of. */
+  /** Sealed seed of the key pair. */
   seed: string;
-  /** `whpk_…`, in the clear. */
+  /** `whpk_…`, not sealed. */
   public_key: string;
-  /** Keyed hash of the secret, unique: no two endpoints have the same. */
+  /** Keyed hash of the secret. Unique, so that no two endpoints share a secret. */
   fingerprint: string;
   created_at: number;
-  /** Null: the current one. */
+  /** Null for the current secret. */
   expires_at: number | null;
 }
 
-/** A webhook endpoint as the workers see it. */
+/** Work queue of a webhook endpoint, as the workers use it. */
 export interface WebhookLaneTable {
   endpoint_id: string;
-  /** When there is something to do. A hint: the deliveries say what is so. */
+  /** When work may be due. Only a hint; the deliveries are authoritative. */
   due_at: number;
-  /** The process that works on it. */
+  /** Process that works on the lane. */
   owner: string | null;
-  /** Until when it does, by the clock of leases; see `events/deliveries/lanes.ts`. */
+  /** End of the owner's lease, by the clock of leases; see `webhooks/deliveries/lanes.ts`. */
   owned_until: number;
 }
 
-/** One event to one endpoint. */
+/** One event for one endpoint. */
 export interface WebhookDeliveryTable {
-  /** `whd_…`, ordered by time. */
+  /** `whd_…`, sorted by time. */
   id: string;
   event_id: string;
   endpoint_id: string;
   account_id: string;
-  /** `held`: behind another one of its resource. */
+  /** `held`: waits for an earlier delivery of the same resource. */
   state: 'pending' | 'held' | 'succeeded' | 'failed';
-  /** Why it failed for good. */
+  /** Why it failed permanently. */
   reason: 'exhausted' | 'gone' | 'aborted' | 'expired' | 'skipped' | 'endpoint_deleted' | null;
-  /** As the event's. */
+  /** Resource of the event. */
   resource: string | null;
-  /** When it is attempted, while it is pending. */
+  /** When the next attempt is due, while pending. */
   due_at: number;
-  /** In this cycle. */
+  /** Number of attempts in this cycle. */
   attempts: number;
-  /** How often it has been replayed. */
+  /** Number of replays. */
   cycle: number;
   kind: 'event' | 'test';
   created_at: number;
   updated_at: number;
-  /** What is open ends then; what has ended is forgotten. */
+  /** An open delivery expires at this time; an ended one is deleted. */
   keep_until: number;
 }
 
-/** One request of a delivery, and what came of it. Not unique by number: what was sent twice is seen twice. */
+/** One attempt of a delivery and its result. `number` is not unique, because an attempt may be made twice. */
 export interface WebhookAttemptTable {
-  /** `wha_…`, ordered by time. */
+  /** `wha_…`, sorted by time. */
   id: string;
   delivery_id: string;
-  /** From 1 on, in its cycle. */
+  /** Number in its cycle, from 1. */
   number: number;
   cycle: number;
   at: number;
-  /** Null: no response. */
+  /** Null if there was no response. */
   status_code: number | null;
   duration_ms: number;
   /** Why there was no response. */
   error: string | null;
-  /** That was connected to. */
+  /** IP address that was connected to. */
   address: string | null;
-  /** The first KiB. */
+  /** First KiB of the response body. */
   response_body: string | null;
 }
 

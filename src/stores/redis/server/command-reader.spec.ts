@@ -1,4 +1,4 @@
-/** Commands in whatever pieces they come, and what is none. */
+/** Parsing of commands in arbitrary pieces, and rejection of invalid input. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ANY_CHARACTER } from '../../../../test/support/texts.js';
@@ -12,12 +12,12 @@ function written(command: readonly string[]): Buffer {
 function readIn(chunks: readonly Buffer[]): (readonly string[])[] {
   const commands: (readonly string[])[] = [];
   const reader = new CommandReader((command) => commands.push(command));
-  for (const chunk of chunks) reader.take(chunk);
+  for (const chunk of chunks) reader.read(chunk);
   return commands;
 }
 
-describe('commands that are read', () => {
-  it('are those that were written, however their bytes are cut', () => {
+describe('commands', () => {
+  it('are the same however their bytes are split', () => {
     const command = fc.array(fc.string({ unit: ANY_CHARACTER, maxLength: 40 }), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(fc.array(command, { maxLength: 6 }), fc.array(fc.nat(400), { maxLength: 8 }), (commands, cuts) => {
@@ -37,19 +37,19 @@ describe('commands that are read', () => {
     ['*1\r\n$-1\r\n', 'no number'],
     ['*1\r\n$9999999999\r\n', 'no number'],
     ['*1\r\n$4\r\nPINGPONG', 'longer'],
-  ])('are none where it says %j', (text, words) => {
+  ])('are rejected for %j', (text, words) => {
     expect(() => readIn([Buffer.from(text)])).toThrow(CommandSyntaxError);
     expect(() => readIn([Buffer.from(text)])).toThrow(words);
   });
 
-  it('are not waited for without end', () => {
+  it('have a maximum length', () => {
     const reader = new CommandReader(() => {});
     const chunk = Buffer.alloc(1024 * 1024, 'x');
-    reader.take(Buffer.from('*9\r\n$8000000\r\n'));
+    reader.read(Buffer.from('*9\r\n$8000000\r\n'));
     expect(() => {
       for (let count = 0; count < 16; count++) {
-        reader.take(chunk);
-        if (count === 7) reader.take(Buffer.from('\r\n$8000000\r\n'));
+        reader.read(chunk);
+        if (count === 7) reader.read(Buffer.from('\r\n$8000000\r\n'));
       }
     }).toThrow(CommandSyntaxError);
   });

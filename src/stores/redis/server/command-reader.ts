@@ -1,8 +1,8 @@
-/** Reads commands as clients of Redis write them (RESP: an array of bulk strings), from bytes as they come. */
+/** Incremental parser for Redis commands (RESP arrays of bulk strings). */
 
-/** Longest command that is waited for: several times the longest that a gateway sends. */
+/** Limit for one command, several times the longest that a gateway sends. */
 const LONGEST_COMMAND_BYTES = 8 * 1024 * 1024;
-/** A call of 256 decisions has a thousand. */
+/** Limit for arguments. A call with 256 decisions has about a thousand. */
 const MOST_ARGUMENTS = 65_536;
 
 const STAR = 0x2a;
@@ -12,32 +12,38 @@ const LF = 0x0a;
 const ZERO = 0x30;
 const NINE = 0x39;
 const EMPTY = Buffer.alloc(0);
-/** The rest of a command has not come yet. */
+/** The command is incomplete. */
 const UNFINISHED = -1;
 
-/** What was sent is no command: the connection is of no more use. */
+/** The input is not a valid command. The connection cannot be used any more. */
 export class CommandSyntaxError extends Error {}
 
-/** CommandReader puts commands together, one after the other. */
+/** CommandReader splits the input into commands. */
 export class CommandReader {
   private bytes: Buffer = EMPTY;
-  /** Where the number that was read last ends. */
+  /** Offset behind the number that was read last. */
   private end = 0;
 
-  /** @param told gets each command: its name and what follows it. */
-  constructor(private readonly told: (command: readonly string[]) => void) {}
+  /** @param onCommand called with each command: its name and its arguments. */
+  constructor(private readonly onCommand: (command: readonly string[]) => void) {}
 
-  /** Takes what came. @throws CommandSyntaxError */
-  take(chunk: Buffer): void {
+  /**
+   * Processes received bytes.
+   * @throws CommandSyntaxError
+   */
+  read(chunk: Buffer): void {
     this.bytes = this.bytes.length === 0 ? chunk : Buffer.concat([this.bytes, chunk]);
     let from = 0;
-    for (let next = this.read(from); next !== UNFINISHED; next = this.read(from)) from = next;
+    for (let next = this.readCommand(from); next !== UNFINISHED; next = this.readCommand(from)) from = next;
     if (from > 0) this.bytes = from === this.bytes.length ? EMPTY : this.bytes.subarray(from);
     if (this.bytes.length > LONGEST_COMMAND_BYTES) throw new CommandSyntaxError('a command is too long');
   }
 
-  /** Reads the command that begins at `from`. @returns where the next one begins. */
-  private read(from: number): number {
+  /**
+   * Reads the command at `from`.
+   * @returns the offset of the next command, or `UNFINISHED`.
+   */
+  private readCommand(from: number): number {
     const { bytes } = this;
     if (from >= bytes.length) return UNFINISHED;
     const count = this.numberAt(from, STAR);
@@ -53,11 +59,11 @@ export class CommandReader {
       if (bytes[at] !== CR || bytes[at + 1] !== LF) throw new CommandSyntaxError('a part is longer than it says');
       at += 2;
     }
-    this.told(command);
+    this.onCommand(command);
     return at;
   }
 
-  /** The number behind a sign, up to the end of its line; `end` is set behind that. */
+  /** Reads the number after a type sign, and sets `end` behind its line. */
   private numberAt(at: number, sign: number): number {
     const { bytes } = this;
     if (at >= bytes.length) return UNFINISHED;

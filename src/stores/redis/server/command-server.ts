@@ -1,47 +1,50 @@
 /**
- * Serves commands to clients of Redis over a Unix domain socket, as far as this program sends any: each in its turn,
- * with what one read of the socket brought written back at once.
+ * Serves the Redis commands that this program uses, over a Unix domain socket. Runs commands in order. The replies to
+ * one read of the socket are written together.
  */
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { CommandReader, CommandSyntaxError } from './command-reader.js';
 import { errorReply, pushReply } from './replies.js';
 
-/** A client that reads nothing is let go of when as much waits for it: it stands still, and will connect again. */
+/** Limit for unread replies. A client beyond it is disconnected, because it is not reading; it will connect again. */
 const MOST_UNREAD_BYTES = 8 * 1024 * 1024;
 
-/** Client is who has sent a command. */
+/** Client is the sender of a command. */
 export interface Client {
-  /** Has it told what is published on a channel. */
+  /** Subscribes the client to a channel. */
   subscribe(channel: string): void;
-  /** Tells whoever listens to a channel. @returns how many those are. */
+  /**
+   * Sends a message to all subscribers of a channel.
+   * @returns the number of subscribers.
+   */
   publish(channel: string, text: string): number;
 }
 
-/** Carries a command out, and returns what is written back. */
+/** Runs a command and returns the encoded reply. */
 export type Command = (args: readonly string[], client: Client) => string;
 
-/** Commands by their names in small letters. */
+/** Commands by lower-case name. */
 export type Commands = ReadonlyMap<string, Command>;
 
-/** CommandServer listens, and carries what is published from one client to the others. */
+/** CommandServer accepts connections, and forwards published messages to subscribers. */
 export class CommandServer {
   private readonly server: Server;
   private readonly connections = new Set<Connection>();
   private readonly channels = new Channels();
-  private whenAlone: (() => void) | undefined;
-  private ending: NodeJS.Timeout | undefined;
+  private onIdle: (() => void) | undefined;
+  private idleTimer: NodeJS.Timeout | undefined;
   private graceMs = 0;
 
-  /** @param path of the socket. What stands there is taken for the rest of a process that is gone. */
+  /** @param path of the socket. A file that is already there is removed as a leftover of a dead process. */
   constructor(
     private readonly path: string,
     private readonly commands: Commands,
   ) {
-    this.server = createServer((socket) => this.welcome(socket));
+    this.server = createServer((socket) => this.addConnection(socket));
   }
 
-  /** Resolves when clients can connect; rejects where the socket cannot be made. */
+  /** Resolves when clients can connect. Rejects if the socket cannot be created. */
   listen(): Promise<void> {
     rmSync(this.path, { force: true });
     return new Promise((resolve, reject) => {
@@ -53,40 +56,43 @@ export class CommandServer {
     });
   }
 
-  /** Calls back when nobody has been connected for `graceMs`: whoever connects again meanwhile finds all as it was. */
+  /**
+   * Calls `done` once no client has been connected for `graceMs`. A client that reconnects within this time keeps the
+   * process and its counts alive.
+   */
   onceAlone(graceMs: number, done: () => void): void {
     this.graceMs = graceMs;
-    this.whenAlone = done;
-    this.lookIfAlone();
+    this.onIdle = done;
+    this.updateIdleTimer();
   }
 
-  /** Lets everybody go. Resolves when the socket is closed. */
+  /** Disconnects all clients. Resolves when the socket is closed. */
   close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     for (const connection of this.connections) connection.end();
     return closed;
   }
 
-  private lookIfAlone(): void {
-    clearTimeout(this.ending);
-    const { whenAlone } = this;
-    if (whenAlone === undefined || this.connections.size > 0) return;
-    this.ending = setTimeout(whenAlone, this.graceMs);
+  private updateIdleTimer(): void {
+    clearTimeout(this.idleTimer);
+    const { onIdle } = this;
+    if (onIdle === undefined || this.connections.size > 0) return;
+    this.idleTimer = setTimeout(onIdle, this.graceMs);
   }
 
-  private welcome(socket: Socket): void {
+  private addConnection(socket: Socket): void {
     const connection = new Connection(socket, this.commands, this.channels);
     this.connections.add(connection);
-    this.lookIfAlone();
+    this.updateIdleTimer();
     socket.on('close', () => {
       this.connections.delete(connection);
       this.channels.forget(connection);
-      this.lookIfAlone();
+      this.updateIdleTimer();
     });
   }
 }
 
-/** Who listens to which channel. */
+/** Subscribers per channel. */
 class Channels {
   private readonly listeners = new Map<string, Set<Connection>>();
 
@@ -112,7 +118,7 @@ class Channels {
 
 class Connection implements Client {
   private readonly reader = new CommandReader((command) => this.run(command));
-  /** What is written when everything that came has been read. */
+  /** Replies to the current read. */
   private replies = '';
   private channelCount = 0;
 
@@ -122,7 +128,7 @@ class Connection implements Client {
     private readonly channels: Channels,
   ) {
     socket.on('data', this.onData);
-    // `close` follows, and there is nobody to tell.
+    // `close` follows.
     socket.on('error', () => undefined);
   }
 
@@ -146,15 +152,15 @@ class Connection implements Client {
     this.socket.destroy();
   }
 
-  private readonly onData = (chunk: Buffer): void => this.take(chunk);
+  private readonly onData = (chunk: Buffer): void => this.onChunk(chunk);
 
-  private take(chunk: Buffer): void {
+  private onChunk(chunk: Buffer): void {
     this.replies = '';
     try {
-      this.reader.take(chunk);
+      this.reader.read(chunk);
     } catch (error) {
       if (!(error instanceof CommandSyntaxError)) throw error;
-      // Nothing more of it is read or kept.
+      // Stop reading.
       this.socket.off('data', this.onData);
       this.socket.write(this.replies + errorReply(`ERR ${error.message}`));
       this.socket.destroySoon();
@@ -170,11 +176,11 @@ class Connection implements Client {
       return;
     }
     try {
-      // Whatever it writes by itself goes first.
+      // Replies that the command itself adds come first.
       const reply = command(args, this);
       this.replies += reply;
     } catch (error) {
-      // One call that cannot be carried out is its caller's affair; the counts of the others stay.
+      // A failed command is reported to its caller. Other commands and their counts are not affected.
       this.replies += errorReply(`ERR ${error instanceof Error ? error.message : String(error)}`);
     }
   }

@@ -1,28 +1,28 @@
-/** Replies as Redis writes them (RESP3). */
+/** Encodes RESP3 replies. */
 import { bulkText } from '../script-command.js';
 
 export const OK = '+OK\r\n';
 export const PONG = '+PONG\r\n';
 export const NOTHING = '_\r\n';
 
-/** A whole number. */
+/** Integer. */
 export function numberReply(number: number): string {
   return `:${number}\r\n`;
 }
 
-/** Whole numbers. */
+/** Array of integers. */
 export function numbersReply(numbers: readonly number[]): string {
   let text = `*${numbers.length}\r\n`;
   for (const number of numbers) text += `:${number}\r\n`;
   return text;
 }
 
-/** Texts. */
+/** Array of bulk strings. */
 export function textsReply(texts: readonly string[]): string {
   return `*${texts.length}\r\n${texts.map(bulkText).join('')}`;
 }
 
-/** Names and their values. */
+/** Map of strings to strings or integers. */
 export function mapReply(entries: Readonly<Record<string, string | number>>): string {
   const parts = Object.entries(entries).map(([name, value]) => {
     return bulkText(name) + (typeof value === 'number' ? numberReply(value) : bulkText(value));
@@ -30,13 +30,13 @@ export function mapReply(entries: Readonly<Record<string, string | number>>): st
   return `%${parts.length}\r\n${parts.join('')}`;
 }
 
-/** Something that was not asked for: of a channel. */
+/** Push message of a subscription: kind, channel, and the payload or number of subscriptions. */
 export function pushReply(kind: string, channel: string, last: string | number): string {
   const end = typeof last === 'number' ? numberReply(last) : bulkText(last);
   return `>3\r\n${bulkText(kind)}${bulkText(channel)}${end}`;
 }
 
-/** What went wrong: a word in capitals first. */
+/** Error. The text must begin with an upper-case error code. */
 export function errorReply(text: string): string {
   return `-${text.replaceAll(/[\r\n]+/g, ' ')}\r\n`;
 }

@@ -1,0 +1,37 @@
+/** Deletes expired rows in small batches, so that other statements do not wait long. */
+import { sql, type Kysely } from 'kysely';
+import type { Tables } from './schema.js';
+import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
+
+const BATCH_SIZE = 1_000;
+
+/** ExpiringTable identifies expired rows of a table. */
+export interface ExpiringTable {
+  readonly table: keyof Tables;
+  /** Column that identifies a row. */
+  readonly key: string;
+  /** Column with the expiry time, in milliseconds since the epoch. */
+  readonly until: string;
+}
+
+/**
+ * Deletes the rows that had expired at a time.
+ * @param at milliseconds since the epoch.
+ * @returns the number of deleted rows. Rejects with the database's error.
+ */
+export async function deleteExpiredRows(
+  db: Kysely<Tables>,
+  { table, key, until }: ExpiringTable,
+  at: number,
+  isStopped: IsStopped = neverStopped,
+): Promise<number> {
+  const isExpired = sql`${sql.ref(until)} <= ${at}`;
+  const batch = sql`select ${sql.ref(key)} from ${sql.table(table)} where ${isExpired} limit ${sql.lit(BATCH_SIZE)}`;
+  // Checks the expiry again, so that rows renewed in the meantime stay.
+  const statement = sql`delete from ${sql.table(table)} where ${sql.ref(key)} in (${batch}) and ${isExpired}`;
+  let deleted = 0;
+  for (let count = BATCH_SIZE; count === BATCH_SIZE && !isStopped(); deleted += count) {
+    count = Number((await statement.execute(db)).numAffectedRows ?? 0n);
+  }
+  return deleted;
+}
