@@ -1,4 +1,4 @@
-/** Items share calls, and none is lost or forgotten while the other side is away. */
+/** Items share calls, and none is lost while the other side is unavailable. */
 import { describe, expect, it } from '@jest/globals';
 import { Batcher } from './batcher.js';
 
@@ -9,7 +9,7 @@ class Away extends Error {}
 const isAway = (error: unknown) => error instanceof Away;
 
 describe('items', () => {
-  it('that come in one turn of the event loop, and while a call is under way, share a call, up to a bound', async () => {
+  it('of one turn of the event loop, or added during a call, share a call up to the limit', async () => {
     const batches: number[] = [];
     const batcher = new Batcher(
       async (items: readonly number[]) => {
@@ -28,7 +28,7 @@ describe('items', () => {
     expect(batches).toEqual([2, 4, 4, 2]);
   });
 
-  it('share a call by their sizes, and one that is too large goes alone', async () => {
+  it('share a call by their sizes, and one that is too large is sent alone', async () => {
     const batches: (readonly number[])[] = [];
     const batcher = new Batcher(
       async (items: readonly number[]) => {
@@ -41,7 +41,7 @@ describe('items', () => {
     expect(batches).toEqual([[4, 6], [1], [30], [2]]);
   });
 
-  it('are all rejected by a call that fails, and later ones are not', async () => {
+  it('are all rejected if their call fails, and later ones are not', async () => {
     let fails = true;
     const batcher = new Batcher(
       (items: readonly number[]) => (fails ? Promise.reject(new Error('no')) : twice(items)),
@@ -55,7 +55,7 @@ describe('items', () => {
     expect(await batcher.add(3)).toBe(6);
   });
 
-  it('wait while the other side is away, are seen to be stuck, and go on when it is back', async () => {
+  it('wait while the other side is unavailable, and continue when it is back', async () => {
     let away = true;
     let tries = 0;
     const batcher = new Batcher(
@@ -74,7 +74,7 @@ describe('items', () => {
     expect(tries).toBe(2);
   });
 
-  it('of which one is refused go on without it', async () => {
+  it('succeed without the one that is at fault', async () => {
     const batcher = new Batcher(
       async (items: readonly number[]) => {
         if (items.includes(2)) throw new Error('refused');
@@ -89,7 +89,7 @@ describe('items', () => {
     ]);
   });
 
-  it('are rejected together by a failure that is nobody’s in particular, and the call is not made again', async () => {
+  it('are rejected together if no item is at fault, and the call is not repeated', async () => {
     let calls = 0;
     const batcher = new Batcher(
       (_items: readonly number[]): Promise<readonly number[]> => {
@@ -103,7 +103,7 @@ describe('items', () => {
     expect(calls).toBe(1);
   });
 
-  it('of a call that ends behind the end of the program are rejected', async () => {
+  it('of a call that ends after `stop` are rejected', async () => {
     const called = Promise.withResolvers<readonly number[]>();
     const batcher = new Batcher((_items: readonly number[]) => called.promise, { most: 4, isAway });
     const waiting = batcher.add(1);
@@ -114,7 +114,7 @@ describe('items', () => {
     await expect(waiting).rejects.toThrow('the program ends');
   });
 
-  it('that wait when the program ends are rejected with the reason, and so are later ones', async () => {
+  it('that wait at `stop` are rejected with its reason, as are later ones', async () => {
     const batcher = new Batcher<number, number>(() => Promise.reject(new Away()), { most: 4, isAway });
     const waiting = batcher.add(1);
     await turn();

@@ -1,21 +1,24 @@
 /**
- * Combines calls. Items that come in one turn of the event loop, or while a call is under way, share the next call. A
- * thousand readers of one database connection then wait for a few round trips.
+ * Combines calls. Items added in one turn of the event loop, or while a call is running, share the next call. So a
+ * thousand readers of one database connection wait for a few round trips only.
  */
 
-/** Between two tries while the other side is away; doubles. */
+/** Pause between attempts while the other side is unavailable. Doubles up to the longest. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** How a batcher treats its items; each is optional but `most`. */
+/** BatcherOptions configures a batcher. All options except `most` are optional. */
 export interface BatcherOptions<Item> {
-  /** The largest sum of item sizes in one call. A larger item goes alone. */
+  /** Maximum sum of item sizes per call. A larger item is sent alone. */
   readonly most: number;
-  /** Returns the size of an item; 1 unless given. */
+  /** Returns the size of an item. 1 by default. */
   readonly sizeOf?: (item: Item) => number;
-  /** Returns whether a failed call may be the fault of one item. Each is then tried by itself. Unless given: never. */
+  /** Whether one item may have caused the failure of a call. If so, each item is retried alone. False by default. */
   readonly isOneAtFault?: (error: unknown) => boolean;
-  /** Returns whether a call failed because the other side is away. Its items then wait for it. Unless given: never. */
+  /**
+   * Whether a call failed because the other side is unavailable. If so, its items wait and are retried. False by
+   * default.
+   */
   readonly isAway?: (error: unknown) => boolean;
 }
 
@@ -25,30 +28,30 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Batcher gathers items. It holds no more of them than there are callers that wait. */
+/** Batcher collects items for shared calls. */
 export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private isCalling = false;
   private pauseMs = 0;
   private stopped: Error | undefined;
 
-  /** @param call does it for all items at once, and resolves with a result for each, in their order. */
+  /** @param call processes all items at once, and resolves to one result per item, in order. */
   constructor(
     private readonly call: (items: readonly Item[]) => Promise<readonly Result[]>,
     private readonly options: BatcherOptions<Item>,
   ) {}
 
-  /** How many items wait for their call. */
+  /** Number of items that wait for their call. */
   get length(): number {
     return this.waiting.length;
   }
 
-  /** Whether the other side was away at the last try. */
+  /** Whether the other side was unavailable at the last attempt. */
   get isStuck(): boolean {
     return this.pauseMs > 0;
   }
 
-  /** Resolves with the item's result. Rejects as the call does, and with the reason of `stop` behind it. */
+  /** Resolves to the item's result. Rejects with the error of the call, or with the reason given to `stop`. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.stopped !== undefined) return reject(this.stopped);
@@ -57,7 +60,7 @@ export class Batcher<Item, Result> {
     });
   }
 
-  /** Rejects what waits, and all that comes from now on. */
+  /** Rejects all waiting and all future items. */
   stop(reason: Error): void {
     this.stopped = reason;
     for (const { reject } of this.waiting.splice(0)) reject(reason);
@@ -65,7 +68,7 @@ export class Batcher<Item, Result> {
 
   private async callForWaiting(): Promise<void> {
     this.isCalling = true;
-    // Items of this turn of the event loop share the call.
+    // Wait for other items of this turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, this.nextCount());
@@ -85,7 +88,7 @@ export class Batcher<Item, Result> {
     return end === -1 ? this.waiting.length : end;
   }
 
-  /** Resolves with false where the other side is away. Never rejects. */
+  /** Resolves to false if the other side is unavailable. Never rejects. */
   private async callFor(batch: readonly Waiting<Item, Result>[]): Promise<boolean> {
     try {
       const results = await this.call(batch.map(({ item }) => item));

@@ -1,4 +1,4 @@
-/** After a failure the store is left alone, and asked again by one call at a time with growing pauses. */
+/** After a failure, the breaker blocks calls and allows single probes with growing pauses. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../test/support/stores.js';
 import { Breaker } from './breaker.js';
@@ -11,12 +11,12 @@ describe('a breaker', () => {
     breaker = new Breaker(clock, 100, 2_000);
   });
 
-  it('lets every call through while the store answers', () => {
+  it('allows every call while the store responds', () => {
     expect([breaker.allows(), breaker.allows(), breaker.allows()]).toEqual([true, true, true]);
     expect(breaker.openSinceMs).toBeUndefined();
   });
 
-  it('says once that it opened, and since when', () => {
+  it('reports once that it opened, and since when', () => {
     expect(breaker.failed()).toBe(true);
     const since = clock.now();
     clock.advance(30);
@@ -24,7 +24,7 @@ describe('a breaker', () => {
     expect(breaker.openSinceMs).toBe(since);
   });
 
-  it('lets nothing through until its pause is over, and then one probe at a time', () => {
+  it('blocks calls during its pause, and then allows one probe at a time', () => {
     breaker.failed();
     expect(breaker.allows()).toBe(false);
     clock.advance(99);
@@ -35,7 +35,7 @@ describe('a breaker', () => {
     expect(breaker.allows()).toBe(false);
   });
 
-  it('says how long nothing will be let through, and nothing of it while a probe may say otherwise', () => {
+  it('reports the time until the next probe, and none while a probe is running', () => {
     expect(breaker.waitMs).toBe(0);
     breaker.failed();
     clock.advance(30);
@@ -60,7 +60,7 @@ describe('a breaker', () => {
     expect(pauses).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000]);
   });
 
-  it('does not put the next probe off for calls that fail without being one', () => {
+  it('does not delay the next probe for failures of other calls', () => {
     breaker.failed();
     for (let call = 0; call < 10; call++) {
       clock.advance(10);
@@ -69,7 +69,7 @@ describe('a breaker', () => {
     expect(breaker.allows()).toBe(true);
   });
 
-  it('closes with a success, says so once, and begins again with the first pause', () => {
+  it('closes with a success, reports it once, and restarts with the first pause', () => {
     breaker.failed();
     breaker.failed();
     expect(breaker.succeeded()).toBe(true);

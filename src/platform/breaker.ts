@@ -1,15 +1,12 @@
-/**
- * A circuit breaker: after a failure the store is left alone, and asked again by one call at a time with growing
- * pauses.
- */
+/** A circuit breaker. */
 import type { Clock } from './clock.js';
 
-/** Breaker leaves a failing store alone, and lets one call at a time ask whether it is back. */
+/** Breaker blocks calls to a store after a failure, and lets single probes through with growing pauses. */
 export class Breaker {
   private pauseMs = 0;
   private retryAtMs = 0;
   private probing = false;
-  /** When the store was lost; undefined while it answers. */
+  /** When the store was lost. Undefined while the breaker is closed. */
   openSinceMs: number | undefined;
 
   constructor(
@@ -18,7 +15,7 @@ export class Breaker {
     private readonly longestPauseMs = 2_000,
   ) {}
 
-  /** Whether a call may go out now. While open, it says yes to one probe at a time. */
+  /** Whether a call may be sent now. While the breaker is open, allows one probe at a time. */
   allows(): boolean {
     if (this.openSinceMs === undefined) return true;
     if (this.probing || this.waitMs > 0) return false;
@@ -26,15 +23,15 @@ export class Breaker {
     return true;
   }
 
-  /** How long no call will go out; 0 where one may, or is on its way. */
+  /** Milliseconds until the next probe. 0 if a call may be sent, or a probe is running. */
   get waitMs(): number {
     if (this.openSinceMs === undefined || this.probing) return 0;
     const waitMs = this.retryAtMs - this.clock.now();
-    // Longer than any pause: the clock was set back.
+    // A wait longer than the pause means that the clock was set back.
     return waitMs <= this.pauseMs ? Math.max(0, waitMs) : 0;
   }
 
-  /** Returns true when this success closed the breaker. */
+  /** Records a success. Returns true if it closed the breaker. */
   succeeded(): boolean {
     this.probing = false;
     if (this.openSinceMs === undefined) return false;
@@ -43,11 +40,11 @@ export class Breaker {
     return true;
   }
 
-  /** Returns true when this failure opened the breaker. */
+  /** Records a failure. Returns true if it opened the breaker. */
   failed(): boolean {
     const now = this.clock.now();
     const opened = this.openSinceMs === undefined;
-    // A call that was under way when the store was lost, or that did not ask: it says nothing about how long to wait.
+    // Ignore calls that were sent before the breaker opened, or without asking it. They must not change the pause.
     if (!opened && !this.probing) return false;
     this.probing = false;
     this.openSinceMs ??= now;

@@ -1,6 +1,6 @@
-/** The one place that time comes from, so that tests can turn it. */
+/** Source of wall-clock time. Tests use their own. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the Unix epoch; may jump when the machine's clock is set. */
+  /** Milliseconds since the Unix epoch. May jump when the machine's clock is set. */
   now(): number;
 }
 

@@ -1,21 +1,21 @@
 /**
- * Equal things are one object: a hundred thousand keys have few scopes, plans and words among them, and what follows
- * from one of these is worked out once.
+ * Shares equal objects, to save memory and repeated computation. A hundred thousand keys have only a few different
+ * scopes and plans.
  */
 
-/** Of each kind; a program may make as many as there are keys. Then all are forgotten: whoever has one keeps it. */
+/** Maximum size of a table, because clients may create as many values as keys. A full table is cleared. */
 const LARGEST_TABLE = 10_000;
 
-/** InternTable hands out one object for each name. */
+/** InternTable stores one object per name. */
 export class InternTable<Value> {
   private table = new Map<string, Value>();
 
-  /** Gives what has this name; undefined where nobody has kept anything under it, or it is forgotten. */
+  /** Returns the object with this name. Undefined if there is none, or the table was cleared since. */
   get(name: string): Value | undefined {
     return this.table.get(name);
   }
 
-  /** Keeps a value for whoever asks for this name, and gives it back. */
+  /** Stores an object under a name, and returns it. */
   keep(name: string, value: Value): Value {
     if (this.table.size >= LARGEST_TABLE) this.table = new Map();
     this.table.set(name, value);

@@ -1,4 +1,4 @@
-/** Opens a listener and says where it is; a port that cannot be had becomes one line that says what to do. */
+/** Opens listeners and announces their addresses. Explains in one line why a port is not available. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -13,7 +13,7 @@ export interface Where {
 
 type ListeningRole = 'gateway' | 'admin' | 'health' | 'oauth';
 
-/** Makes an application listen, and announces it. Rejects with `StartError`. */
+/** Starts to listen, and logs the address. Rejects with `StartError`. */
 export async function listen(
   application: NestFastifyApplication,
   role: ListeningRole,
@@ -27,9 +27,9 @@ export async function listen(
 }
 
 /**
- * Makes an application listen without a word.
- * @param shared other processes listen on the same port, each with a queue of its own that the kernel fills
- *   (`SO_REUSEPORT`): one that dies takes no connection of the others with it.
+ * Starts to listen without logging.
+ * @param shared whether other processes listen on the same port. With `SO_REUSEPORT`, each has its own queue of
+ * connections, so a process that dies does not lose connections of others.
  */
 export async function listenQuietly(
   application: NestFastifyApplication,
@@ -40,15 +40,15 @@ export async function listenQuietly(
 ): Promise<{ readonly url: string; readonly port: number }> {
   const { host, port } = where;
   await releasePort(role);
-  await orSayWhy(role, where, async () => {
+  await convertErrors(role, where, async () => {
     if (shared) await application.listen({ host, port, reusePort: true } as unknown as number);
     else await application.listen(port, host);
   });
   return boundAt(application.getHttpServer() as Server, host, scheme);
 }
 
-/** Rejects with `StartError` where listening does not work. */
-async function orSayWhy(role: ListeningRole, { host, port }: Where, begin: () => Promise<unknown>): Promise<void> {
+/** Converts errors into `StartError`. */
+async function convertErrors(role: ListeningRole, { host, port }: Where, begin: () => Promise<unknown>): Promise<void> {
   try {
     await begin();
   } catch (error) {
@@ -62,7 +62,10 @@ function boundAt(server: Server, host: string, scheme: string): { readonly url: 
   return { url: `${scheme}://${shown}:${address.port}`, port: address.port };
 }
 
-/** Makes a bare server listen, without a word. Rejects with `StartError`. @param shared as for `listenQuietly`. */
+/**
+ * Starts to listen with a plain server, without logging. Rejects with `StartError`.
+ * @param shared as for `listenQuietly`.
+ */
 export async function listenBare(
   server: Server,
   role: ListeningRole,
@@ -72,38 +75,37 @@ export async function listenBare(
 ): Promise<{ readonly url: string; readonly port: number }> {
   const { host, port } = where;
   await releasePort(role);
-  await orSayWhy(role, where, () => {
+  await convertErrors(role, where, () => {
     server.listen({ host, port, reusePort: shared });
     return once(server, 'listening');
   });
   return boundAt(server, host, scheme);
 }
 
-/** Says where a role listens, and what else there is to know of that. */
+/** Logs the address of a listener. */
 export function announce(
   role: ListeningRole,
   url: string,
   log: Log,
   more: Readonly<Record<string, string>> = {},
 ): void {
-  // Whatever the level: whoever started the program waits for this line.
+  // Logged at any level, because people and scripts that start the program wait for this line.
   const time = new Date(systemClock.now()).toISOString();
   log.write(`${JSON.stringify({ level: 'info', time, event: 'listening', role, url, ...more })}\n`);
 }
 
-/** Servers that hold a port until its role listens there. */
+/** Servers that reserve a port until its listener starts. */
 const claims = new Map<ListeningRole, Server>();
 
 /**
- * Takes the port of a role until that role listens there or `releasePort` gives it back, and closes connections that
- * come meanwhile. Rejects with `StartError`, also where others share the port with `SO_REUSEPORT`. Any free port is
- * taken only when the role listens.
+ * Reserves the port of a listener until it starts or `releasePort` is called. Resets connections in the meantime. Does
+ * nothing for port 0. Rejects with `StartError`, even if other processes share the port with `SO_REUSEPORT`.
  */
 export async function claimPort(role: ListeningRole, where: Where): Promise<void> {
   const { host, port } = where;
   if (port === 0) return;
   const server = createServer((socket) => socket.resetAndDestroy());
-  await orSayWhy(role, where, () => {
+  await convertErrors(role, where, () => {
     server.listen({ host, port, exclusive: true });
     return once(server, 'listening');
   });
@@ -111,7 +113,7 @@ export async function claimPort(role: ListeningRole, where: Where): Promise<void
   claims.set(role, server);
 }
 
-/** Gives a claimed port back. */
+/** Releases a reserved port. */
 export async function releasePort(role: ListeningRole): Promise<void> {
   const server = claims.get(role);
   claims.delete(role);
@@ -131,7 +133,7 @@ function listenError(error: unknown, role: ListeningRole, host: string, port: nu
   return `The ${role} cannot listen on ${where}: ${message}`;
 }
 
-/** The port of an origin as `listen` gives it. */
+/** Returns the port of a URL that `listen` has returned. */
 export function portOf(url: string): number {
   const { port, protocol } = new URL(url);
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);

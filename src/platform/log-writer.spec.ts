@@ -6,7 +6,7 @@ import { LogWriter, type LogLoss } from './log-writer.js';
 
 const MOST_WAITING = 2_000;
 
-describe('a writer to a pipe with a name', () => {
+describe('a writer to a named pipe', () => {
   let path: string;
   let reader: number;
   let fd: number;
@@ -28,8 +28,8 @@ describe('a writer to a pipe with a name', () => {
       void changes.push(`${what} ${loss.sinceMs} ${loss.cause} ${loss.isForGood}`);
     writer = new LogWriter({
       fd,
-      mostBytes: 512,
-      mostWaiting: MOST_WAITING,
+      maxWriteBytes: 512,
+      maxWaitingBytes: MOST_WAITING,
       nowMs: () => 5_000,
       onDropped: (lines) => (dropped += lines),
       onLost: note('lost'),
@@ -48,7 +48,7 @@ describe('a writer to a pipe with a name', () => {
     }
   };
 
-  /** Whether a line has come; what the reader has not read yet is read. */
+  /** Whether a line has arrived. Reads what the reader has not read yet. */
   const has = (line: string): boolean => {
     const bytes = Buffer.alloc(65_536);
     try {
@@ -57,12 +57,12 @@ describe('a writer to a pipe with a name', () => {
         text += bytes.toString('latin1', 0, count);
       }
     } catch {
-      // Nothing there.
+      // Nothing to read.
     }
     return text.includes(`${line}\n`);
   };
 
-  it('holds lines for the next reader, in their order and whole, and counts what is beyond its bound', async () => {
+  it('keeps complete lines in order for the next reader, and counts those beyond its limit', async () => {
     write(0, 10);
     await eventually('they are read', () => has('line 9'));
     closeSync(reader);
@@ -81,7 +81,7 @@ describe('a writer to a pipe with a name', () => {
     expect(changes).toEqual(['lost 5000 EPIPE false', 'back 5000 EPIPE false']);
   });
 
-  it('waits for a slow reader without a thread, and goes on when it reads', async () => {
+  it('waits for a slow reader without blocking a thread', async () => {
     const block = `${'x'.repeat(499)}\n`;
     let total = 0;
     while (dropped === 0) {

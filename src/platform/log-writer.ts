@@ -1,33 +1,32 @@
 /**
- * Writes text to a file descriptor, one write at a time and never awaited. A reader that is slow is
- * waited for in the background, and one that has gone is looked for again: what waits is bounded, and
- * every line that is not written is counted.
+ * Writes text to a file descriptor in the background, one write at a time. Waits for slow readers, and retries if the
+ * reader is gone. The amount of waiting text is limited, and lines that cannot be written are counted.
  */
 import fs, { constants } from 'node:fs';
 
-/** How soon a full pipe is tried again: doubling, while nothing of it has been read. */
+/** Pause before a full pipe is tried again. Doubles while the reader makes no room. */
 const SHORTEST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 64;
-/** How often it is tried whether somebody reads again. */
+/** Interval of retries after an error. */
 const RETRY_INTERVAL_MS = 500;
-/** At the end of the process a slow reader is waited for so long. */
+/** How long the end of the process waits for a slow reader. */
 const LAST_WRITES_MS = 200;
 
-/** LogLoss says since when nothing can be written, and why. */
+/** LogLoss describes why and since when nothing can be written. */
 export interface LogLoss {
   readonly sinceMs: number;
-  /** `EPIPE`: nobody reads; `ENOSPC`: the disk is full; … */
+  /** Error code, such as `EPIPE` (no reader) or `ENOSPC` (disk full). */
   readonly cause: string;
-  /** Nobody can come and read it any more: lines do not wait for that. */
+  /** True if no new reader can open the pipe or connection. Lines are then dropped instead of kept. */
   readonly isForGood: boolean;
 }
 
 export interface LogWriterOptions {
   readonly fd: number;
-  /** Most bytes of one write. */
-  readonly mostBytes: number;
-  /** Most bytes that wait. */
-  readonly mostWaiting: number;
+  /** Maximum bytes per write. */
+  readonly maxWriteBytes: number;
+  /** Maximum bytes that wait. */
+  readonly maxWaitingBytes: number;
   readonly nowMs: () => number;
   readonly onDropped: (lines: number) => void;
   readonly onLost: (loss: LogLoss) => void;
@@ -43,9 +42,9 @@ export class LogWriter {
   private readonly fd: number;
   private readonly waiting: Piece[] = [];
   private waitingBytes = 0;
-  /** What is being written, or is to be tried again. */
+  /** The text being written, or to be retried. */
   private current: Buffer | undefined;
-  /** Whether the system has it. */
+  /** Whether a write is running. */
   private isWriting = false;
   private timer: NodeJS.Timeout | undefined;
   private pauseMs = 0;
@@ -53,17 +52,17 @@ export class LogWriter {
   private whenIdle: (() => void)[] = [];
 
   constructor(private readonly options: LogWriterOptions) {
-    this.fd = withoutBlocking(options.fd);
+    this.fd = openNonBlocking(options.fd);
   }
 
-  /** Undefined while lines can be written, as far as is known. */
+  /** Undefined while lines can be written, as far as known. */
   get lost(): LogLoss | undefined {
     return this.loss;
   }
 
-  /** Takes whole lines. */
+  /** Queues complete lines, or drops them if too many bytes are waiting. */
   write(text: string, bytes: number): void {
-    if (this.waitingBytes + bytes > this.options.mostWaiting) {
+    if (this.waitingBytes + bytes > this.options.maxWaitingBytes) {
       this.options.onDropped(linesIn(text));
       return;
     }
@@ -72,7 +71,7 @@ export class LogWriter {
     if (this.current === undefined) this.next();
   }
 
-  /** Resolves when nothing waits, or nobody takes it; at most after `timeoutMs`. */
+  /** Resolves when nothing is waiting, when writing fails, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void> {
     if (this.current === undefined || this.loss !== undefined) return Promise.resolve();
     return new Promise((resolve) => {
@@ -85,12 +84,12 @@ export class LogWriter {
   }
 
   /**
-   * For the end of the process: writes what waits before it returns, and gives up soon. What
-   * the system has already is left to it.
+   * Writes what is waiting synchronously, at the end of the process, and gives up soon. A write that is already running
+   * is left to the system.
    */
   endSync(): void {
     const giveUpMs = performance.now() + LAST_WRITES_MS;
-    let rest = this.isWriting ? this.take() : (this.current ?? this.take());
+    let rest = this.isWriting ? this.takeBatch() : (this.current ?? this.takeBatch());
     while (rest.length > 0) {
       try {
         rest = rest.subarray(fs.writeSync(this.fd, rest));
@@ -98,27 +97,27 @@ export class LogWriter {
         if (!isFull(error) || performance.now() > giveUpMs) return;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SHORTEST_PAUSE_MS);
       }
-      if (rest.length === 0) rest = this.take();
+      if (rest.length === 0) rest = this.takeBatch();
     }
   }
 
   private next(): void {
     if (this.waiting.length === 0) {
       this.current = undefined;
-      this.tellIdle();
+      this.resolveIdle();
       return;
     }
-    this.current = this.take();
+    this.current = this.takeBatch();
     this.writeCurrent();
   }
 
-  /** As many pieces as one write takes. */
-  private take(): Buffer {
+  /** Removes as many pieces from the queue as fit into one write. */
+  private takeBatch(): Buffer {
     let text = '';
     let bytes = 0;
     let count = 0;
     for (const piece of this.waiting) {
-      if (count > 0 && bytes + piece.bytes > this.options.mostBytes) break;
+      if (count > 0 && bytes + piece.bytes > this.options.maxWriteBytes) break;
       text += piece.text;
       bytes += piece.bytes;
       count += 1;
@@ -140,7 +139,7 @@ export class LogWriter {
     const { current } = this;
     if (current === undefined) return;
     if (error !== null) {
-      if (isFull(error)) this.tryAgain((this.pauseMs = nextPause(this.pauseMs)));
+      if (isFull(error)) this.retryAfter((this.pauseMs = nextPause(this.pauseMs)));
       else this.onFailure(error);
       return;
     }
@@ -163,13 +162,15 @@ export class LogWriter {
       this.loss = { sinceMs: this.options.nowMs(), cause: code, isForGood: isForGood(this.fd, code) };
       this.options.onLost(this.loss);
     }
-    if (this.loss.isForGood) this.drop();
-    this.tellIdle();
-    this.tryAgain(RETRY_INTERVAL_MS);
+    if (this.loss.isForGood) this.dropWaiting();
+    this.resolveIdle();
+    this.retryAfter(RETRY_INTERVAL_MS);
   }
 
-  /** Lines of which a part has been written are lost as well. An empty one is left, to try with. */
-  private drop(): void {
+  /**
+   * Drops all waiting lines, including those that were partly written. The next attempt then writes an empty buffer.
+   */
+  private dropWaiting(): void {
     const { current, waiting } = this;
     let lines = current === undefined ? 0 : linesIn(current.toString('latin1'));
     for (const { text } of waiting.splice(0)) lines += linesIn(text);
@@ -178,18 +179,18 @@ export class LogWriter {
     this.current = undefined;
   }
 
-  private tryAgain(afterMs: number): void {
+  private retryAfter(afterMs: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       if (this.current === undefined) this.next();
       else this.writeCurrent();
     }, afterMs);
-    // While the process ends nobody waits for this but `flush`, which has a timer of its own.
+    // Must not keep the process alive. `flush` has its own timer.
     this.timer.unref();
   }
 
-  private tellIdle(): void {
-    for (const told of this.whenIdle.splice(0)) told();
+  private resolveIdle(): void {
+    for (const resolve of this.whenIdle.splice(0)) resolve();
   }
 }
 
@@ -197,7 +198,7 @@ function nextPause(pauseMs: number): number {
   return pauseMs === 0 ? SHORTEST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
 }
 
-/** The reader has not made room yet. */
+/** Whether the pipe is full. */
 function isFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'EAGAIN' || code === 'EBUSY';
@@ -210,22 +211,22 @@ function linesIn(text: string): number {
 }
 
 /**
- * The same pipe, opened once more so that a write to it never blocks: one that waits for a reader who has
- * stopped would keep a thread for itself, and the process from ending. Of this opening alone: others who
- * write to the pipe have theirs as it was.
+ * Opens the same pipe again, so that writes to it do not block. A blocking write to a stalled reader would occupy a
+ * thread and keep the process from ending. Other users of the pipe are not affected, because the flag belongs to this
+ * opening.
  */
-function withoutBlocking(fd: number): number {
+function openNonBlocking(fd: number): number {
   try {
     if (process.platform === 'linux' && fs.fstatSync(fd).isFIFO()) {
       return fs.openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
     }
   } catch {
-    // It may not be opened, or nobody reads it: then as it is.
+    // It cannot be opened again, or has no reader. Use it as it is.
   }
   return fd;
 }
 
-/** Whether what nobody reads is a pipe without a name, or a connection: no new reader can open those. */
+/** Whether the descriptor is an unnamed pipe or a connection that has no reader. No new reader can open those. */
 function isForGood(fd: number, code: string): boolean {
   if (code !== 'EPIPE' && code !== 'ECONNRESET') return false;
   try {

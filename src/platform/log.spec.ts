@@ -1,4 +1,4 @@
-/** Log lines leave whole, in their order and in few writes, whoever wrote them. */
+/** Log lines are written complete, in order and in few writes. */
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fs, { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ describe('the log', () => {
     expect(numbers).toEqual(Array.from({ length: 1_000 }, (_, number) => number));
   });
 
-  it('writes a few kilobytes at a time, and at once what waits for a tenth of a second', async () => {
+  it('writes a few kilobytes at a time, and smaller amounts after 100 ms', async () => {
     const log = open(false);
     for (let number = 0; number < 1_000; number++) log.write(`${'x'.repeat(99)}\n`);
     log.write('the last\n');
@@ -48,7 +48,7 @@ describe('the log', () => {
     expect(sizes.length).toBeLessThan(15);
   });
 
-  it('writes whole lines, in pieces that a pipe takes whole, where several processes share it', async () => {
+  it('writes complete lines in pieces up to PIPE_BUF if several processes share the pipe', async () => {
     const log = open(true);
     for (let number = 0; number < 1_000; number++) log.write(`${'ü'.repeat(number % 300)}\n`);
     log.write(`${'y'.repeat(5_000)}\n`);
@@ -62,7 +62,7 @@ describe('the log', () => {
     const dropped = METRICS.logLinesDropped.series();
     const log = open(false);
     const before = dropped.value;
-    // Nothing is written before this function lets go: 16 MiB wait, the rest is dropped.
+    // Nothing is written before this function yields: 16 MiB wait, and the rest is dropped.
     for (let number = 0; number < 40_000; number++) log.write(`${'z'.repeat(999)}\n`);
     await log.flush(20_000);
     expect(linesOf().length + dropped.value - before).toBe(40_000);

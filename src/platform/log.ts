@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines on standard output, written in batches and never awaited. When the reader is too slow or gone,
- * lines are dropped and counted instead of filling the memory or stopping the program.
+ * The log: JSON lines on standard output, written in batches in the background. If the reader is too slow or gone,
+ * lines are dropped and counted, so that they neither fill the memory nor block the program.
  */
 import fs from 'node:fs';
 import { pino, type Logger } from 'pino';
@@ -12,29 +12,27 @@ import { formatUtc } from './rfc3339.js';
 
 export type { Logger };
 
-/** Lines are written together when there are so many of them. */
+/** A batch is written when it reaches this size. */
 const BATCH_BYTES = 8_192;
 const LARGEST_WRITE_BYTES = 16_384;
-/** What several processes write to one pipe stays whole up to this size (`PIPE_BUF`). */
+/** Writes up to this size (`PIPE_BUF`) stay intact if several processes share a pipe. */
 const LARGEST_SHARED_WRITE_BYTES = 4_096;
 const FLUSH_INTERVAL_MS = 100;
 const STANDARD_ERROR = 2;
-/** Most bytes that wait for a slow reader. */
+/** Maximum bytes that wait for a slow reader. */
 const LARGEST_BACKLOG_BYTES = 16 * 1024 * 1024;
 
 export interface Log extends ReadsGauges {
   readonly logger: Logger;
-  /** Writes one finished JSON line; the caller has serialised it. Cheaper than the logger, for one line a request. */
+  /** Writes one complete JSON line. Cheaper than the logger, for the line per request. */
   write(line: string): void;
-  /** Waits until everything is written, at most `timeoutMs`; not for a reader that is gone. */
+  /** Resolves when everything is written, when the reader is gone, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
-  /** Undefined while lines can be written, as far as is known. */
+  /** Undefined while lines can be written, as far as known. */
   readonly lost: LogLoss | undefined;
 }
 
-/**
- * The lines of one write while they gather. The destination would copy all of them again for each one that is added.
- */
+/** Collects the lines of one write. The writer itself would copy the collected text for every added line. */
 class Batch {
   private text = '';
   private bytes = 0;
@@ -42,19 +40,19 @@ class Batch {
   constructor(
     private readonly writer: LogWriter,
     private readonly batchBytes: number,
-    private readonly mostBytes: number,
+    private readonly maxWriteBytes: number,
   ) {}
 
   write(line: string): void {
     const bytes = Buffer.byteLength(line);
-    if (this.bytes + bytes > this.mostBytes) this.pass();
+    if (this.bytes + bytes > this.maxWriteBytes) this.flushToWriter();
     this.text += line;
     this.bytes += bytes;
-    if (this.bytes >= this.batchBytes) this.pass();
+    if (this.bytes >= this.batchBytes) this.flushToWriter();
   }
 
-  /** Hands what has gathered to the writer, which writes it now, or when the write before is done. */
-  pass(): void {
+  /** Passes the collected lines to the writer. */
+  flushToWriter(): void {
     if (this.bytes === 0) return;
     const { text, bytes } = this;
     this.text = '';
@@ -62,29 +60,30 @@ class Batch {
     this.writer.write(text, bytes);
   }
 
-  /** Called by the logger for a fatal line; the end of the process, which follows, waits until it is written. */
+  /** Called by pino after a fatal line. The process then waits for the write when it exits. */
   flushSync(): void {
-    this.pass();
+    this.flushToWriter();
   }
 }
 
 /**
- * Opens the log on a file descriptor (1: standard output).
+ * Opens the log on a file descriptor.
+ * @param fd 1 for standard output.
  * @param shared whether other processes write to it as well.
  */
 export function openLog(level: string, fd = 1, shared = false): Log {
-  const mostBytes = shared ? LARGEST_SHARED_WRITE_BYTES : LARGEST_WRITE_BYTES;
+  const maxWriteBytes = shared ? LARGEST_SHARED_WRITE_BYTES : LARGEST_WRITE_BYTES;
   const dropped = METRICS.logLinesDropped.series();
   const droppedBefore = { lines: 0 };
   const writer = new LogWriter({
     fd,
-    mostBytes,
-    mostWaiting: LARGEST_BACKLOG_BYTES,
+    maxWriteBytes,
+    maxWaitingBytes: LARGEST_BACKLOG_BYTES,
     nowMs: () => systemClock.now(),
     onDropped: (lines) => dropped.inc(lines),
     onLost: (loss) => {
       droppedBefore.lines = dropped.value;
-      tellOnStandardError(loss);
+      reportLoss(loss);
     },
     onBack: ({ sinceMs, cause }) => {
       const fields = {
@@ -96,10 +95,10 @@ export function openLog(level: string, fd = 1, shared = false): Log {
       logger.warn(fields, 'The log can be written again; so many lines are missing');
     },
   });
-  const batch = new Batch(writer, Math.min(BATCH_BYTES, mostBytes), mostBytes);
-  setInterval(() => batch.pass(), FLUSH_INTERVAL_MS).unref();
+  const batch = new Batch(writer, Math.min(BATCH_BYTES, maxWriteBytes), maxWriteBytes);
+  setInterval(() => batch.flushToWriter(), FLUSH_INTERVAL_MS).unref();
   process.once('exit', () => {
-    batch.pass();
+    batch.flushToWriter();
     writer.endSync();
   });
   const logger = pino(
@@ -116,7 +115,7 @@ export function openLog(level: string, fd = 1, shared = false): Log {
     logger,
     write: (line) => batch.write(line),
     flush: (timeoutMs) => {
-      batch.pass();
+      batch.flushToWriter();
       return writer.flush(timeoutMs);
     },
     readGauges: () => METRICS.logUp.series().set(writer.lost === undefined ? 1 : 0),
@@ -126,8 +125,8 @@ export function openLog(level: string, fd = 1, shared = false): Log {
   };
 }
 
-/** Where the log itself cannot say it. Never waited for either. */
-function tellOnStandardError({ cause, isForGood }: LogLoss): void {
+/** Reports the loss on standard error, because the log cannot. */
+function reportLoss({ cause, isForGood }: LogLoss): void {
   const what = isForGood
     ? `nobody reads the log any more (${cause}); its lines are dropped and counted in trailgate_log_lines_dropped_total`
     : `the log cannot be written (${cause}); its lines wait, and are dropped and counted beyond ` +

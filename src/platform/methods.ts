@@ -1,10 +1,9 @@
-/** Which methods there are, so that one that is not can be told from one that a path does not have. */
+/** Known HTTP methods. */
 import { FixedProblem, type Problem } from './problems/errors.js';
 
 /**
- * The methods that are registered (RFC 9110 section 16.1.1) and that Node's parser reads. What it
- * cannot read is unknown over HTTP/2 as well; what it reads and nobody has registered (PURGE,
- * SOURCE) is unknown over HTTP/1.1 as well.
+ * Registered methods (RFC 9110 section 16.1.1) that Node's parser supports. All others are unknown over HTTP/1.1 and
+ * HTTP/2 alike, including unregistered ones that Node supports (PURGE, SOURCE).
  */
 const KNOWN: ReadonlySet<string> = new Set(
   (
@@ -18,8 +17,8 @@ export const UNKNOWN_METHOD_DETAIL = 'This server does not know the method. Meth
 const UNKNOWN_METHOD = new FixedProblem('not_implemented', { detail: UNKNOWN_METHOD_DETAIL });
 
 /**
- * RFC 9110 section 9.1: a method that nobody knows is 501; one that a path does not
- * have stays 405, which the route says.
+ * Returns the error for an unknown method, which is 501 (RFC 9110 section 9.1). A known method that a path does not
+ * support is 405, which the route decides.
  */
 export function methodProblem(method: string | undefined): Problem | undefined {
   return isKnownMethod(method) ? undefined : UNKNOWN_METHOD;

@@ -1,41 +1,46 @@
-/** What a scrape of this process reads: every metric in Prometheus's text format, Node's own included. */
+/** Formats all metrics of this process for a scrape, including Node's own. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { collectDefaultMetrics, register } from '@prometheus-io/client';
 import { METRICS } from './metrics.js';
 
-/** The longest that a timer of Node's runs: the client asks ten times a second for what is left out below. */
-const NEVER_MS = 2 ** 31 - 1;
+/**
+ * The longest timer that Node supports. By default, the client samples the metrics removed below ten times a second.
+ */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-const LEFT_OUT = [
-  // Gauges that are named like counters; the same numbers stand by type in `nodejs_active_handles` and its kin.
+const REMOVED_METRICS = [
+  // Gauges named like counters. `nodejs_active_handles` and others report the same numbers by type.
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
-  // Percentiles of one process, which cannot be added up over several. `process_cpu_seconds_total` says how busy it is.
+  // Percentiles of one process cannot be aggregated. `process_cpu_seconds_total` shows the load.
   'nodejs_eventloop_utilization_summary',
   'nodejs_eventloop_utilization_histogram',
 ];
 
 let defaultsCollected = false;
 
-/** ReadsGauges knows values that are read at a scrape rather than counted. */
+/** ReadsGauges has gauges that are set at each scrape. */
 export interface ReadsGauges {
-  /** Sets its gauges to how things are now. Quick, and never throws. */
+  /** Updates the gauges. Must be fast and must not throw. */
   readGauges(): void;
 }
 
-/** Every metric of this process in Prometheus's text format, Node's own included, with these gauges as they are now. */
+/**
+ * Returns all metrics in Prometheus text format, including Node's own.
+ * @param sources update their gauges first.
+ */
 export async function metricsText(sources: readonly ReadsGauges[]): Promise<string> {
   if (!defaultsCollected) {
     defaultsCollected = true;
-    collectDefaultMetrics({ eventLoopUtilizationTimeout: NEVER_MS });
-    for (const name of LEFT_OUT) register.removeSingleMetric(name);
+    collectDefaultMetrics({ eventLoopUtilizationTimeout: LONGEST_TIMER_MS });
+    for (const name of REMOVED_METRICS) register.removeSingleMetric(name);
   }
   for (const source of sources) source.readGauges();
   const ours: string[] = [];
   for (const metric of Object.values(METRICS)) {
     ours.push(metric.text());
-    // Requests have the core between two metrics.
+    // Let requests run between two metrics.
     await nextTurn();
   }
   return `${ours.join('\n')}\n${await register.metrics()}`;

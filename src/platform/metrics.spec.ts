@@ -1,4 +1,4 @@
-/** Every metric says which of its label values are known, and whoever can be known beforehand is there at 0. */
+/** Every metric declares its known label values, and counters with known values start at 0. */
 import { describe, expect, it } from '@jest/globals';
 import { METRICS } from './metrics.js';
 import { Metric, type Label, type MetricDescription, type ValueSeries } from './metrics/metric.js';
@@ -10,14 +10,14 @@ const seriesOf = (text: string): [string, number][] =>
     .filter((line) => !line.startsWith('#') && line !== '' && !/_(?:bucket|sum)(?:\{|\s)/.test(line))
     .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]);
 
-/** Counters of which nobody knows beforehand what their labels will say, and which label it is. */
+/** Counters with label values that are not known in advance, and the label in question. */
 const OPEN = {
   http_server_request_duration_seconds: ['http_request_method', 'http_response_status_code'],
   trailgate_deprecated_requests_total: ['account_id'],
 };
 
 describe('the catalogue of metrics', () => {
-  it('names every counter with a label whose values nobody knows beforehand', () => {
+  it('lists every counter with label values that are not known in advance', () => {
     const open = counted.flatMap(({ name, labelNames, labelValues }) => {
       const labels = labelNames.filter((_, index) => labelValues[index] === 'open');
       return labels.length === 0 ? [] : [[name, labels]];
@@ -26,9 +26,9 @@ describe('the catalogue of metrics', () => {
   });
 
   it.each(counted.filter(({ name }) => !(name in OPEN)).map((metric) => [metric.name, metric] as const))(
-    '%s is there at 0 before its first event, from when on its labels are known',
+    '%s starts at 0 once its label values are known',
     (_name, { description }) => {
-      // Without what was counted in this process before.
+      // Ignore counts from earlier tests in this process.
       const metric = new Metric(description as unknown as MetricDescription<ValueSeries, readonly Label[]>);
       const { labelNames, labelValues } = metric;
       const names = labelNames.filter((_, index) => labelValues[index] === 'config');

@@ -1,10 +1,9 @@
 /**
- * Every metric: name, help, labels with the values that are known beforehand, buckets. `docs/metrics.md` is held to it
- * by a test. They stand here, and area by area in `metrics/`, in the order of the scrape.
+ * All metrics: names, help texts, labels with known values, and buckets. A test compares `docs/metrics.md` with them.
+ * They are listed here, and by area in `metrics/`, in the order of the scrape.
  *
- * Series are looked up once and kept by whoever counts, so that counting on the request path is an
- * addition, not a look-up by labels. Names follow OpenTelemetry's HTTP conventions and Prometheus's
- * rules: base units, `_total` for counters.
+ * Callers look up a series once and keep it, so that counting a request is an addition without a look-up by labels.
+ * Names follow OpenTelemetry's HTTP conventions and Prometheus's rules: base units, `_total` for counters.
  */
 import type { ErrorCode } from './problems/errors.js';
 import { LIMIT_METRICS } from './metrics/limit-metrics.js';
@@ -16,14 +15,14 @@ import { WEBHOOK_METRICS } from './metrics/webhook-metrics.js';
 export type { HistogramSeries, ValueSeries } from './metrics/metric.js';
 export type { WebhookAttemptOutcome } from './metrics/webhook-metrics.js';
 
-/** How far the end of an operation has come: announced, rehearsed, there. */
+/** Phases of an operation's end: announced, rehearsed, over. */
 export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
 
-/** What a process can run out of. */
+/** Resources that the process can run out of. */
 export const OWN_RESOURCES = ['file_descriptors', 'ports', 'memory'] as const;
 export type OwnResource = (typeof OWN_RESOURCES)[number];
 
-/** Tasks of the worker role: `src/program/housekeeping.ts` has a row for each. */
+/** Tasks of the worker role, one per row in `src/program/housekeeping.ts`. */
 const HOUSEKEEPING_TASKS = [
   'key_secrets',
   'expiring_keys',
@@ -38,7 +37,7 @@ const HOUSEKEEPING_TASKS = [
 ] as const;
 export type HousekeepingTask = (typeof HOUSEKEEPING_TASKS)[number];
 
-/** Why a key may not be used any more that has something open. */
+/** Error codes with which an open stream is cut because its key is no longer valid. */
 export const CUT_CODES = [
   'revoked_api_key',
   'expired_api_key',
@@ -49,7 +48,7 @@ export const CUT_CODES = [
   'ip_not_allowed',
 ] as const satisfies readonly ErrorCode[];
 
-/** Why a connection is closed on a client. The last three are streams of HTTP/2. */
+/** Why a connection is closed. The last three apply to HTTP/2 streams. */
 const CONNECTION_CUTS = [
   'limit',
   'address_limit',
@@ -61,7 +60,7 @@ const CONNECTION_CUTS = [
   'untaken_refusal',
 ] as const;
 
-/** All metrics of the process. */
+/** METRICS has all metrics of the process. */
 export const METRICS = {
   ...REQUEST_METRICS,
   ...LIMIT_METRICS,

@@ -1,4 +1,4 @@
-/** Lists of networks: what matches, what is refused, and what old rows mean. */
+/** Lists of networks: matching, rejected entries, and stored entries from older versions. */
 import { describe, expect, it } from '@jest/globals';
 import { SeededRandom } from '../../test/support/seeded-random.js';
 import { containsNetwork, networkFault, NetworkList, plainAddress, plainNetwork } from './network-list.js';
@@ -36,7 +36,7 @@ describe('a list of networks', () => {
     [['::ffff:192.0.2.0/120'], '192.0.3.7', false],
     [['::ffff:0:0/96'], '2001:db8::1', false],
     [[], '192.0.2.1', false],
-  ])('%j asked for %s: %s', (entries, address, expected) => {
+  ])('%j contains %s: %s', (entries, address, expected) => {
     expect(NetworkList.of(entries).holds(address)).toBe(expected);
   });
 
@@ -63,11 +63,11 @@ describe('a list of networks', () => {
     '1::2::3',
     '[::1]',
     '::1/128',
-  ])('holds nobody at %j, which is no address', (address) => {
+  ])('does not contain %j, which is not an address', (address) => {
     expect(NetworkList.of(['0.0.0.0/0', '::/0']).holds(address)).toBe(false);
   });
 
-  it(`agrees with whole numbers for ${PAIRS} random pairs of a list and an address`, () => {
+  it(`agrees with a BigInt model for ${PAIRS} random pairs of a list and an address`, () => {
     const random = new SeededRandom(2026);
     let matched = 0;
     for (let pair = 0; pair < PAIRS; pair++) {
@@ -81,13 +81,13 @@ describe('a list of networks', () => {
         throw new Error(`${JSON.stringify(blocks.map(String))} and ${spelled}: ${!expected}, not ${expected}`);
       }
     }
-    // Both outcomes are common, or the agreement would say little.
+    // Both outcomes must be common, or the comparison proves little.
     expect(matched).toBeGreaterThan(PAIRS / 5);
     expect(matched).toBeLessThan(PAIRS - PAIRS / 5);
   });
 });
 
-describe('an entry that does not say what it means', () => {
+describe('an ambiguous entry', () => {
   it.each([
     ['10.0.0.1/8', 'host_bits', '10.0.0.0/8'],
     ['192.0.2.77/24', 'host_bits', '192.0.2.0/24'],
@@ -116,16 +116,16 @@ describe('an entry that does not say what it means', () => {
     ['fe80::%eth0/10', 'syntax', undefined],
     ['loopback', 'syntax', undefined],
     ['', 'syntax', undefined],
-  ])('%s is refused (%s): write %s', (entry, reason, instead) => {
+  ])('%s is rejected (%s), with the suggestion %s', (entry, reason, instead) => {
     expect(networkFault(entry)).toEqual({ reason, instead });
     expect(networkFault(instead ?? '10.0.0.0/8')).toBeUndefined();
   });
 
-  it('stops a start that it has come to in spite of all checks', () => {
+  it('throws if it gets past all checks', () => {
     expect(() => NetworkList.of(['10.0.0.0/8', 'loopback'])).toThrow('"loopback" is not a network');
   });
 
-  it('is kept as IPv4 where it is an IPv4-mapped block, and as it was written otherwise', () => {
+  it('is stored as IPv4 if it is an IPv4-mapped block, and unchanged otherwise', () => {
     expect(plainNetwork('::ffff:192.0.2.0/120')).toBe('192.0.2.0/24');
     expect(plainNetwork('::FFFF:c000:207')).toBe('192.0.2.7');
     expect(plainNetwork('::ffff:0:0/96')).toBe('0.0.0.0/0');
@@ -135,7 +135,7 @@ describe('an entry that does not say what it means', () => {
   });
 });
 
-it('a stored list ignores host bits, as it always did, and matches nobody by what it cannot read', () => {
+it('a stored list ignores host bits, and its unreadable entries match nothing', () => {
   const unreadable: string[] = [];
   const stored = ['10.0.0.1/8', '::ffff:203.0.113.0/24', '::ffff:192.0.2.0/120', 'x', '2001:db8::7/32'];
   const list = NetworkList.reading(stored, (entry) => unreadable.push(entry));
@@ -158,7 +158,7 @@ it.each([
   expect(containsNetwork(block, entry)).toBe(expected);
 });
 
-describe('an address as people write it', () => {
+describe('a plain address', () => {
   it.each([
     ['::ffff:192.0.2.1', '192.0.2.1'],
     ['::ffff:c000:201', '192.0.2.1'],
@@ -174,7 +174,7 @@ describe('an address as people write it', () => {
   });
 });
 
-/** An address, or a block by its prefix, as a whole number: the model that the list is compared with. */
+/** An address or block as a BigInt, which is the model that the list is compared with. */
 interface Numbered {
   readonly bits: 32 | 128;
   readonly number: bigint;
@@ -208,7 +208,7 @@ function randomBlock(random: SeededRandom): Block {
   return isMapped(number) ? { bits: 32, number: 0n, prefix: 0 } : { bits, number, prefix };
 }
 
-/** Half of the addresses are at an edge of a block, or one behind it. */
+/** Half of the addresses are at or just beyond an edge of a block. */
 function randomAddress(random: SeededRandom, blocks: readonly Block[]): Numbered {
   const { bits, number, prefix } = random.of(blocks);
   if (random.oneIn(4)) {
@@ -241,7 +241,7 @@ function ipv4Text(number: bigint): string {
   return [24n, 16n, 8n, 0n].map((shift) => (number >> shift) & 255n).join('.');
 }
 
-/** Any of the spellings of RFC 4291 section 2.2: leading zeros, upper case, `::`, a dotted end. */
+/** Returns a random notation of RFC 4291 section 2.2: leading zeros, upper case, `::`, a dotted end. */
 function ipv6Text(random: SeededRandom, number: bigint): string {
   const isDotted = random.oneIn(4);
   const groups = Array.from({ length: isDotted ? 6 : 8 }, (_, index) => {

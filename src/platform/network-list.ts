@@ -1,6 +1,6 @@
 /**
- * The one parser for lists of networks, in settings and in fields of the API. IPv4 and IPv6 never match each other: an
- * IPv4-mapped address or block (RFC 4291 section 2.5.5.2) counts as IPv4, and `::/0` holds no IPv4 address.
+ * Parses and matches lists of networks in settings and API fields. IPv4 and IPv6 never match each other. IPv4-mapped
+ * addresses and blocks (RFC 4291 section 2.5.5.2) count as IPv4, so `::/0` contains no IPv4 address.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -9,26 +9,26 @@ const MAPPED = '::ffff:';
 const MAPPED_BITS = 96;
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;
-/** The beginning of every spelling of an IPv4-mapped address. */
+/** Matches the start of every spelling of an IPv4-mapped address. */
 const MAPPED_SPELLING = /^[0:]+:ffff:/i;
 const PREFIX = /^(?:0|[1-9]\d{0,2})$/;
-/** ipaddr.js takes the deprecated `::192.0.2.1` for `::ffff:192.0.2.1`; with groups in front it does not. */
+/** ipaddr.js reads the deprecated `::192.0.2.1` as `::ffff:192.0.2.1`, unless zero groups precede it. */
 const IPV4_COMPATIBLE = /^::(?=\d+\.)/;
 const ZERO = 48;
 const NINE = 57;
 const DOT = 46;
 
-/** A CIDR block; a single address has the longest prefix. Its host bits are zero. */
+/** A CIDR block. A single address has the maximum prefix length. `withoutHostBits` clears its host bits. */
 type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, prefix: number];
 
-/** NetworkFault says why an entry of a list of networks is refused. */
+/** NetworkFault explains why an entry is rejected. */
 export interface NetworkFault {
   readonly reason: 'syntax' | 'host_bits' | 'mapped_prefix';
-  /** The entry to write instead; undefined where none can be guessed. */
+  /** Suggested replacement, if there is one. */
   readonly instead: string | undefined;
 }
 
-/** Returns what is wrong with an entry of a list of networks; undefined: nothing. */
+/** Returns what is wrong with an entry, or undefined if it is valid. */
 export function networkFault(entry: string): NetworkFault | undefined {
   const read = readNetwork(entry);
   if (!isNetwork(read)) return read;
@@ -36,13 +36,13 @@ export function networkFault(entry: string): NetworkFault | undefined {
   return isSame(read, network) ? undefined : { reason: 'host_bits', instead: textOf(network) };
 }
 
-/** Returns an entry without faults as it is kept: IPv4-mapped ones as IPv4, the others as they were written. */
+/** Returns the stored form of a valid entry: IPv4-mapped ones as IPv4, others as written. */
 export function plainNetwork(entry: string): string {
   const read = readNetwork(entry);
   return entry.includes(':') && isNetwork(read) && read[0].kind() === 'ipv4' ? textOf(read) : entry;
 }
 
-/** Reports whether a block contains another block or address of its family. An unreadable one contains only itself. */
+/** Whether a block contains another block or address of the same family. An unreadable block contains only itself. */
 export function containsNetwork(block: string, entry: string): boolean {
   const [outer, inner] = [readNetwork(block), readNetwork(entry)];
   if (!isNetwork(outer) || !isNetwork(inner)) return block === entry;
@@ -50,9 +50,9 @@ export function containsNetwork(block: string, entry: string): boolean {
   return isSameFamily && inner[1] >= outer[1] && inner[0].match(outer[0], outer[1]);
 }
 
-/** NetworkList is a list of networks, ready to be asked on every request. */
+/** NetworkList is a parsed list for matching addresses on every request. */
 export class NetworkList {
-  /** Network and mask of each IPv4 block in turn. */
+  /** Network and mask of each IPv4 block, alternating. */
   private readonly ipv4: readonly number[];
   private readonly ipv6: readonly Network[];
 
@@ -61,7 +61,10 @@ export class NetworkList {
     this.ipv6 = networks.filter((network) => !isIpv4(network));
   }
 
-  /** Makes a list of entries that `networkFault` has let through. @throws Error for what cannot be read. */
+  /**
+   * Creates a list from entries that `networkFault` has accepted.
+   * @throws Error for unreadable entries.
+   */
   static of(entries: readonly string[]): NetworkList {
     return NetworkList.reading(entries, (entry) => {
       throw new Error(`"${entry}" is not a network`);
@@ -69,8 +72,8 @@ export class NetworkList {
   }
 
   /**
-   * Makes a list of stored entries, which older rules may have let through. Host bits are ignored, as they always were.
-   * @param onUnreadable receives each entry that cannot be read; it matches no address.
+   * Creates a list from stored entries, which older rules may have accepted. Ignores host bits, as those rules did.
+   * @param onUnreadable called with each unreadable entry, which matches no address.
    */
   static reading(entries: readonly string[], onUnreadable: (entry: string) => void): NetworkList {
     const networks: Network[] = [];
@@ -82,7 +85,7 @@ export class NetworkList {
     return new NetworkList(networks);
   }
 
-  /** Reports whether the list holds an address. What is no address is in no list; an IPv6 zone is ignored. */
+  /** Whether the list contains an address. False for any other text. Ignores an IPv6 zone. */
   holds(address: string): boolean {
     // Allocates nothing for IPv4, which is most of the traffic.
     const ipv4 = ipv4Number(address, address.startsWith(MAPPED) ? MAPPED.length : 0);
@@ -104,19 +107,21 @@ export class NetworkList {
   }
 }
 
-/** Returns an IPv4-mapped address as IPv4, and any other text as it is. Sockets and some proxies write mapped ones. */
+/**
+ * Returns an IPv4-mapped address as IPv4, and any other text unchanged. Sockets and some proxies use mapped addresses.
+ */
 export function plainAddress(address: string): string {
   if (!MAPPED_SPELLING.test(address)) return address;
   const parsed = parseAddress(address);
   return parsed === undefined || isIpv6(parsed) ? address : parsed.toString();
 }
 
-/** Returns the eight groups of an IPv6 address in any of its spellings, without its zone. */
+/** Returns the eight groups of an IPv6 address in any notation, without its zone. */
 export function ipv6Groups(address: string): readonly number[] {
   return ipaddr.IPv6.parse(spelledForParser(address)).parts;
 }
 
-/** Returns the IPv4 address that two groups of an IPv6 address hold, as `192.0.2.1`. */
+/** Returns the IPv4 address in two groups of an IPv6 address, such as `192.0.2.1`. */
 export function ipv4InGroups(high: number, low: number): string {
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 }
@@ -131,11 +136,11 @@ function readNetwork(entry: string): Network | NetworkFault {
   if (prefix > bits) return { reason: 'syntax', instead: undefined };
   if (!isMapped) return [address, prefix];
   if (prefix >= MAPPED_BITS) return [address, prefix - MAPPED_BITS];
-  const meant = prefix <= IPV4_BITS ? textOf(withoutHostBits([address, prefix])) : undefined;
-  return { reason: 'mapped_prefix', instead: meant };
+  const suggestion = prefix <= IPV4_BITS ? textOf(withoutHostBits([address, prefix])) : undefined;
+  return { reason: 'mapped_prefix', instead: suggestion };
 }
 
-/** Returns an address, IPv4-mapped ones as IPv4; undefined for what is no address in the strict spelling. */
+/** Parses an address strictly. Returns IPv4-mapped ones as IPv4, and undefined for invalid ones. */
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const family = isIP(text);
   if (family === 4) return ipaddr.IPv4.parse(text);
@@ -163,7 +168,7 @@ function textOf([address, prefix]: Network): string {
   return prefix === bits ? address.toString() : `${address.toString()}/${prefix}`;
 }
 
-/** Reads an IPv4 address from a place in a text to its end; undefined where it is none (`127.1`, `010.0.0.1`). */
+/** Parses an IPv4 address from `from` to the end. Returns undefined for others, such as `127.1` or `010.0.0.1`. */
 function ipv4Number(text: string, from: number): number | undefined {
   let address = 0;
   let parts = 0;
@@ -186,7 +191,7 @@ function numberOf(address: ipaddr.IPv4 | ipaddr.IPv6): number {
   return address.toByteArray().reduce((number, byte) => number * 256 + byte, 0);
 }
 
-/** Returns the mask of a prefix as a signed number, as `&` takes it. */
+/** Returns the mask of a prefix as a signed number, for use with `&`. */
 function maskOf(prefix: number): number {
   return prefix === 0 ? 0 : -1 << (IPV4_BITS - prefix);
 }

@@ -1,4 +1,4 @@
-/** What we rest on of Node's own notes is there, and means what we take it for, in the Node that the project pins. */
+/** Node's private properties exist and mean what we assume, in the Node version that the project uses. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { fstatSync, readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { eventually } from '../../test/support/processes.js';
 import {
-  closeBehind,
+  closeAfter,
   descriptorOf,
   forgetLastAllowed,
   interceptWrites,
@@ -14,7 +14,7 @@ import {
   isReadByParser,
   keepAliveTimeoutOf,
   keepHalfClosed,
-  mostRequestsOf,
+  maxRequestsOf,
   queuedBytes,
   reopenWith,
   responseUnderWay,
@@ -26,7 +26,7 @@ const GET = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
 
 let server: Server;
 let clients: Socket[];
-/** What reached the server, in its order. */
+/** Requests that have reached the server, in order. */
 let requests: { message: IncomingMessage; response: ServerResponse }[];
 
 beforeEach(async () => {
@@ -54,7 +54,7 @@ function open(): { client: Socket; read: () => string } {
   return { client, read: () => text };
 }
 
-/** A client whose request is under way. */
+/** A client with a running request. */
 async function asked(text = GET) {
   const { client, read } = open();
   client.write(text);
@@ -66,15 +66,15 @@ async function asked(text = GET) {
 const closed = (socket: Socket): Promise<unknown> =>
   socket.destroyed ? Promise.resolve() : new Promise((done) => socket.once('close', done));
 
-it('this is the Node that the project pins', () => {
+it('the Node version is the one that the project pins', () => {
   const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     optionalDependencies: Record<string, string>;
   };
   expect(new Set(Object.values(optionalDependencies))).toEqual(new Set([process.versions.node]));
 });
 
-describe('of a connection Node notes', () => {
-  it('whose response has its turn: of two requests the first one’s, and nobody’s before and after', async () => {
+describe('for a connection, Node records', () => {
+  it('which response is being written: with two requests the first, and none before and after', async () => {
     const connection = once(server, 'connection');
     const { client } = open();
     const [socket] = (await connection) as [Socket];
@@ -90,7 +90,7 @@ describe('of a connection Node notes', () => {
     await eventually('it is over', () => responseUnderWay(socket) === null);
   });
 
-  it('that its parser reads it, until it is taken out of HTTP', async () => {
+  it('that its parser reads it, until an upgrade', async () => {
     server.on('upgrade', (_message, socket: Socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
     const upgraded = once(server, 'upgrade');
     const { socket, response, client } = await asked();
@@ -101,7 +101,7 @@ describe('of a connection Node notes', () => {
     expect(isReadByParser(socket)).toBe(false);
   });
 
-  it('what was handed to the system and not taken', async () => {
+  it('the bytes that the system has not sent', async () => {
     const { client, socket, response } = await asked();
     expect(queuedBytes(socket)).toBe(0);
     client.pause();
@@ -114,7 +114,7 @@ describe('of a connection Node notes', () => {
     expect(queuedBytes(socket)).toBe(0);
   });
 
-  it('its file descriptor, while it has one', async () => {
+  it('its file descriptor, until it is closed', async () => {
     const { socket, client } = await asked();
     expect(process.platform === 'win32' || fstatSync(descriptorOf(socket)).isSocket()).toBe(true);
     client.destroy();
@@ -123,8 +123,8 @@ describe('of a connection Node notes', () => {
   });
 });
 
-describe('a socket that is opened anew', () => {
-  it('reads into the buffer that it is given, is counted by the server, and ends with it', async () => {
+describe('a reopened socket', () => {
+  it('reads into the given buffer, is counted by the server, and is closed with it', async () => {
     const buffer = Buffer.alloc(64);
     const pieces: string[] = [];
     const callback = (bytes: number): boolean => pieces.push(buffer.toString('latin1', 0, bytes)) > 0;
@@ -145,7 +145,7 @@ describe('a socket that is opened anew', () => {
   });
 });
 
-describe('a server that keeps connections of which the client has closed its side', () => {
+describe('a server that keeps half-closed connections', () => {
   it.each([
     [true, 'late'],
     [false, ''],
@@ -162,11 +162,11 @@ describe('a server that keeps connections of which the client has closed its sid
 });
 
 describe('a response', () => {
-  it('tells the time that was set for it, and how many requests there may be', async () => {
+  it('has the timeout that was set, and the maximum number of requests', async () => {
     server.keepAliveTimeout = 5_000;
     server.maxRequestsPerSocket = 3;
     const { read, response } = await asked();
-    expect([keepAliveTimeoutOf(response), mostRequestsOf(response)]).toEqual([5_000, 3]);
+    expect([keepAliveTimeoutOf(response), maxRequestsOf(response)]).toEqual([5_000, 3]);
     setKeepAliveTimeout(response, 65_000);
     response.end();
     await eventually('it is read', () => read().includes('\r\n\r\n'));
@@ -184,16 +184,16 @@ describe('a response', () => {
     await eventually('the next one is there', () => requests.length === 2);
   });
 
-  it('closes its connection where it is to', async () => {
+  it('closes its connection after `closeAfter`', async () => {
     const { client, read, response } = await asked();
     setHead(response, 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 0);
-    closeBehind(response);
+    closeAfter(response);
     response.end();
     await eventually('it is closed', () => client.readableEnded);
     expect(read()).toBe('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
   });
 
-  it('to the last request that its connection may have is noted as such, until the note is taken away', async () => {
+  it('to the last allowed request is marked as such, until the mark is removed', async () => {
     server.maxRequestsPerSocket = 2;
     const { client, response } = await asked();
     expect(isLastAllowed(response)).toBe(false);
@@ -208,7 +208,7 @@ describe('a response', () => {
 });
 
 describe('the writes of a socket', () => {
-  it('end by way of whoever looks at them, one by one and several at once', async () => {
+  it('report their end to the wrapper, single ones and several at once', async () => {
     const { socket, client, read } = await asked();
     const ends: unknown[] = [];
     interceptWrites(socket, (done) => (error) => {

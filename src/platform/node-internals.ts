@@ -1,28 +1,27 @@
 /**
- * What Node keeps to itself of connections and responses, and we read or set all the same: no other file may. Each
- * function here says what it rests on; `node-internals.spec.ts` tries that on the Node that the project pins, so that a
- * newer one in which something has gone or works otherwise fails there, not under a client.
+ * All uses of Node's private properties of connections and responses. `node-internals.spec.ts` verifies each assumption
+ * on the Node version that the project uses, so that incompatible changes in Node fail a test.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket, type OnReadOpts, type Server as NetServer, type SocketConstructorOpts } from 'node:net';
 
-/** A response of Node's server, with the request that it belongs to. */
+/** A response of Node's server, with its request. */
 export type NodeResponse = ServerResponse & { readonly req: IncomingMessage };
 
-/** A connection as Node's servers have it. */
+/** A connection in Node's servers. */
 interface NodeSocket extends Socket {
-  /** The response whose turn it is to be written; null or missing where none is. */
+  /** The response that is being written. Null or missing if there is none. */
   readonly _httpMessage?: NodeResponse | null;
-  /** Node's HTTP parser; null once the connection is taken out of HTTP, as for a WebSocket. */
+  /** Node's HTTP parser. Null after an upgrade, such as to a WebSocket. */
   readonly parser?: object | null;
-  /** The system's connection; null once it is closed. */
+  /** Handle of the system's connection. Null after it was closed. */
   _handle?: { readonly writeQueueSize?: number; readonly fd?: number } | null;
-  /** The server that counts it, until it closes. */
+  /** The server that counts the connection until it closes. */
   _server: NetServer | null;
   server: NetServer | null;
 }
 
-/** A response as `writeHead` leaves it. */
+/** Fields of a response that `writeHead` sets. */
 interface NodeHead {
   _header: string | null;
   _contentLength: number | null;
@@ -34,34 +33,29 @@ interface NodeHead {
 
 type Head = ServerResponse & NodeHead;
 
-/** Gives the response whose turn it is on a connection that Node reads; null where no request is under way. */
+/** Returns the response being written on a connection that Node reads, or null if no request is running. */
 export function responseUnderWay(socket: Socket): NodeResponse | null {
   return (socket as NodeSocket)._httpMessage ?? null;
 }
 
-/**
- * Tells whether Node's parser reads a connection: not before the first byte of some,
- * and no longer once it is a WebSocket.
- */
+/** Whether Node's parser reads a connection. False before its first byte and after an upgrade. */
 export function isReadByParser(socket: Socket): boolean {
   return ((socket as NodeSocket).parser ?? null) !== null;
 }
 
-/**
- * Counts the bytes that were handed to the system and that it has not taken yet; `writableLength` does not have them.
- */
+/** Returns the bytes that the system has accepted but not sent. `writableLength` does not include them. */
 export function queuedBytes(socket: Socket): number {
   return (socket as NodeSocket)._handle?.writeQueueSize ?? 0;
 }
 
-/** Gives the file descriptor of a connection; -1 where it has none, as on Windows or once it is closed. */
+/** Returns the file descriptor of a connection, or -1 on Windows and after it was closed. */
 export function descriptorOf(socket: Socket): number {
   return (socket as NodeSocket)._handle?.fd ?? -1;
 }
 
 /**
- * Puts a socket in the place of one that a server has accepted, which then reads into a buffer of ours instead of
- * making one of every piece. The server goes on counting it; the socket that was accepted has nothing any more.
+ * Replaces an accepted socket by one that reads into a given buffer. The server keeps counting it. The accepted socket
+ * is detached and cannot be used any more.
  */
 export function reopenWith(accepted: Socket, onread: OnReadOpts): Socket {
   const { _handle: handle, server } = accepted as NodeSocket;
@@ -73,53 +67,53 @@ export function reopenWith(accepted: Socket, onread: OnReadOpts): Socket {
   return socket;
 }
 
-/** Makes Node's server go on with requests whose clients have closed their side of the connection. */
+/** Makes Node's server continue requests of half-closed clients. */
 export function keepHalfClosed(server: Server): void {
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 }
 
-/** Sets what a response tells of the time that its connection may idle. */
+/** Sets the timeout for the response's `Keep-Alive` field. */
 export function setKeepAliveTimeout(response: ServerResponse, timeoutMs: number): void {
   (response as Head)._keepAliveTimeout = timeoutMs;
 }
 
-/** Gives the time that was set so, in milliseconds. */
+/** Returns that timeout in milliseconds. */
 export function keepAliveTimeoutOf(response: ServerResponse): number {
   return (response as Head)._keepAliveTimeout;
 }
 
-/** Gives how many requests the connection of a response may have; 0: any number. */
-export function mostRequestsOf(response: ServerResponse): number {
+/** Returns how many requests the connection of a response may serve; 0 for no limit. */
+export function maxRequestsOf(response: ServerResponse): number {
   return (response as Head)._maxRequestsPerSocket;
 }
 
-/** Sets a whole head as `writeHead` would have written it; what follows is only the body, of so many bytes. */
+/** Sets a complete head, as `writeHead` would. Only a body of this size may follow. */
 export function setHead(response: ServerResponse, head: string, bodyBytes: number): void {
   (response as Head)._header = head;
   (response as Head)._contentLength = bodyBytes;
 }
 
-/** Makes Node close the connection behind a response whose head was set by `setHead`. */
-export function closeBehind(response: ServerResponse): void {
+/** Makes Node close the connection after a response whose head was set with `setHead`. */
+export function closeAfter(response: ServerResponse): void {
   (response as Head)._last = true;
 }
 
-/** Tells whether Node has noted that this is the last request that its connection may have. */
+/** Whether Node has marked this as the last request of its connection. */
 export function isLastAllowed(response: ServerResponse): boolean {
   return (response as Head).maxRequestsOnConnectionReached === true;
 }
 
-/** Takes that note away: Node goes on behind such a response, and refuses what comes with 503. */
+/** Removes that mark. Node then continues the connection, and rejects further requests with 503. */
 export function forgetLastAllowed(response: ServerResponse): void {
   (response as Head).maxRequestsOnConnectionReached = false;
 }
 
-/** Called when a write has left, or has failed. */
+/** Called when a write has completed or failed. */
 export type WriteDone = (error?: Error | null) => void;
 type Write = (chunk: unknown, encoding: BufferEncoding, done: WriteDone) => void;
 type WriteMany = (chunks: { chunk: unknown; encoding: BufferEncoding }[], done: WriteDone) => void;
 
-/** Has a function look at the end of each write of a socket before the socket hears of it. */
+/** Wraps the callback of each write, so that a function sees the result before the socket does. */
 export function interceptWrites(socket: Socket, wrap: (done: WriteDone) => WriteDone): void {
   const write: Write = socket._write.bind(socket);
   const writeMany: WriteMany | undefined = socket._writev?.bind(socket);

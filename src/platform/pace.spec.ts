@@ -22,7 +22,7 @@ describe('a pace', () => {
     expect(into.map((atMs) => atMs - startMs)).toEqual([250, 500, 750, 1_000]);
   });
 
-  it('does not wait where the work is behind', async () => {
+  it('does not wait if the work is late', async () => {
     const startMs = performance.now();
     const into: number[] = [];
     const done = instants(new Pace(1_000), 400, into);
@@ -31,7 +31,7 @@ describe('a pace', () => {
     expect(into.map((atMs) => atMs - startMs)).toEqual([400, 800, 1_200, 1_600]);
   });
 
-  it('ends its pause and makes no more when somebody is in a hurry', async () => {
+  it('ends its pause after `hurry`, and makes no more', async () => {
     const pace = new Pace(1_000_000);
     const into: number[] = [];
     const done = instants(pace, 0, into);

@@ -1,22 +1,20 @@
-/**
- * Keeps work that nobody waits for from those who wait: in pieces, with turns of the event loop or pauses between them.
- */
+/** Runs background work in pieces, so that it does not delay requests. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Small things, of some microseconds each. */
+/** For items that take a few microseconds each. */
 const ITEMS_PER_TURN = 200;
 
-/** Does something with each of many in their order, and lets the event loop have its turns in between. */
-export async function inTurns<Item>(items: readonly Item[], take: (item: Item) => void): Promise<void> {
+/** Calls a function for each item in order, and yields to the event loop after every 200 items. */
+export async function inTurns<Item>(items: readonly Item[], action: (item: Item) => void): Promise<void> {
   for (let from = 0; from < items.length; from += ITEMS_PER_TURN) {
     if (from > 0) await nextTurn();
-    for (const item of items.slice(from, from + ITEMS_PER_TURN)) take(item);
+    for (const item of items.slice(from, from + ITEMS_PER_TURN)) action(item);
   }
 }
 
 /**
- * Spreads work that nobody waits for over a span of time. Done in one stretch it would take the core from requests for
- * many milliseconds; in steps with pauses between, a request waits for one step at most.
+ * Spreads background work over a time span. Done at once, it would block requests for many milliseconds. In steps with
+ * pauses, a request waits for one step at most.
  */
 export class Pace {
   private readonly startMs = performance.now();
@@ -24,11 +22,12 @@ export class Pace {
   private timer: NodeJS.Timeout | undefined;
   private wake: (() => void) | undefined;
 
-  /** @param spanMs from now on; 0: without pauses. */
+  /** @param spanMs time span from now; 0 for no pauses. */
   constructor(private readonly spanMs: number) {}
 
   /**
-   * Waits until as much of the span has passed as of the work is done. At once where the work is behind, or in a hurry.
+   * Waits until the given share of the span has passed. Returns at once if the work is late, or after `hurry`.
+   * @param share completed part of the work, from 0 to 1.
    */
   async reach(share: number): Promise<void> {
     const waitMs = this.startMs + share * this.spanMs - performance.now();
@@ -36,12 +35,12 @@ export class Pace {
     await new Promise<void>((resolve) => {
       this.wake = resolve;
       this.timer = setTimeout(resolve, waitMs);
-      // Whoever wants the rest before the process ends says so by `hurry`.
+      // Must not keep the process alive. `hurry` ends the pause at shutdown.
       this.timer.unref();
     });
   }
 
-  /** No more pauses: somebody wants the rest now. */
+  /** Ends the current pause, and skips all further ones. */
   hurry(): void {
     this.isHurried = true;
     clearTimeout(this.timer);

@@ -1,9 +1,9 @@
-/** Logs what clients cause as often as they like: at most once a minute. */
+/** Logs events that clients can cause any number of times, at most once a minute. */
 import type { Logger } from './log.js';
 
 const INTERVAL_MS = 60_000;
 
-/** RareWarning logs one kind of event, and says how often it happened since the line before. */
+/** RareWarning logs one kind of event with the number of occurrences since the last line. */
 export class RareWarning {
   private loggedMs = -Infinity;
   private times = 0;
@@ -13,7 +13,7 @@ export class RareWarning {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Counts an event, and logs it unless there was a line within the last minute. */
+  /** Counts an event, and logs it if the last line is at least a minute old. */
   warn(fields: { readonly event: string } & Readonly<Record<string, unknown>>, message: string): void {
     this.times++;
     const nowMs = this.now();

@@ -1,4 +1,4 @@
-/** What is done again and again: once at a time, also after a run that failed, and no more when it was stopped. */
+/** Repeated work runs once at a time, continues after a failure, and ends with `stop`. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { RepeatedRun } from './repeated-run.js';
 
@@ -22,7 +22,7 @@ it('runs at once, and at every interval, until it is stopped', async () => {
   expect(run).toHaveBeenCalledTimes(4);
 });
 
-it('begins no run while one is under way, and its end waits for that', async () => {
+it('starts no run during another one, and `stop` waits for the current one', async () => {
   const runs: PromiseWithResolvers<void>[] = [];
   const run = jest.fn(() => {
     const next = Promise.withResolvers<void>();
@@ -44,7 +44,7 @@ it('begins no run while one is under way, and its end waits for that', async () 
   await end;
 });
 
-it('says why a run failed, and runs again', async () => {
+it('reports why a run failed, and runs again', async () => {
   const reasons: unknown[] = [];
   const run = jest.fn(() => Promise.reject(new Error(`run ${run.mock.calls.length}`)));
   const repeated = new RepeatedRun(run, INTERVAL_MS, (error) => void reasons.push((error as Error).message));
@@ -54,7 +54,7 @@ it('says why a run failed, and runs again', async () => {
   await repeated.stop();
 });
 
-it('says so of one that fails when the end has begun as well: whoever minds asks whether it has', async () => {
+it('also reports a run that fails after `stop`, when `isStopped` is true', async () => {
   const reasons: unknown[] = [];
   const only = Promise.withResolvers<void>();
   const repeated = new RepeatedRun(

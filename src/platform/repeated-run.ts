@@ -1,40 +1,40 @@
-/** Work that nobody waits for, done again and again: one run at a time, until the process ends. */
+/** Repeats background work at an interval, one run at a time, until it is stopped. */
 
-/** IsStopped returns true once a long run is to end early. */
+/** IsStopped returns true when a long run should end early. */
 export type IsStopped = () => boolean;
 
-/** Returns false, for a run that always goes to its end. */
+/** Returns false, for runs that always complete. */
 export const neverStopped: IsStopped = () => false;
 
-/** RepeatedRun starts it, and starts it again. */
+/** RepeatedRun starts the runs. */
 export class RepeatedRun {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private hasStopped = false;
 
   /**
-   * @param run one run; while it is under way no other begins.
-   * @param intervalMs from the beginning of one to that of the next.
-   * @param failed told of a run that rejects; also after the end, see `isStopped`.
+   * @param run one run. The next one does not start before it has ended.
+   * @param intervalMs from the start of a run to the start of the next one.
+   * @param onError called when a run rejects, also after `stop`; see `isStopped`.
    */
   constructor(
     private readonly run: () => Promise<unknown>,
     private readonly intervalMs: number,
-    private readonly failed: (error: unknown) => void,
+    private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Whether the end has begun. A run that takes long ends early then, and one that fails may fail because of it. */
+  /** Whether `stop` was called. Long runs should then end early, and a failure may be a consequence. */
   get isStopped(): boolean {
     return this.hasStopped;
   }
 
-  /** Runs it now, and at every interval. */
+  /** Runs now and at every interval. */
   start(): void {
     this.timer = setInterval(() => this.runOnce(), this.intervalMs).unref();
     this.runOnce();
   }
 
-  /** Resolves when nothing of it runs any more. Never rejects. */
+  /** Stops the repetition. Resolves when the current run has ended. Never rejects. */
   async stop(): Promise<void> {
     this.hasStopped = true;
     clearInterval(this.timer);
@@ -43,7 +43,7 @@ export class RepeatedRun {
 
   private runOnce(): void {
     this.running ??= this.run()
-      .then(() => undefined, this.failed)
+      .then(() => undefined, this.onError)
       .finally(() => (this.running = undefined));
   }
 }

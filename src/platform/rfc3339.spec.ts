@@ -16,17 +16,17 @@ describe('times with an offset', () => {
     ['2026-12-01T11:00:00Z', 'Etc/GMT+11', '2026-12-01T00:00:00-11:00'],
   ])('%s in %s is %s', (instant, zone, expected) => expect(at(instant, zone)).toBe(expected));
 
-  it('tells the two hours of the night apart in which the clocks go back', () => {
+  it('distinguish the two equal hours when clocks go back', () => {
     expect(at('2026-10-25T00:30:00Z', 'Europe/Vienna')).toBe('2026-10-25T02:30:00+02:00');
     expect(at('2026-10-25T01:30:00Z', 'Europe/Vienna')).toBe('2026-10-25T02:30:00+01:00');
   });
 
-  it('skips the hour in which the clocks go forward', () => {
+  it('skip the hour when clocks go forward', () => {
     expect(at('2026-03-29T00:59:59Z', 'Europe/Vienna')).toBe('2026-03-29T01:59:59+01:00');
     expect(at('2026-03-29T01:00:00Z', 'Europe/Vienna')).toBe('2026-03-29T03:00:00+02:00');
   });
 
-  it('always names the instant that it was given, to the second', () => {
+  it('always represent the same instant, to the second', () => {
     for (const zone of ['Europe/Vienna', 'Australia/Lord_Howe', 'America/Sao_Paulo', 'Africa/Casablanca']) {
       for (let ms = Date.parse('2026-01-01T00:00:00.999Z'); ms < Date.parse('2027-01-01'); ms += 7_777_777_000) {
         expect(Date.parse(formatWithOffset(ms, zone))).toBe(Math.floor(ms / 1_000) * 1_000);
@@ -36,13 +36,13 @@ describe('times with an offset', () => {
 });
 
 describe('times in UTC', () => {
-  it('are those of toISOString, at every step within a second and back', () => {
+  it('equal those of toISOString, at every step within a second and back', () => {
     const instants = [0, 1, 1.5, 9, 10, 99, 100, 999, 1_000, 999, -1, -1_000, -62_198_755_200_000, 253_402_300_800_000];
     for (let ms = Date.parse('2026-12-31T23:59:58.001Z'); instants.length < 400; ms += 7) instants.push(ms);
     expect(instants.map(formatUtc)).toEqual(instants.map((ms) => new Date(ms).toISOString()));
   });
 
-  it('throw for what is no date, and go on', () => {
+  it('throw for an invalid date, and work afterwards', () => {
     expect(() => formatUtc(NaN)).toThrow(RangeError);
     expect(() => formatUtc(8.64e15 + 1_000)).toThrow(RangeError);
     expect(formatUtc(1)).toBe('1970-01-01T00:00:00.001Z');

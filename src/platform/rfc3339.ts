@@ -1,11 +1,11 @@
-/** Times for people and programs alike: RFC 3339 with the offset that the zone has at that instant. */
+/** Formats times as RFC 3339 with the zone's UTC offset at that time. */
 
 const MINUTE_MS = 60_000;
-/** Characters of `2026-12-01T00:00:00`. */
+/** Length of `2026-12-01T00:00:00`. */
 const SECONDS_END = 19;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Building one costs a thousand times as much as using one; there are some 600 zones, so the map is bounded. */
+/** Creating a formatter costs a thousand times as much as using it. There are some 600 zones, so the map is bounded. */
 function offsetFormatter(timeZone: string): Intl.DateTimeFormat {
   let formatter = formatters.get(timeZone);
   if (formatter === undefined) {
@@ -15,7 +15,7 @@ function offsetFormatter(timeZone: string): Intl.DateTimeFormat {
   return formatter;
 }
 
-/** Offset of the zone from UTC at that instant, in whole minutes; east is positive. */
+/** Returns the zone's offset from UTC in minutes, positive east of Greenwich. */
 function offsetMinutes(ms: number, timeZone: string): number {
   const text = offsetFormatter(timeZone).format(ms);
   const [, sign, hours, minutes] = /GMT([+-])(\d{2}):(\d{2})/.exec(text) ?? [];
@@ -23,8 +23,10 @@ function offsetMinutes(ms: number, timeZone: string): number {
 }
 
 /**
- * `2026-12-01T00:00:00+01:00` for an instant in milliseconds since the epoch and an IANA zone; a part of a second is
- * left out. Throws RangeError for an unknown zone or an instant that is no date.
+ * Formats a time as `2026-12-01T00:00:00+01:00`, without fractions of a second.
+ * @param ms milliseconds since the epoch.
+ * @param timeZone IANA name.
+ * @throws RangeError for an unknown zone or an invalid time.
  */
 export function formatWithOffset(ms: number, timeZone: string): string {
   const offset = offsetMinutes(ms, timeZone);
@@ -34,7 +36,7 @@ export function formatWithOffset(ms: number, timeZone: string): string {
   return `${local}${offset < 0 ? '-' : '+'}${pad(hours)}:${pad(minutes)}`;
 }
 
-/** The same with milliseconds: `2026-12-01T00:00:00.125+01:00`. */
+/** Formats a time with milliseconds: `2026-12-01T00:00:00.125+01:00`. */
 export function formatMillisWithOffset(ms: number, timeZone: string): string {
   const text = formatWithOffset(ms, timeZone);
   const millis = String(((Math.floor(ms) % 1_000) + 1_000) % 1_000).padStart(3, '0');
@@ -45,9 +47,10 @@ let utcSecond = NaN;
 let utcSecondText = '';
 
 /**
- * What `Date.toISOString` says of an instant in milliseconds since the epoch: `2026-12-01T00:00:00.000Z`. Within
- * one second most of it stays, and is kept: for a log line a request that is a tenth of the cost. Throws
- * RangeError for an instant that is no date.
+ * Formats a time like `Date.toISOString`: `2026-12-01T00:00:00.000Z`. Reuses the text of the current second, which
+ * costs a tenth and matters for the log line per request.
+ * @param ms milliseconds since the epoch.
+ * @throws RangeError for an invalid time.
  */
 export function formatUtc(ms: number): string {
   const second = Math.floor(ms / 1_000);

@@ -1,4 +1,4 @@
-/** Windows that share arrays know nothing of each other, and what is given back is used again. */
+/** Windows that share an array do not affect each other, and freed rings are reused. */
 import { describe, expect, it } from '@jest/globals';
 import { RingPool } from './ring-pool.js';
 import { SlidingWindow } from './sliding-window.js';
@@ -14,7 +14,7 @@ interface Taken {
 const takeMany = (pool: RingPool, count: number): Taken[] => Array.from({ length: count }, () => pool.take());
 
 describe('a pool of rings', () => {
-  it('gives every window a ring of its own', () => {
+  it('gives every window its own ring', () => {
     const pool = new RingPool();
     const windows = takeMany(pool, RINGS_PER_CHUNK + 3).map(({ counts, from }) => new SlidingWindow(counts, from));
     windows.forEach((window, index) => {
@@ -30,7 +30,7 @@ describe('a pool of rings', () => {
     expect(pool.size).toBe(2);
   });
 
-  it('gives a ring that comes back to somebody else, empty', () => {
+  it('reuses a freed ring, emptied', () => {
     const pool = new RingPool();
     const { counts, from } = pool.take();
     counts.fill(7, from, from + 61);
@@ -41,7 +41,7 @@ describe('a pool of rings', () => {
     expect(counts.every((count) => count === 0)).toBe(true);
   });
 
-  it('lets an array go in which nothing is used any more, but for one', () => {
+  it('frees arrays without used rings, except for one', () => {
     const pool = new RingPool();
     const rings = takeMany(pool, 5 * RINGS_PER_CHUNK);
     expect(pool.size).toBe(5);

@@ -1,28 +1,30 @@
-/** Rings of minute windows, many in one array: an array for each would cost three times the memory. */
+/**
+ * Allocates the rings of minute windows in shared arrays. A separate array per ring would take three times the memory.
+ */
 import { MINUTE_BUCKETS } from './sliding-window.js';
 
-/** 61 KiB. */
+/** A chunk takes 61 KiB. */
 const RINGS_PER_CHUNK = 512;
 
-/** Room for `RINGS_PER_CHUNK` rings. */
+/** An array for `RINGS_PER_CHUNK` rings. */
 class Chunk {
   readonly counts = new Uint16Array(RINGS_PER_CHUNK * MINUTE_BUCKETS);
-  /** Where the free rings begin. */
+  /** Offsets of the free rings. */
   readonly free = Array.from({ length: RINGS_PER_CHUNK }, (_, ring) => ring * MINUTE_BUCKETS).toReversed();
 }
 
-/** RingPool hands out rings of zeros, and takes them again. */
+/** RingPool allocates and frees rings. */
 export class RingPool {
-  /** Chunks with a free ring; the last one is used first. */
+  /** Chunks with a free ring. The last one is used first. */
   private open: Chunk[] = [];
   private readonly chunks = new Map<Uint16Array, Chunk>();
 
-  /** Chunks that are held. */
+  /** Number of allocated chunks. */
   get size(): number {
     return this.chunks.size;
   }
 
-  /** A ring of zeros: where it begins, in which array. */
+  /** Returns a ring of zeros: its array and its offset. */
   take(): { readonly counts: Uint16Array; readonly from: number } {
     let chunk = this.open.at(-1);
     if (chunk === undefined) {
@@ -35,7 +37,7 @@ export class RingPool {
     return { counts: chunk.counts, from };
   }
 
-  /** Takes a ring back; whoever had it must not use it any more. */
+  /** Frees a ring. The caller must not use it any more. */
   release(counts: Uint16Array, from: number): void {
     const chunk = this.chunks.get(counts);
     if (chunk === undefined) return;

@@ -1,4 +1,4 @@
-/** The end of a server: what is on its way arrives, and nothing else is waited for. */
+/** At shutdown, running responses arrive completely, and nothing else is waited for. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -40,7 +40,7 @@ describe('ServerEnd', () => {
   const ended = () => serverEnd.during(() => new Promise((resolve) => server.close(resolve)));
   const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-  it('has the last response arrive whole, however slowly its client reads', async () => {
+  it('waits until the last response has arrived, however slowly its client reads', async () => {
     const socket = await client(GET);
     while (responses.length === 0) await sleep(5);
     socket.pause();
@@ -56,7 +56,7 @@ describe('ServerEnd', () => {
     expect(bytes).toBeGreaterThan(LARGE_BYTES);
   });
 
-  it('waits neither for half of a request, nor for a connection that becomes idle behind the close', async () => {
+  it('waits neither for a partial request nor for a connection that becomes idle later', async () => {
     await client('GET / HTT');
     await client(GET);
     while (responses.length === 0) await sleep(5);

@@ -1,21 +1,23 @@
 /**
- * How a server of Node's ends: with its last response. Node closes the connections that are idle at that moment. It
- * would wait for those that become so later, for whoever has sent half a head, and for half a handshake.
+ * Shuts down a Node server after its last response. Node closes connections that are idle at that moment. By itself, it
+ * would also wait for connections that become idle later, for partial request heads and for unfinished handshakes.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { responseUnderWay } from './node-internals.js';
 
 const SWEEP_INTERVAL_MS = 100;
-/** A request that is on its way when the server closes has so long to arrive. */
+/** Time for a request that is arriving when the server closes. */
 const GRACE_MS = 1_000;
 
-/** ServerEnd knows the connections of a server, those whose handshake is not done too. Made before it listens. */
+/**
+ * ServerEnd tracks the connections of a server, including unfinished handshakes. Create it before the server listens.
+ */
 export class ServerEnd {
-  /** By the client's address and port: a connection with TLS stands in the place of the one below it. */
+  /** By client address and port, so that a TLS connection replaces the TCP connection below it. */
   private readonly open = new Map<string, Socket>();
 
-  /** @param graceMs for a request that is on its way when the server closes. */
+  /** @param graceMs time for a request that is arriving when the server closes. */
   constructor(
     private readonly server: Server,
     private readonly graceMs = GRACE_MS,
@@ -29,11 +31,14 @@ export class ServerEnd {
     server.on('secureConnection', (socket: Socket) => open.set(clientOf(socket), socket));
   }
 
-  /** Closes the server and ends what nothing is under way on, until the last response has gone. */
+  /**
+   * Runs `close`, and closes connections without a request until the last response has been sent.
+   * @param close stops the server and resolves when all its connections have ended.
+   */
   async during(close: () => Promise<unknown>): Promise<void> {
     const startedMs = performance.now();
     const sweep = setInterval(() => {
-      // For Node a connection is idle as soon as its response has its end, also while most of that waits to be sent.
+      // Node counts a connection as idle once its response has ended, even if most of it has not been sent.
       if (!this.isWriting) this.server.closeIdleConnections();
       if (performance.now() - startedMs >= this.graceMs) this.endWithoutRequest();
     }, SWEEP_INTERVAL_MS);

@@ -1,25 +1,24 @@
 /**
- * Signals from the program's first line on. Nothing has been set up then, and what a signal does by itself is wrong:
- * SIGHUP ends a process that was only asked to read its configuration, SIGTERM one that has half opened its stores,
- * and as the first process of a container it would be lost. What comes before somebody listens is kept. Loads
- * nothing, so that it is there at once.
+ * Holds signals until their handlers are installed. The default actions are wrong at start: SIGHUP would end a process
+ * that should reload its configuration, SIGTERM one that is opening its stores. As process 1 of a container, SIGTERM
+ * would be lost. This file imports nothing, so that it runs first.
  */
 
 const HELD = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 export type HeldSignal = (typeof HELD)[number];
 
-/** What has come and nobody has heard. */
-const kept = new Set<HeldSignal>();
-const keep = (name: HeldSignal): void => void kept.add(name);
+/** Signals received without a handler. */
+const pending = new Set<HeldSignal>();
+const hold = (name: HeldSignal): void => void pending.add(name);
 
-/** Keeps them from now on, each until somebody listens to it. */
+/** Starts to hold the signals, each until its handler is installed. */
 export function holdSignals(): void {
-  for (const name of HELD) process.on(name, keep);
+  for (const name of HELD) process.on(name, hold);
 }
 
-/** Calls `listener` with each of these signals, and at once where one has come and been kept. */
+/** Installs a handler. Calls it at once if the signal was held. */
 export function onSignal(name: HeldSignal, listener: () => void): void {
   process.on(name, listener);
-  process.off(name, keep);
-  if (kept.delete(name)) listener();
+  process.off(name, hold);
+  if (pending.delete(name)) listener();
 }

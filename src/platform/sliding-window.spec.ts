@@ -1,4 +1,4 @@
-/** The ring holds 60 whole seconds and the one being filled, whatever the clock does. */
+/** The ring holds 60 full seconds and the current one, whatever the clock does. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MINUTE_BUCKETS, SlidingWindow } from './sliding-window.js';
 
@@ -20,7 +20,7 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(0);
   });
 
-  it('holds a count for 60 whole seconds after its own and drops it with the 61st', () => {
+  it('keeps a count for 60 full seconds after its own, and drops it with the 61st', () => {
     window.add(3);
     window.slideTo(START + 60);
     expect(window.sum).toBe(3);
@@ -28,7 +28,7 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(0);
   });
 
-  it('drops each second by itself', () => {
+  it('drops seconds one by one', () => {
     for (let second = 0; second < 61; second++) addAt(START + second, 1);
     expect(window.sum).toBe(61);
     for (let second = 61; second < 122; second++) {
@@ -37,7 +37,7 @@ describe('a sliding window', () => {
     }
   });
 
-  it('uses a slot again for the second that is 61 later without keeping what was in it', () => {
+  it('empties a slot before its reuse 61 seconds later', () => {
     window.add(5);
     addAt(START + MINUTE_BUCKETS, 2);
     expect(window.sum).toBe(2);
@@ -47,7 +47,7 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(0);
   });
 
-  it('knows its oldest counted second, over seconds in which nothing happened', () => {
+  it('knows its oldest counted second, even after empty seconds', () => {
     window.add(1);
     addAt(START + 30, 1);
     expect(window.oldest).toBe(START);
@@ -56,7 +56,7 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(1);
   });
 
-  it('counts on exactly when a second holds more than a small number', () => {
+  it('stays exact if a second exceeds the pooled ring', () => {
     window.add(65_000);
     addAt(START + 1, 500);
     window.slideTo(START + 2);
@@ -76,7 +76,7 @@ describe('a sliding window', () => {
     expect([window.sum, window.freedAt(1)]).toEqual([1, START + 3 - 3_600 + 61 + 61]);
   });
 
-  it('is empty after a long silence, and counts from there', () => {
+  it('is empty after a long pause', () => {
     window.add(9);
     addAt(START + 86_400 * 40, 2);
     expect(window.sum).toBe(2);
@@ -85,7 +85,7 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(0);
   });
 
-  it('forgets nothing when the clock goes back by ten seconds, and keeps new counts no shorter', () => {
+  it('keeps all counts, old and new, when the clock goes back by ten seconds', () => {
     window.add(4);
     addAt(START - 10, 1);
     expect(window.sum).toBe(5);
@@ -95,7 +95,7 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(0);
   });
 
-  it('holds all of it for one more window when the clock goes back by an hour, and no longer', () => {
+  it('keeps all counts for exactly one more window when the clock goes back by an hour', () => {
     window.add(4);
     addAt(START + 20, 3);
     window.slideTo(START + 20 - 3_600);
@@ -106,7 +106,7 @@ describe('a sliding window', () => {
     expect(window.sum).toBe(0);
   });
 
-  it('says when as much as is asked for has left', () => {
+  it('reports when a given amount will have left', () => {
     addAt(START, 2);
     addAt(START + 10, 3);
     addAt(START + 20, 1);
@@ -117,7 +117,7 @@ describe('a sliding window', () => {
     expect(window.freedAt(6)).toBe(START + 81);
   });
 
-  it('names a whole window where more is asked for than it holds', () => {
+  it('reports a full window for more than it holds', () => {
     expect(window.freedAt(1)).toBe(START + 61);
     addAt(START + 5, 1);
     window.slideTo(START + 15);
@@ -125,7 +125,7 @@ describe('a sliding window', () => {
   });
 });
 
-describe('giving back', () => {
+describe('giving counts back', () => {
   let window: SlidingWindow;
   beforeEach(() => {
     window = new SlidingWindow();
@@ -142,7 +142,7 @@ describe('giving back', () => {
     expect(window.sum).toBe(2);
   });
 
-  it('never takes more than the second holds, from it or from another', () => {
+  it('never subtracts more than the second holds', () => {
     window.giveBack(START, 100);
     expect(window.sum).toBe(2);
     window.giveBack(START, 1);
@@ -150,19 +150,19 @@ describe('giving back', () => {
     expect(window.sum).toBe(2);
   });
 
-  it('changes nothing once the second has left the window, also where its slot is used again', () => {
+  it('does nothing once the second has left the window, even if its slot was reused', () => {
     window.slideTo(START + 61);
     window.add(7);
     window.giveBack(START, 3);
     expect(window.sum).toBe(9);
   });
 
-  it('changes nothing for a second that has not come yet', () => {
+  it('does nothing for a future second', () => {
     window.giveBack(START + 61, 3);
     expect(window.sum).toBe(5);
   });
 
-  it('leaves no trace of a second that was given back whole: the next one is the oldest', () => {
+  it('makes the next second the oldest if all of the oldest was given back', () => {
     window.giveBack(START, 3);
     expect(window.freedAt(1)).toBe(START + 10 + 61);
     expect(window.oldest).toBe(START + 10);

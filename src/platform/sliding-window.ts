@@ -1,44 +1,45 @@
-/** The minute window in this process: a ring of one-second buckets, the same rules as the script in Redis. */
+/** The minute window in memory: a ring of one-second buckets with the same rules as the Redis script. */
 
 /** Width of the sliding window in seconds. */
 export const MINUTE_SECONDS = 60;
 
 /**
- * One-second buckets that are counted together: 60 whole ones and the one that is being filled. A request therefore
- * counts for 60 to 61 seconds, and no span of 60 seconds ever holds more than the limit.
+ * Number of buckets: 60 full seconds and the current one. So a request counts for 60 to 61 seconds, and no span of 60
+ * seconds contains more than the limit.
  */
 export const MINUTE_BUCKETS = MINUTE_SECONDS + 1;
 
-/** The most that a bucket of a small ring holds; a window that needs more gets a ring of its own. */
+/** Maximum count per bucket in the pooled ring. A window that needs more allocates its own. */
 const LARGEST_SMALL_COUNT = 0xffff;
 
-/** Counts of the last 60 to 61 buckets: first slide to the current one, then read or add. */
+/** SlidingWindow counts the last 60 to 61 seconds. Call `slideTo` before reading or adding. */
 export class SlidingWindow {
   /** Sum of the ring. */
   sum = 0;
-  /** Oldest bucket that holds a count; meaningless while `sum` is 0. */
+  /** Oldest bucket with a count. Undefined content while `sum` is 0. */
   oldest = 0;
   private last = 0;
-  /** The ring, once a bucket did not fit the small one. */
+  /** Own ring, after a bucket has exceeded the pooled one. */
   private wide: Float64Array | undefined;
 
-  /** @param counts an array with a ring of zeros for this window alone, beginning at `from`. */
+  /** @param counts array with a ring of zeros at `from`, used by this window only. */
   constructor(
     protected readonly counts: Uint16Array = new Uint16Array(MINUTE_BUCKETS),
     protected readonly from = 0,
   ) {}
 
-  /** The bucket that is being filled: the clock's, or the last one while the clock is behind. */
+  /** The current bucket. Does not go back with the clock. */
   get current(): number {
     return this.last;
   }
 
-  /** Drops what has left the window. */
+  /** Moves the window, and drops buckets that have left it. */
   slideTo(bucket: number): void {
     const last = this.last;
     if (bucket === last) return;
     if (bucket < last) {
-      // The clock went back. A little: go on in the open bucket. By more than a window: all of it counts from now on.
+      // The clock was set back. If by less than a window, stay in the current bucket. Otherwise all counts move to the
+      // new one.
       if (last - bucket >= MINUTE_BUCKETS) this.restart(bucket, this.sum);
       return;
     }
@@ -52,14 +53,14 @@ export class SlidingWindow {
     }
   }
 
-  /** Counts in the current bucket. */
+  /** Adds to the current bucket. */
   add(amount: number): void {
     if (this.sum === 0) this.oldest = this.last;
     this.put(this.last, this.countOf(this.last) + amount);
     this.sum += amount;
   }
 
-  /** Takes back what was counted in a bucket, as far as the bucket is still in the window and holds it. */
+  /** Subtracts from a bucket, at most what it holds. Does nothing if the bucket has left the window. */
   giveBack(bucket: number, amount: number): void {
     if (bucket <= this.last - MINUTE_BUCKETS || bucket > this.last) return;
     const held = this.countOf(bucket);
@@ -69,7 +70,10 @@ export class SlidingWindow {
     if (bucket === this.oldest && back === held) this.drop(bucket + 1, this.last);
   }
 
-  /** The bucket from which `amount` more has left; a whole window from now where that never is enough. */
+  /**
+   * Returns the bucket at which `amount` will have left the window, or the end of a full window if it never holds as
+   * much.
+   */
   freedAt(amount: number): number {
     let freed = 0;
     if (this.sum > 0) {

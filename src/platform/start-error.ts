@@ -1,4 +1,4 @@
-/** A start that a person can mend: the message is one line and says how. */
+/** StartError is an error that the operator can fix. The message says how, in one line. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

@@ -19,15 +19,15 @@ class Told implements Waiting<string> {
   }
 }
 
-describe('who waits', () => {
-  it('has an answer at once that is there, and is told nothing', async () => {
+describe('a waiter', () => {
+  it('gets an available value as result, without a callback', async () => {
     const waiting = new Told();
     expect(nowOrTold('there', waiting)).toBe('there');
     await Promise.resolve();
     expect(waiting.told).toEqual([]);
   });
 
-  it('is told once of one that comes later, or of its failure', async () => {
+  it('gets a later value or error by one callback', async () => {
     const [good, bad] = [new Told(), new Told()];
     const error = new Error('none');
     expect([nowOrTold(Promise.resolve('late'), good), nowOrTold(Promise.reject<string>(error), bad)]).toEqual([
@@ -40,7 +40,7 @@ describe('who waits', () => {
   });
 });
 
-describe('one of many that throws', () => {
+describe('one of several waiters that throws', () => {
   const later: (() => void)[] = [];
   beforeEach(() => {
     later.length = 0;
@@ -51,20 +51,20 @@ describe('one of many that throws', () => {
   });
 
   it.each([
-    ['its answer', (waiting: Told) => tell(waiting, 'answer'), 'answer'],
-    ['its failure', (waiting: Told) => tellFailed(waiting, 'failure'), 'failure'],
-  ])('when it is told %s does so in a turn of its own, and is told nothing else', (_what, act, told) => {
+    ['its value', (waiting: Told) => tell(waiting, 'answer'), 'answer'],
+    ['its error', (waiting: Told) => tellFailed(waiting, 'failure'), 'failure'],
+  ])('when it gets %s throws in a microtask, and gets no other callback', (_what, notify, told) => {
     const waiting = new Told();
     waiting.fault = new Error('a fault of its own');
-    act(waiting);
+    notify(waiting);
     expect(waiting.told).toEqual([told]);
     expect(later).toHaveLength(1);
     expect(later[0]).toThrow(waiting.fault);
   });
 });
 
-describe('a promise for who would rather have one', () => {
-  it('resolves to the answer', async () => {
+describe('a promise for a waiter', () => {
+  it('resolves to the value', async () => {
     const promised = new Promised<string>();
     const { promise } = promised;
     expect(promised.promise).toBe(promise);

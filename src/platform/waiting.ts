@@ -1,15 +1,17 @@
 /**
- * Who waits for a value and is told by a call, not by a promise. For what happens with every request: a promise takes
- * three objects, two functions and a turn of the microtasks, and what waits is an object that is there anyway.
+ * Callbacks for values that may arrive later, used on the request path. A promise would allocate three objects and two
+ * functions and take a microtask. Here the caller's existing object is the callback.
  */
 
-/** Told once, by one of the two, and never before the call that asked has returned. */
+/**
+ * Receives a value or an error. Exactly one method is called, once, and never before the requesting call has returned.
+ */
 export interface Waiting<Value> {
   answered(value: Value): void;
   failed(error: unknown): void;
 }
 
-/** A value that is there; undefined where it is not: `waiting` is told as soon as it is. */
+/** Returns the value if it is available. Otherwise returns undefined and calls `waiting` later. */
 export function nowOrTold<Value>(value: Value | Promise<Value>, waiting: Waiting<Value>): Value | undefined {
   if (!(value instanceof Promise)) return value;
   value.then(
@@ -19,7 +21,10 @@ export function nowOrTold<Value>(value: Value | Promise<Value>, waiting: Waiting
   return undefined;
 }
 
-/** Tells one of many: what it throws is no business of the others, and ends the process as in a turn of its own. */
+/**
+ * Passes a value to one of several waiters. An error that the waiter throws is rethrown in a microtask, so that the
+ * others are not affected.
+ */
 export function tell<Value>(waiting: Waiting<Value>, value: Value): void {
   try {
     waiting.answered(value);
@@ -28,7 +33,7 @@ export function tell<Value>(waiting: Waiting<Value>, value: Value): void {
   }
 }
 
-/** Tells one of many that there is no value, likewise. */
+/** Passes an error to one of several waiters, in the same way. */
 export function tellFailed(waiting: Waiting<never>, reason: unknown): void {
   try {
     waiting.failed(reason);
@@ -43,11 +48,11 @@ function throwLater(error: unknown): void {
   });
 }
 
-/** For who would rather have a promise: it is made only where there is something to wait for. */
+/** Promised adapts `Waiting` to a promise, which is created only if needed. */
 export class Promised<Value> implements Waiting<Value> {
   private resolvers: PromiseWithResolvers<Value> | undefined = undefined;
 
-  /** Of the value. To be asked for as soon as it is known that there is none yet. */
+  /** The promise. Read it as soon as the call has returned undefined. */
   get promise(): Promise<Value> {
     this.resolvers ??= Promise.withResolvers<Value>();
     return this.resolvers.promise;

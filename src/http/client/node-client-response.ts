@@ -2,10 +2,10 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import {
-  closeBehind,
+  closeAfter,
   isLastAllowed,
   keepAliveTimeoutOf,
-  mostRequestsOf,
+  maxRequestsOf,
   setHead,
   setKeepAliveTimeout,
 } from '../../platform/node-internals.js';
@@ -55,9 +55,9 @@ export class NodeClientResponse implements ClientResponse {
 
 function connectionLines(response: ServerResponse): string {
   if (response.shouldKeepAlive && !isLastAllowed(response)) {
-    return keepAliveLines(keepAliveTimeoutOf(response), mostRequestsOf(response));
+    return keepAliveLines(keepAliveTimeoutOf(response), maxRequestsOf(response));
   }
-  closeBehind(response);
+  closeAfter(response);
   return CLOSE_LINE;
 }
 

@@ -35,7 +35,7 @@ describe('exact JSON', () => {
     );
   });
 
-  it('reads a number that JavaScript keeps as a number', () => {
+  it('parses numbers that JavaScript represents exactly as numbers', () => {
     expect(parseExact('[1,-2,0.5,1e+21,"1.10","9007199254740993123"]')).toEqual([
       1,
       -2,
@@ -53,7 +53,7 @@ describe('exact JSON', () => {
     expect(isExactNumber(parseExact('1.10'))).toBe(true);
   });
 
-  it('copies a value for computing only where it has to', () => {
+  it('copies a value only if it contains exact numbers', () => {
     const plain = { a: [1, { b: 'x' }] };
     expect(toPlain(plain)).toBe(plain);
     expect(toPlain(parseExact('{"a":[1.0,{"b":12345678901234567890}],"c":"1.0"}'))).toEqual({
@@ -70,9 +70,9 @@ describe('exact JSON', () => {
     ['-0', '0'],
     ['1E+2', '1e2'],
     ['9007199254740993123', '9007199254740993123e0'],
-  ])('writes %s in the one form %s', (digits, form) => expect(canonicalDigits(digits)).toBe(form));
+  ])('writes %s in the canonical form %s', (digits, form) => expect(canonicalDigits(digits)).toBe(form));
 
-  it('tells equal numbers from different ones', () => {
+  it('has the same canonical form only for equal numbers', () => {
     fc.assert(
       fc.property(NUMBER, fc.integer({ min: 0, max: 9 }), (digits, zeros) => {
         const [, mantissa = '', exponent = ''] = /^([^eE]*)([eE].*)?$/.exec(digits) ?? [];
@@ -96,7 +96,7 @@ describe('exact JSON', () => {
     ['1.10', false, '1.10'],
     ['15e-1', false, '15e-1'],
     ['1e999999999', true, '1e999999999'],
-  ])('says whether %s may have been rounded: %s, and writes it as %s', (digits, isDoubtful, plain) => {
+  ])('reports whether %s may have been rounded: %s, and writes it as %s', (digits, isDoubtful, plain) => {
     const value = parseExact(digits) as number;
     expect([mayBeRounded(value), plainDigits(value)]).toEqual([isDoubtful, plain]);
   });
@@ -109,10 +109,10 @@ describe('exact JSON', () => {
     ['15e-1', false],
     ['10e-1', true],
     ['1e-400', false],
-  ])('says whether %s is whole: %s', (digits, whole) => expect(isWhole(JSON.rawJSON(digits))).toBe(whole));
+  ])('reports whether %s is an integer: %s', (digits, whole) => expect(isWhole(JSON.rawJSON(digits))).toBe(whole));
 });
 
-describe('half of a surrogate pair', () => {
+describe('a lone surrogate', () => {
   it.each([
     ['"\\ud83d"', '"\\ufffd"'],
     ['"a\\uDE00b"', '"a\\ufffdb"'],

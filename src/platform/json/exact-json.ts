@@ -1,9 +1,9 @@
 /**
- * JSON whose numbers keep their digits. A JavaScript number changes 9007199254740993, 1.10 and 1e400; such a number is
- * read as an `ExactNumber`, and `JSON.stringify` writes it with the digits that it came with.
+ * JSON with exact numbers. JavaScript numbers cannot represent 9007199254740993, 1.10 or 1e400 as written. Such numbers
+ * are parsed as `ExactNumber`, and `JSON.stringify` writes their original digits.
  */
 
-/** A number of a JSON text that a JavaScript number would change. Made by `JSON.rawJSON` (ECMAScript 2026). */
+/** A JSON number that a JavaScript number would change. Created by `JSON.rawJSON` (ECMAScript 2026). */
 export interface ExactNumber {
   readonly rawJSON: string;
 }
@@ -19,17 +19,17 @@ declare global {
   }
 }
 
-/** Finds a number that may need its digits: a long one, one with a fraction or an exponent, or -0. */
+/** Matches numbers that may need exact digits: long ones, fractions, exponents and -0. */
 const UNUSUAL_NUMBER = /(?:^|["\s]:|[[,\s])-?(?:\d{16}|\d{1,15}[.eE]|0(?<=-0))/;
-/** An escape of half a surrogate pair, or a whole pair, or an escaped backslash. */
+/** Matches an escaped lone surrogate, an escaped surrogate pair, or an escaped backslash. */
 const SURROGATES = /\\\\|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[dD][c-fC-F][\da-fA-F]{2})?|\\u[dD][c-fC-F][\da-fA-F]{2}/g;
 const LENGTH_OF_ESCAPE = 6;
-/** The largest JavaScript number has this many digits behind its first. */
+/** Number of digits after the first in the largest JavaScript number. */
 const MOST_ZEROS = 308;
 
 /**
- * Parses JSON and keeps the digits of each number.
- * @throws SyntaxError where the text is no JSON.
+ * Parses JSON, keeping the digits of every number.
+ * @throws SyntaxError if the text is not valid JSON.
  */
 export function parseExact(text: string): unknown {
   return UNUSUAL_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
@@ -43,18 +43,21 @@ export function isExactNumber(value: unknown): value is ExactNumber {
   return JSON.isRawJSON(value);
 }
 
-/** Returns the nearest JavaScript number; undefined where the value is no number. */
+/** Returns the nearest JavaScript number, or undefined if the value is not a number. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   return isExactNumber(value) ? Number(value.rawJSON) : undefined;
 }
 
-/** Returns the digits of a number as they were written. */
+/** Returns the digits of a number as written. */
 export function digitsOf(value: number | ExactNumber): string {
   return typeof value === 'number' ? String(value) : value.rawJSON;
 }
 
-/** Returns the value with JavaScript numbers only, for code that compares and computes; the same value if it has none else. */
+/**
+ * Replaces exact numbers by JavaScript numbers, for code that compares and computes. Returns the same value if it
+ * contains none.
+ */
 export function toPlain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (isExactNumber(value)) return Number(value.rawJSON);
@@ -69,21 +72,21 @@ export function toPlain(value: unknown): unknown {
   return copy ?? value;
 }
 
-/** Reports whether a number is whole, however it is written: 1.0, 1e3 and 12345678901234567890 are. */
+/** Whether a number is an integer in any notation, such as 1.0, 1e3 or 12345678901234567890. */
 export function isWhole(value: number | ExactNumber): boolean {
   return typeof value === 'number' ? Number.isInteger(value) : !canonicalDigits(value.rawJSON).includes('e-');
 }
 
 /**
- * Reports whether a program may have rounded a whole number before it was sent: it is beyond 2^53, and its digits are
- * those that JavaScript writes for a rounded one. A number with other digits was not rounded.
+ * Whether an integer may have been rounded before it was sent: it is beyond 2^53, and its digits are those that
+ * JavaScript would write for a rounded number.
  */
 export function mayBeRounded(value: number | ExactNumber): boolean {
   if (!isWhole(value) || Math.abs(Number(digitsOf(value))) <= Number.MAX_SAFE_INTEGER) return false;
   return typeof value === 'number' || /[.eE]/.test(value.rawJSON);
 }
 
-/** Writes a number for a URL: a whole one that JavaScript can hold in digits only, any other as it came. */
+/** Formats a number for a URL: integers in the range of JavaScript numbers as plain digits, others as written. */
 export function plainDigits(value: number | ExactNumber): string {
   if (typeof value === 'number') return String(value);
   const [, significant, power] = /^(-?\d+)e(\d+)$/.exec(canonicalDigits(value.rawJSON)) ?? [];
@@ -94,8 +97,8 @@ export function plainDigits(value: number | ExactNumber): string {
 }
 
 /**
- * Writes a number in one form: equal numbers have equal texts. `1.10` and `11e-1` are both `11e-1`.
- * @param digits a number of JSON.
+ * Returns a canonical form, which is the same for equal numbers. `1.10` and `11e-1` both become `11e-1`.
+ * @param digits a JSON number.
  */
 export function canonicalDigits(digits: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
@@ -107,22 +110,22 @@ export function canonicalDigits(digits: string): string {
   return `${sign}${significant}e${power}`;
 }
 
-/** Cuts zeros off the end, in time that grows with the length only. */
+/** Removes trailing zeros in linear time. A regular expression would backtrack. */
 function trimZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
   return digits.slice(0, end);
 }
 
-/** Reports whether a JSON text may have half a surrogate pair in one of its strings or names. */
+/** Whether a JSON text may contain an escaped lone surrogate. */
 export function mayBeBroken(json: string): boolean {
   return json.includes('\\ud') || json.includes('\\uD');
 }
 
 /**
- * Replaces each half of a surrogate pair by U+FFFD: strict readers, such as those of Python and Rust, refuse the whole
- * text because of one (RFC 8259 section 8.2).
- * @param json a JSON text without unescaped halves, as decoded UTF-8 and the result of `JSON.stringify` are.
+ * Replaces lone surrogates by U+FFFD. Strict parsers, such as those of Python and Rust, would reject the whole text
+ * (RFC 8259 section 8.2).
+ * @param json JSON without unescaped lone surrogates, such as decoded UTF-8 or the result of `JSON.stringify`.
  */
 export function toWellFormedJson(json: string): string {
   if (!mayBeBroken(json)) return json;

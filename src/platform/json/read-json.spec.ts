@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { JsonError, readJson } from './read-json.js';
 
 const read = (text: string): unknown => readJson(Buffer.from(text));
-/** Returns what is wrong with bytes; undefined where they are taken. */
+/** Returns the error message for bytes, or undefined if they are accepted. */
 function fault(bytes: Buffer | string): string | undefined {
   try {
     readJson(Buffer.from(bytes as string));
@@ -14,7 +14,7 @@ function fault(bytes: Buffer | string): string | undefined {
   }
 }
 
-describe('JSON of strangers', () => {
+describe('untrusted JSON', () => {
   it.each([
     [Buffer.from('"J\xf6rg"', 'latin1'), 'is not UTF-8'],
     ['{"a":1', 'is not valid JSON: look at position 6 (line 1 column 7)'],
@@ -27,7 +27,7 @@ describe('JSON of strangers', () => {
     ['{"a":{"constructor":{"prototype":1}}}', 'must not have the name `__proto__`, or `prototype` in `constructor`'],
     [`${'['.repeat(65)}${']'.repeat(65)}`, 'has more than 64 objects and lists inside each other'],
     ['['.repeat(1_000_000), 'has more than 64 objects and lists inside each other'],
-  ])('%s is refused: %s', (bytes, detail) => expect(fault(bytes)).toBe(detail));
+  ])('%s is rejected: %s', (bytes, detail) => expect(fault(bytes)).toBe(detail));
 
   it.each([
     '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}',
@@ -35,16 +35,16 @@ describe('JSON of strangers', () => {
     '{"a:":"b:","c\\"":":{[","d\\\\":":"}',
     '"\\ud83d\\ude00"',
     `${'['.repeat(64)}${']'.repeat(64)}`,
-  ])('%s is taken', (text) => expect(read(text)).toEqual(JSON.parse(text)));
+  ])('%s is accepted', (text) => expect(read(text)).toEqual(JSON.parse(text)));
 
-  it('begins behind a byte order mark', () => expect(read('\ufeff{"a":1}')).toEqual({ a: 1 }));
+  it('may begin with a byte order mark', () => expect(read('\ufeff{"a":1}')).toEqual({ a: 1 }));
 
-  it('is taken as it is, or refused', () => {
+  it('is parsed unchanged, or rejected', () => {
     const value = fc.jsonValue({ maxDepth: 5, noUnicodeString: false });
     fc.assert(
       fc.property(value, (given) => {
         const text = JSON.stringify(given);
-        // -0 is written as 0, and a name __proto__ is refused.
+        // -0 is written as 0, and the name __proto__ is rejected.
         const refused = fault(text);
         expect(refused === undefined ? JSON.stringify(read(text)) : refused).toBe(
           /"__proto__":|"constructor":\{[^}]*"prototype":|\\ud/.test(text) ? refused : text,
@@ -54,7 +54,7 @@ describe('JSON of strangers', () => {
     );
   });
 
-  it('of any bytes is an error of its own at most', () => {
+  it('of any bytes throws nothing but JsonError', () => {
     fc.assert(
       fc.property(
         fc.oneof(

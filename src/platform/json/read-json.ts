@@ -1,11 +1,11 @@
 /**
- * Reads JSON from strangers. What would be read as something else than was written is refused: malformed UTF-8, half of
- * a surrogate pair, one name twice (RFC 7493, I-JSON). Numbers keep their digits.
+ * Parses untrusted JSON. Rejects malformed UTF-8, lone surrogates and duplicate names (RFC 7493, I-JSON), because other
+ * parsers may read them differently. Numbers keep their digits.
  */
 import { isUtf8 } from 'node:buffer';
 import { mayBeBroken, parseExact } from './exact-json.js';
 
-/** Objects and lists inside each other. Other parsers stop at 64 too. */
+/** Maximum nesting of objects and arrays. Other parsers have the same limit. */
 export const DEEPEST_JSON = 64;
 
 const LONGEST_NAME_SHOWN = 100;
@@ -13,34 +13,34 @@ const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 
-/** JsonError says why bytes are no JSON that can be taken. Its message starts with a verb: `is not UTF-8`. */
+/** JsonError explains why JSON was rejected. The message begins with a verb, such as `is not UTF-8`. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
 }
 
 /**
- * Reads the value of a JSON text in UTF-8; a byte order mark is skipped.
+ * Parses a JSON text in UTF-8. Skips a byte order mark.
  * @throws JsonError
  */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new JsonError('is not UTF-8');
-  const { depth, members } = measure(bytes);
-  // Before it is parsed: no code that walks through a value may be led deeper.
+  const { depth, members } = measureText(bytes);
+  // Checked before parsing, so that no recursive code receives a deeper value.
   if (depth > DEEPEST_JSON) throw new JsonError(`has more than ${DEEPEST_JSON} objects and lists inside each other`);
   const text = bytes.toString('utf8', bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
   let value: unknown;
   try {
     value = parseExact(text);
   } catch (error) {
-    throw new JsonError(`is not valid JSON${placeIn(error)}`, { cause: error });
+    throw new JsonError(`is not valid JSON${describePosition(error)}`, { cause: error });
   }
   const found = inspect(value, mayBeBroken(text));
-  if (found !== members) throw new JsonError(`has the name ${shown(repeatedName(text))} twice in one object`);
+  if (found !== members) throw new JsonError(`has the name ${quoteName(repeatedName(text))} twice in one object`);
   return value;
 }
 
-/** Counts how deep a text goes and how many members its objects have. The text need not be valid. */
-function measure(bytes: Buffer): { readonly depth: number; readonly members: number } {
+/** Returns the nesting depth of a text and the number of object members in it. The text need not be valid. */
+function measureText(bytes: Buffer): { readonly depth: number; readonly members: number } {
   let [depth, deepest, members, isText] = [0, 0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -56,8 +56,8 @@ function measure(bytes: Buffer): { readonly depth: number; readonly members: num
 }
 
 /**
- * Counts the members of all objects of a value.
- * @throws JsonError where a name could change what all objects share, or where a text has half a surrogate pair.
+ * Counts the members of all objects in a value.
+ * @throws JsonError for names that could cause prototype pollution, and for lone surrogates.
  */
 function inspect(value: unknown, mayHaveHalves: boolean): number {
   if (mayHaveHalves && typeof value === 'string' && !value.isWellFormed()) {
@@ -81,7 +81,7 @@ function hasPrototype(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
 }
 
-/** Returns the first name that comes a second time in its object. */
+/** Returns the first duplicate name. */
 function repeatedName(text: string): string {
   const objects: Set<string>[] = [];
   let last = '';
@@ -97,11 +97,11 @@ function repeatedName(text: string): string {
   return '';
 }
 
-function shown(name: string): string {
+function quoteName(name: string): string {
   return JSON.stringify(name.length <= LONGEST_NAME_SHOWN ? name : `${name.slice(0, LONGEST_NAME_SHOWN)}…`);
 }
 
-function placeIn(error: unknown): string {
+function describePosition(error: unknown): string {
   const place = /at position \d+( \(line \d+ column \d+\))?/.exec(error instanceof Error ? error.message : '');
   return place === null ? '' : `: look ${place[0]}`;
 }

@@ -1,21 +1,21 @@
-/** Metrics of limits: decisions, the store of their counters, and the usage that is written to the database. */
+/** Metrics of limits: decisions, the counter store, and usage written to the database. */
 import { counter, gauge, histogram } from './metric.js';
 
-/** For calls that ought to take well under a millisecond. */
+/** For calls that should take far less than a millisecond. */
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
 
 const POLICIES = ['key-minute', 'account-minute', 'account-month', 'key-month'] as const;
 
-/** Stands for all accounts that are not named, as for all series beyond a bound. */
+/** Label value for all accounts that are not listed by ID, as in metrics with too many series. */
 export const OTHER_ACCOUNTS = 'other';
 
-/** Labels of what is told of an account that is named. */
-const OF_ACCOUNT = [
+/** Labels of metrics about listed accounts. */
+const ACCOUNT_LABELS = [
   ['account_id', 'open'],
   ['plan', 'config'],
 ] as const;
 
-/** A decision names a policy where it refused, and none otherwise. */
+/** Whether the policy label is set if and only if the decision was a refusal. */
 function namesPolicyOfRefusal([, outcome, policy]: readonly string[]): boolean {
   return (outcome === 'refused') === (policy !== '');
 }
@@ -54,13 +54,17 @@ export const LIMIT_METRICS = {
   topAccountUsed: gauge(
     'trailgate_quota_top_account_used',
     'Used in the current month, of the accounts nearest to their limit and of all others together.',
-    OF_ACCOUNT,
+    ACCOUNT_LABELS,
   ),
-  topAccountLimit: gauge('trailgate_quota_top_account_limit', "The same accounts' limits of the month.", OF_ACCOUNT),
+  topAccountLimit: gauge(
+    'trailgate_quota_top_account_limit',
+    "The same accounts' limits of the month.",
+    ACCOUNT_LABELS,
+  ),
   topAccountForecast: gauge(
     'trailgate_quota_top_account_forecast',
     'What the same accounts will have used at the end of their month, should they go on as they have in it so far.',
-    OF_ACCOUNT,
+    ACCOUNT_LABELS,
   ),
   topAccountsTime: gauge(
     'trailgate_quota_top_accounts_timestamp_seconds',

@@ -1,7 +1,7 @@
 /** Metrics of the MCP server. */
 import { counter } from './metric.js';
 
-/** Methods of the protocol that are served, and `other` for those that are not, and for what could not be read. */
+/** Supported protocol methods. `other` counts unsupported methods and unreadable messages. */
 export const MCP_METHODS = [
   'initialize',
   'ping',
@@ -19,7 +19,7 @@ export const MCP_METHODS = [
 ] as const;
 export type McpMethod = (typeof MCP_METHODS)[number];
 
-/** What became of them. */
+/** Results of a request. */
 export const MCP_OUTCOMES = ['success', 'tool_error', 'protocol_error', 'refused'] as const;
 export type McpOutcome = (typeof MCP_OUTCOMES)[number];
 

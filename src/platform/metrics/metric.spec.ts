@@ -1,7 +1,4 @@
-/**
- * What a metric holds stays bounded, what no longer fits is told apart from what does,
- * and what can be known is there at 0.
- */
+/** Metrics are limited in size, count the overflow separately, and start at 0 where label values are known. */
 import { describe, expect, it } from '@jest/globals';
 import { LARGEST_METRIC, LineBudget, Metric, ValueSeries, type Label } from './metric.js';
 
@@ -29,7 +26,7 @@ describe('a metric', () => {
     expect(lines(one)).toEqual(['tests_total{plan="a",outcome="admitted"} 3']);
   });
 
-  it('counts what is too much as other, and leaves every series as it was', () => {
+  it('counts the overflow as `other`, and keeps existing series', () => {
     const filled = full();
     filled.series('late', 'admitted').inc(7);
     filled.series('later', 'refused').inc(2);
@@ -39,14 +36,14 @@ describe('a metric', () => {
     expect(lines(filled).at(-1)).toBe('tests_total{plan="other",outcome="other"} 9');
   });
 
-  it('has no other while everything fits', () => {
+  it('has no `other` series below the limit', () => {
     expect(lines(full())).toHaveLength(LARGEST_METRIC);
     expect(full().text()).not.toContain('other');
   });
 });
 
-describe('a counter whose label values are known', () => {
-  it('is there at 0 before anything is counted, so that the first event is an increase', () => {
+describe('a counter with known label values', () => {
+  it('starts at 0, so that the first event is an increase', () => {
     expect(lines(counterOf())).toEqual(['tests_total 0']);
     const results = counterOf(['kind', ['a', 'b']], ['percent', [80, 100]]);
     expect(lines(results)).toEqual(
@@ -56,7 +53,7 @@ describe('a counter whose label values are known', () => {
     );
   });
 
-  it('has no series that cannot be', () => {
+  it('has no series for impossible combinations', () => {
     const decisions = new Metric({
       name: 'tests_total',
       kind: 'counter',
@@ -74,7 +71,7 @@ describe('a counter whose label values are known', () => {
     ]);
   });
 
-  it('begins with what the configuration names, and goes with the last that has begun it', () => {
+  it('has series for configured names until the last `begin` is ended', () => {
     const calls = counterOf(['service', 'config'], ['outcome', ['answered', 'reset']]);
     expect(lines(calls)).toEqual([]);
     calls.begin({ service: 'orders' });
@@ -87,7 +84,7 @@ describe('a counter whose label values are known', () => {
     expect(lines(calls)).toEqual(['answered', 'reset'].map((o) => `tests_total{service="users",outcome="${o}"} 0`));
   });
 
-  it('leaves room for those to come when what it counted is gone', () => {
+  it('frees room for new series when old ones end', () => {
     const calls = counterOf(['target', 'config']);
     for (let target = 0; target < 3 * LARGEST_METRIC; target++) {
       calls.begin({ target: `t${target}` });
@@ -99,7 +96,7 @@ describe('a counter whose label values are known', () => {
 });
 
 describe('all metrics together', () => {
-  it('have so many lines and no more, however many metrics are full', () => {
+  it('share a limit of lines', () => {
     const budget = new LineBudget(100);
     const one = { name: 'tests_total', kind: 'counter', help: 'For a test.', create } as const;
     const metrics = Array.from({ length: 5 }, () => new Metric({ ...one, labels: [['name', 'open']] }, budget));

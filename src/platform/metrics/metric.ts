@@ -1,19 +1,18 @@
 /**
- * What a metric is made of: its description, its labels with the values that are known beforehand, and its
- * series. A counter whose label values are known is there at 0 from the start: Prometheus sees the first
- * event as an increase, not as a birth.
+ * Counters, gauges and histograms with their labels and series. A counter with known label values starts at 0, so that
+ * Prometheus sees its first event as an increase.
  */
 
-/** Most series of one metric; what comes after them is counted as `other`, so that a mistake cannot fill the memory. */
+/** Maximum series per metric. Further ones are counted as `other`, so that a mistake cannot fill the memory. */
 export const LARGEST_METRIC = 5_000;
-/** Most lines of all metrics together: a histogram's series has one for each bucket and two more. */
+/** Maximum lines of all metrics. A histogram series has one line per bucket and two more. */
 const MOST_LINES = 100_000;
 
 export type Kind = 'counter' | 'gauge' | 'histogram';
 
 /**
- * Where the values of a label come from: a list; `config`, the names in the configuration, for which
- * `begin` is called; `open`, what happens.
+ * Source of a label's values: a list; `config` for names in the configuration, which are announced with `begin`; or
+ * `open` for anything else.
  */
 export type LabelValues = readonly (string | number)[] | 'config' | 'open';
 export type Label = readonly [name: string, values: LabelValues];
@@ -22,10 +21,10 @@ type ValueOf<One> = One extends readonly [string, infer Values]
     ? Each
     : string | number
   : never;
-/** What `series` takes: a value that the list does not have does not compile. */
+/** Arguments of `series`. Values that are not in the list do not compile. */
 export type ValuesOf<Labels extends readonly Label[]> = { readonly [Index in keyof Labels]: ValueOf<Labels[Index]> };
 
-/** A single number under fixed labels. */
+/** A single number with fixed labels. */
 export class ValueSeries {
   value = 0;
 
@@ -40,7 +39,7 @@ export class ValueSeries {
   }
 }
 
-/** A histogram under fixed labels. */
+/** A histogram with fixed labels. */
 export class HistogramSeries {
   readonly counts: Float64Array;
   sum = 0;
@@ -60,20 +59,20 @@ export class HistogramSeries {
   }
 }
 
-/** What a metric is described by. */
+/** Description of a metric. */
 export interface MetricDescription<Series, Labels extends readonly Label[]> {
   readonly name: string;
   readonly kind: Kind;
   readonly help: string;
   readonly labels: Labels;
-  /** Whether label values can stand beside each other; all can unless said. */
+  /** Whether a combination of label values can occur. All can by default. */
   readonly isPossible?: (values: readonly string[]) => boolean;
   readonly create: (labels: string) => Series;
-  /** Lines of one series in the text. */
+  /** Number of output lines per series. */
   readonly lines?: number;
 }
 
-/** How many lines the metrics that share it may have together, and how many they have. */
+/** Limit for the lines of several metrics, and the number in use. */
 export class LineBudget {
   used = 0;
 
@@ -83,7 +82,7 @@ export class LineBudget {
 /** Shared by all metrics of this process. */
 const PROCESS_LINES = new LineBudget(MOST_LINES);
 
-/** A metric: its description and its series. */
+/** A metric with its series. */
 export class Metric<
   Series extends ValueSeries | HistogramSeries,
   const Labels extends readonly Label[] = readonly Label[],
@@ -93,7 +92,7 @@ export class Metric<
   readonly help: string;
   readonly labelNames: readonly string[];
   private readonly all = new Map<string, Series>();
-  /** How many owners have begun a series; what nobody has begun is there for good. */
+  /** Number of `begin` calls per series. Series without an entry are permanent. */
   private readonly owners = new Map<string, number>();
   private other: Series | undefined;
 
@@ -106,21 +105,21 @@ export class Metric<
     this.kind = kind;
     this.help = help;
     this.labelNames = labels.map(([label]) => label);
-    // A gauge of 0 says something; whoever knows what it shows creates its series.
+    // A gauge at 0 is a statement, so its owner creates the series.
     if (kind !== 'gauge' && labels.every(([, values]) => typeof values !== 'string')) this.begin({});
   }
 
-  /** How the values of each label are known, in their order. */
+  /** Value sources of the labels, in order. */
   get labelValues(): readonly LabelValues[] {
     return this.description.labels.map(([, values]) => values);
   }
 
   /**
-   * The series of these label values, in the order of `labelNames`. Keep it where it is counted often. Where there are
-   * `LARGEST_METRIC` of them already, or no lines are left: the one whose labels all say `other`.
+   * Returns the series with these label values, in the order of `labelNames`. Callers should keep it if they count
+   * often. If the metric or the process has reached its limit, returns the series whose labels are all `other`.
    */
   series(...values: ValuesOf<Labels>): Series {
-    const labels = this.textOf(values as readonly (string | number)[]);
+    const labels = this.labelText(values as readonly (string | number)[]);
     let series = this.all.get(labels);
     if (series === undefined) {
       if (!this.hasRoom) return this.overflow();
@@ -132,34 +131,34 @@ export class Metric<
   }
 
   /**
-   * Creates every series with these values at 0, whatever the labels say that have a list of their own. Call `end` with
-   * the same values when what they name is gone.
+   * Creates all series with these label values at 0. Labels with a list take every value of it. Call `end` with the
+   * same values when the labeled object is gone.
    */
   begin(known: Readonly<Record<string, string>>): void {
-    for (const values of this.possible(known)) {
+    for (const values of this.combinations(known)) {
       this.series(...(values as unknown as ValuesOf<Labels>));
-      const labels = this.textOf(values);
+      const labels = this.labelText(values);
       if (this.all.has(labels)) this.owners.set(labels, (this.owners.get(labels) ?? 0) + 1);
     }
   }
 
-  /** Forgets the series that `begin` created with these values, unless somebody else has begun them too. */
+  /** Deletes the series that `begin` created with these values, unless another `begin` is still in effect. */
   end(known: Readonly<Record<string, string>>): void {
-    for (const values of this.possible(known)) {
-      const labels = this.textOf(values);
+    for (const values of this.combinations(known)) {
+      const labels = this.labelText(values);
       const owners = this.owners.get(labels) ?? 0;
       if (owners > 1) this.owners.set(labels, owners - 1);
-      else if (owners === 1) this.forget(labels);
+      else if (owners === 1) this.deleteSeries(labels);
     }
   }
 
-  /** Shows these series and no others: what is true of a few of many, and of others the next time. */
+  /** Replaces all series by these. For metrics that show the top few of many. */
   show(this: Metric<ValueSeries, Labels>, rows: readonly (readonly [values: ValuesOf<Labels>, value: number])[]): void {
-    for (const labels of this.all.keys()) this.forget(labels);
+    for (const labels of this.all.keys()) this.deleteSeries(labels);
     for (const [values, value] of rows) this.series(...values).set(value);
   }
 
-  /** Prometheus's text format, version 0.0.4. */
+  /** Returns the metric in Prometheus text format 0.0.4. */
   text(): string {
     const lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} ${this.kind}`];
     for (const series of this.other === undefined ? this.all.values() : [...this.all.values(), this.other]) {
@@ -177,12 +176,12 @@ export class Metric<
     return this.description.lines ?? 1;
   }
 
-  private textOf(values: readonly (string | number)[]): string {
+  private labelText(values: readonly (string | number)[]): string {
     return this.labelNames.map((name, index) => `${name}="${escapeLabel(String(values[index] ?? ''))}"`).join();
   }
 
-  /** The values of every series that has these. */
-  private possible(known: Readonly<Record<string, string>>): readonly (readonly string[])[] {
+  /** Returns all possible combinations of label values that include the known ones. */
+  private combinations(known: Readonly<Record<string, string>>): readonly (readonly string[])[] {
     const { labels, isPossible = () => true } = this.description;
     const lists = labels.map(([name, values]) =>
       typeof values === 'string' ? [known[name] ?? ''] : known[name] === undefined ? values.map(String) : [known[name]],
@@ -192,7 +191,7 @@ export class Metric<
     return all.filter((values) => isPossible(values));
   }
 
-  private forget(labels: string): void {
+  private deleteSeries(labels: string): void {
     this.owners.delete(labels);
     if (this.all.delete(labels)) this.budget.used -= this.lines;
   }
@@ -204,8 +203,8 @@ export class Metric<
 }
 
 /**
- * A number that only grows.
- * @param isPossible whether label values can stand beside each other; all can unless said.
+ * Creates a counter, which only increases.
+ * @param isPossible whether a combination of label values can occur. All can by default.
  */
 export function counter<const Labels extends readonly Label[]>(
   name: string,
@@ -224,7 +223,7 @@ export function counter<const Labels extends readonly Label[]>(
   });
 }
 
-/** A number as it is now. */
+/** Creates a gauge. */
 export function gauge<const Labels extends readonly Label[]>(
   name: string,
   help: string,
@@ -233,7 +232,10 @@ export function gauge<const Labels extends readonly Label[]>(
   return new Metric({ name, kind: 'gauge', help, labels, create: (text) => new ValueSeries(text) });
 }
 
-/** How often a measured value was in which range. @param bounds upper bounds, growing. */
+/**
+ * Creates a histogram.
+ * @param bounds upper bounds of the buckets, ascending.
+ */
 export function histogram<const Labels extends readonly Label[]>(
   name: string,
   help: string,

@@ -1,16 +1,17 @@
-/** Metrics of requests, of calls to backends and of what was refused. */
+/** Metrics of requests, backend calls and refusals. */
 import { ERRORS, type ErrorCode } from '../problems/errors.js';
 import { counter, gauge, histogram } from './metric.js';
 
-/** Bucket bounds of OpenTelemetry's HTTP duration histograms, in seconds, with 0.3 for the usual objective. */
+/** OpenTelemetry's bucket bounds for HTTP durations, in seconds, plus 0.3 for a common objective. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.3, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 /**
- * What is added to a request: well under a millisecond where nothing waits, more where Redis or the database is asked.
+ * Bucket bounds for the gateway's overhead: far less than a millisecond without waiting, more if Redis or the database
+ * is asked.
  */
 const OVERHEAD_BUCKETS = [
   0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.00075, 0.001, 0.0015, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
-/** How a call to a backend ended. */
+/** Results of a backend call. */
 export const UPSTREAM_OUTCOMES = [
   'answered',
   'unreachable',
@@ -29,18 +30,15 @@ export const UPSTREAM_OUTCOMES = [
   'out_of_ports',
 ] as const;
 
-/**
- * What a backend answered with, as far as a metric tells: the class of a status, and each
- * that says what is wrong with a backend.
- */
+/** Status label of a backend response: the class, or the code of errors that indicate a backend fault. */
 export const BACKEND_STATUSES = ['1xx', '2xx', '3xx', '4xx', '500', '502', '503', '504', '5xx'] as const;
 
-/** Only what was answered has a status. */
+/** Whether the status label is set if and only if there was a response. */
 function namesStatusOfResponse([, , outcome, status]: readonly string[]): boolean {
   return (outcome === 'answered') === (status !== '');
 }
 
-/** Rows of `METRICS`, which puts them first. */
+/** Rows of `METRICS`, which lists them first. */
 export const REQUEST_METRICS = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',

@@ -1,7 +1,10 @@
-/** Metrics of webhooks. No label holds an account, an endpoint or a URL: strangers choose how many there are. */
+/**
+ * Metrics of webhooks. Labels never contain an account, endpoint or URL, because customers determine how many there
+ * are.
+ */
 import { counter, gauge, histogram } from './metric.js';
 
-/** What an attempt came to: by the response where there was one, else by what was missing. */
+/** Result of an attempt: the kind of response, or what prevented one. */
 const ATTEMPT_OUTCOMES = [
   'succeeded',
   'failed',
@@ -15,7 +18,7 @@ const ATTEMPT_OUTCOMES = [
 ] as const;
 export type WebhookAttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
-/** Why a destination is not connected to, `OutboundReason`. */
+/** Why a destination was refused (`OutboundReason`). */
 const REFUSAL_REASONS = [
   ...(['not_a_url', 'too_long', 'scheme', 'userinfo', 'fragment', 'port', 'host_spelling', 'trailing_dot'] as const),
   ...(['name_malformed', 'name_not_public', 'not_an_address', 'unspecified', 'loopback', 'private', 'shared'] as const),
@@ -31,10 +34,10 @@ const REFUSAL_REASONS = [
   ...(['embedded_ipv4', 'not_global', 'denied'] as const),
 ] as const;
 
-/** Why a delivery failed for good; empty where it has succeeded. */
+/** Why a delivery failed permanently. */
 const FAILURE_REASONS = ['exhausted', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
 
-/** For what ought to be there at once, and what waits behind much else. */
+/** From deliveries that should be sent at once to those behind a backlog. */
 const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600];
 const CLAIM_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
 const ATTEMPT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30];

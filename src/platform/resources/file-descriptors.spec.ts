@@ -1,4 +1,4 @@
-/** The last file descriptors are kept back from clients. */
+/** The last file descriptors are reserved and not available to clients. */
 import { expect, it } from '@jest/globals';
 import { FileDescriptors } from './file-descriptors.js';
 import { METRICS } from '../metrics.js';
@@ -17,20 +17,20 @@ it.each([
   ['64', 56],
   ['1024', 896],
   ['1048576', 1_047_552],
-])('of %s clients get all but an eighth, at most 1,024: %i', async (soft, forClients) => {
+])('with a limit of %s, all but an eighth (at most 1,024) are for clients: %i', async (soft, forClients) => {
   const descriptors = await of(soft);
   expect(descriptors.forClients).toBe(forClients);
   expect([descriptors.isReserved(forClients - 1), descriptors.isReserved(forClients)]).toEqual([false, true]);
 });
 
-it('none is kept back where there is no limit, or nobody tells', async () => {
+it('none is reserved if there is no limit or it is unknown', async () => {
   expect((await of('unlimited')).isReserved(1e9)).toBe(false);
   const elsewhere = new FileDescriptors(() => Promise.reject(Object.assign(new Error('no'), { code: 'ENOENT' })));
   await elsewhere.look();
   expect(elsewhere.isReserved(1e9)).toBe(false);
 });
 
-it('a look that finds no descriptor free is noted, and the last limit holds', async () => {
+it('a check that finds no free descriptor is recorded, and the last limit stays', async () => {
   let limits = Promise.resolve(told('1024'));
   const descriptors = new FileDescriptors(() => limits);
   await descriptors.look();

@@ -1,4 +1,4 @@
-/** What a process has run out of is counted each time and logged now and then. */
+/** Each shortage is counted, and the log has a line now and then. */
 import { expect, it } from '@jest/globals';
 import type { Logger } from '../log.js';
 import { METRICS } from '../metrics.js';
@@ -13,7 +13,7 @@ function fixture(): { shortages: Shortages; lines: Record<string, unknown>[] } {
   return { shortages, lines };
 }
 
-it('is in the log at once, and then every ten seconds at most, with how often', () => {
+it('is logged at once, and then at most every ten seconds with the number of occurrences', () => {
   const { shortages, lines } = fixture();
   const before = METRICS.outOfResources.series('ports').value;
   for (let count = 0; count < 50; count++) shortages.note('ports', 'connect', 'EADDRNOTAVAIL');
@@ -28,14 +28,14 @@ it('is in the log at once, and then every ten seconds at most, with how often', 
   expect(METRICS.outOfResources.series('ports').value).toBe(before + 52);
 });
 
-it('of one resource does not keep another out of the log', () => {
+it('of one resource does not suppress the log line of another', () => {
   const { shortages, lines } = fixture();
   shortages.note('ports', 'connect');
   shortages.note('memory', 'connect');
   expect(lines.map(({ resource }) => resource)).toEqual(['ports', 'memory']);
 });
 
-it('of descriptors is believed for a second, and then the system is asked', () => {
+it('of descriptors is assumed for a second, and checked afterwards', () => {
   const { shortages } = fixture();
   expect(shortages.isOutOfDescriptors).toBe(false);
   shortages.note('file_descriptors', 'connect', 'EMFILE');

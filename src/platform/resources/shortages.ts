@@ -1,18 +1,18 @@
 /**
- * What this process has run out of: file descriptors, ports, memory for sockets. That is nobody's fault but ours, and
- * whoever notices it says so here. Each time is counted; the log has a line now and then.
+ * Records shortages of this process: file descriptors, ports, memory for sockets. Each occurrence is counted; the log
+ * has a line now and then.
  */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import type { Logger } from '../log.js';
 import { METRICS, type OwnResource } from '../metrics.js';
 
-/** At least so long between two lines about the same resource. */
+/** Minimum time between two log lines about the same resource. */
 const LOG_INTERVAL_MS = 10_000;
-/** So long after a shortage of file descriptors a name that is not found is not believed to be unknown. */
+/** For this time after a shortage of file descriptors, failed DNS look-ups are attributed to it. */
 const LASTS_MS = 1_000;
 
-/** By `error.code`. */
+/** Resources by `error.code`. */
 const BY_CODE: Readonly<Record<string, OwnResource>> = {
   EMFILE: 'file_descriptors',
   ENFILE: 'file_descriptors',
@@ -21,30 +21,30 @@ const BY_CODE: Readonly<Record<string, OwnResource>> = {
   ENOMEM: 'memory',
 };
 
-/** What an error code says that we have run out of; undefined: it says something else. */
+/** Returns the resource whose shortage an error code indicates, or undefined. */
 export function resourceOf(code: string | undefined): OwnResource | undefined {
   return code === undefined ? undefined : BY_CODE[code];
 }
 
-interface Noted {
-  /** When a line was logged last. */
+interface ShortageRecord {
+  /** Time of the last log line. */
   loggedMs: number;
-  /** How often since then. */
+  /** Occurrences since then. */
   times: number;
 }
 
 export class Shortages {
-  /** Set at the start; nothing is logged before. */
+  /** Set at start. Nothing is logged before. */
   log: Logger | undefined;
-  private readonly noted = new Map<OwnResource, Noted>();
+  private readonly noted = new Map<OwnResource, ShortageRecord>();
   private descriptorsMs = -Infinity;
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   /**
-   * Takes note of one that was met.
-   * @param where what could not be done;
-   * @param code of the error, where there was one.
+   * Records a shortage.
+   * @param where the operation that failed.
+   * @param code error code, if there was one.
    */
   note(resource: OwnResource, where: string, code?: string): void {
     METRICS.outOfResources.series(resource).inc();
@@ -60,7 +60,10 @@ export class Shortages {
     noted.times = 0;
   }
 
-  /** Whether no file can be opened, or could not a moment ago. Asks the system: only for who has just failed. */
+  /**
+   * Whether no file can be opened, now or within the last second. Opens a file to find out, so call it only after a
+   * failure.
+   */
   get isOutOfDescriptors(): boolean {
     if (this.now() - this.descriptorsMs < LASTS_MS) return true;
     try {
@@ -72,5 +75,5 @@ export class Shortages {
   }
 }
 
-/** Of this process. */
+/** Shortages of this process. */
 export const SHORTAGES = new Shortages();
