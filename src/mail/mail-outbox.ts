@@ -1,6 +1,6 @@
 /**
- * Mails that wait to be sent: each stands in the database with the link that it brings, or with the change that it
- * tells of, in one transaction. No token stands there: whoever sends gives the link a new one, which only the mail has.
+ * Queue of outgoing mails. A mail is stored in the same transaction as its link, or as the change that it reports.
+ * Tokens are never stored: sending a mail gives its link a new token, which only that mail contains.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -11,50 +11,50 @@ import type { MailAddress } from '../config/model/mail-values.js';
 import type { MailLocale } from './message-texts.js';
 import type { MailContent } from './messages.js';
 
-/** How long after a try that failed the next one comes: five within ten minutes of a server that is away. */
+/** Pauses after failed attempts. Five attempts fit into the first ten minutes of a server outage. */
 const PAUSES_MS = [15_000, 60_000, 180_000, 345_000] as const;
 export const MOST_TRIES = PAUSES_MS.length + 1;
 /**
- * How long a mail is one process's alone: longer than a try may take (`SEND_TIMEOUT_MS`), or a slow server would be
- * given the same mail by a second process, whose new token ends the link of the first.
+ * How long a claimed mail belongs to one process. Must be longer than an attempt (`SEND_TIMEOUT_MS`). Otherwise a
+ * second process could send the mail again, and its new token would invalidate the link of the first.
  */
 const LEASE_MS = 90_000;
 
-/** A mail that tells its reader something, and brings no link for one use. */
+/** A mail that informs its reader, without a single-use link. */
 export interface Notice {
   readonly to: MailAddress;
   readonly locale: MailLocale;
   readonly content: MailContent;
 }
 
-/** A mail with the link that it brings. */
+/** A mail with a single-use link. */
 export interface LinkMail extends Notice {
   /** `inv_…` */
   readonly linkId: string;
 }
 
-/** How it stands with a mail. */
+/** State of a mail. */
 export type MailState = MailTable['state'];
 
-/** A mail that this process is to send now. */
+/** A mail that this process should send now. */
 export interface ClaimedMail extends Notice {
   readonly id: string;
   /** Null for a notice. */
   readonly linkId: string | null;
-  /** This one included. */
+  /** Number of attempts, including this one. */
   readonly tries: number;
-  /** When its link ends; null where it has none. */
+  /** Expiry of its link. Null if it has none. */
   readonly endsMs: number | null;
 }
 
 type MailRow = Selectable<MailTable>;
 
 /**
- * Adds the mail of a link, or sends it again where it has been sent or given up. Give it the transaction that makes the
+ * Adds the mail of a link, or queues it again if it was sent or has failed. Call it in the transaction that creates the
  * link.
  */
 export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: number): Promise<void> {
-  const changing = waiting(mail, nowMs);
+  const changing = queuedMail(mail, nowMs);
   await db
     .insertInto('mail')
     .values({ id: newId('eml', nowMs), link_id: mail.linkId, created_at: nowMs, ...changing })
@@ -62,18 +62,18 @@ export async function addLinkMail(db: Kysely<Tables>, mail: LinkMail, nowMs: num
     .execute();
 }
 
-/** Adds a notice. Give it the transaction that makes the change it tells of. */
+/** Adds a notice. Call it in the transaction of the change that it reports. */
 export async function addNotice(db: Kysely<Tables>, notice: Notice, nowMs: number): Promise<void> {
-  const row = { id: newId('eml', nowMs), link_id: null, created_at: nowMs, ...waiting(notice, nowMs) };
+  const row = { id: newId('eml', nowMs), link_id: null, created_at: nowMs, ...queuedMail(notice, nowMs) };
   await db.insertInto('mail').values(row).execute();
 }
 
-/** Forgets the notices to an address, sent or not. */
+/** Deletes all notices to an address, sent or not. */
 export async function forgetNoticesTo(db: Kysely<Tables>, address: string): Promise<void> {
   await db.deleteFrom('mail').where('to_address', '=', address).where('link_id', 'is', null).execute();
 }
 
-function waiting({ to, locale, content }: Notice, nowMs: number) {
+function queuedMail({ to, locale, content }: Notice, nowMs: number) {
   return {
     to_name: to.name,
     to_address: to.address,
@@ -87,7 +87,7 @@ function waiting({ to, locale, content }: Notice, nowMs: number) {
   };
 }
 
-/** How it stands with the mails of links; a link without one is not in it. */
+/** Returns the state of mails by link ID. Links without a mail are missing. */
 export async function mailStatesOf(
   db: Kysely<Tables>,
   linkIds: readonly string[],
@@ -97,7 +97,7 @@ export async function mailStatesOf(
   return new Map(rows.map((row) => [row.link_id ?? '', row.state]));
 }
 
-/** MailOutbox hands out what is due, each mail to one process at a time. */
+/** MailOutbox hands out due mails, each to one process at a time. */
 export class MailOutbox {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -105,10 +105,11 @@ export class MailOutbox {
   ) {}
 
   /**
-   * Takes mails whose turn has come, for as long as a try takes: no more of them than are sent at once. Who takes one
-   * and dies leaves it to the next try. Those that were tried too often are given up.
+   * Claims due mails for the time of one attempt. If the process dies, the mail is claimed again after the lease. Mails
+   * with too many attempts are marked as failed.
+   * @param limit how many mails the caller can send at once.
    */
-  async claim(most: number): Promise<ClaimedMail[]> {
+  async claim(limit: number): Promise<ClaimedMail[]> {
     const now = this.clock.now();
     const due = await this.db
       .selectFrom('mail')
@@ -118,18 +119,18 @@ export class MailOutbox {
       .where('mail.state', '=', 'waiting')
       .where('mail.next_at', '<=', now)
       .orderBy('mail.next_at')
-      .limit(most)
+      .limit(limit)
       .execute();
     const claimed: ClaimedMail[] = [];
     for (const row of due) {
-      if (row.tries >= MOST_TRIES) await this.giveUp(row.id, row.error ?? 'interrupted');
-      else if (await this.take(row, now + LEASE_MS)) claimed.push(claimedMail(row, row.expires_at));
+      if (row.tries >= MOST_TRIES) await this.markFailed(row.id, row.error ?? 'interrupted');
+      else if (await this.claimOne(row, now + LEASE_MS)) claimed.push(claimedMail(row, row.expires_at));
     }
     return claimed;
   }
 
-  /** Of two processes one gets it. */
-  private async take({ id, tries }: MailRow, nextAt: number): Promise<boolean> {
+  /** Claims a mail. If two processes try, one succeeds. */
+  private async claimOne({ id, tries }: MailRow, nextAt: number): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('mail')
       .set({ tries: tries + 1, next_at: nextAt })
@@ -140,33 +141,33 @@ export class MailOutbox {
     return numUpdatedRows === 1n;
   }
 
-  /** The server has taken it. Whoever is written to stands in the link alone from then on. */
-  async sent(id: string): Promise<void> {
+  /** Records that the server has accepted the mail. */
+  async markSent(id: string): Promise<void> {
     await this.end(id, { state: 'sent', sent_at: this.clock.now(), error: null });
   }
 
-  /** It is tried again later. */
-  async delayed({ id, tries }: Pick<ClaimedMail, 'id' | 'tries'>, error: string): Promise<void> {
+  /** Schedules the next attempt. */
+  async scheduleRetry({ id, tries }: Pick<ClaimedMail, 'id' | 'tries'>, error: string): Promise<void> {
     const next = { next_at: this.clock.now() + (PAUSES_MS[tries - 1] ?? LEASE_MS) };
-    const mine = this.db
+    const claimed = this.db
       .updateTable('mail')
       .set({ error, ...next })
       .where('id', '=', id)
       .where('tries', '=', tries);
-    await mine.where('state', '=', 'waiting').execute();
+    await claimed.where('state', '=', 'waiting').execute();
   }
 
-  /** It is not tried again, unless somebody asks for it. */
-  async giveUp(id: string, error: string): Promise<void> {
+  /** Marks the mail as failed. It is not sent again, unless someone requests it. */
+  async markFailed(id: string, error: string): Promise<void> {
     await this.end(id, { state: 'failed', error });
   }
 
-  /** Its link has ended: nobody needs it. */
-  async forget(id: string): Promise<void> {
+  /** Deletes a mail whose link has expired. */
+  async delete(id: string): Promise<void> {
     await this.db.deleteFrom('mail').where('id', '=', id).execute();
   }
 
-  /** What became of a notice is shown nowhere but in the log: it does not stay. */
+  /** Deletes a notice, because only the log reports its outcome. Updates other mails. */
   private async end(id: string, change: Partial<Pick<MailRow, 'state' | 'sent_at' | 'error'>>): Promise<void> {
     const notice = this.db.deleteFrom('mail').where('id', '=', id).where('link_id', 'is', null);
     if ((await notice.executeTakeFirst()).numDeletedRows === 0n) await this.update(id, change);

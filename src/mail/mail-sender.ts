@@ -1,46 +1,46 @@
-/** Sends what waits in the outbox, from the worker role: no request waits for a mail server. */
+/** Sends queued mails in the worker role, so that no request waits for a mail server. */
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
 import { MailError, type Mailer } from './mailer.js';
 import { MOST_TRIES, type ClaimedMail, type MailOutbox } from './mail-outbox.js';
 import { messageOf, type MailContent } from './messages.js';
 
-/** Between the end of one round and the next. */
+/** Pause between two rounds. */
 const INTERVAL_MS = 2_000;
-/** Mails that are claimed and sent at the same time, and how often in one round. */
+/** Mails that are claimed and sent at once, and the maximum number of claims in a round. */
 const AT_ONCE = 4;
 const CLAIMS_OF_A_ROUND = 5;
 const STOP_PATIENCE_MS = 3_000;
 
-/** What the sender stands on. */
+/** Dependencies of the sender. */
 export interface MailSenderParts {
   readonly outbox: MailOutbox;
-  /** Null where no mail server is configured: then mails wait. Asked at each round. */
+  /** Returns null if no mail server is configured; mails then stay queued. Called in each round. */
   readonly mailer: () => Mailer | null;
-  /** Gives a link a new token and puts it into an address; undefined where the link has ended. */
+  /** Gives a link a new token and returns its URL. Undefined if the link has expired. */
   readonly renewLink: (linkId: string) => Promise<string | undefined>;
-  /** Where readers of a notice look after what it tells. */
+  /** Returns the page that a notice links to. */
   readonly noticeUrl: (content: MailContent) => string;
   readonly log: Logger;
 }
 
-/** MailSender works until it is stopped. */
+/** MailSender sends due mails until it is stopped. */
 export class MailSender {
   private timer: NodeJS.Timeout | undefined;
   private round: Promise<void> = Promise.resolve();
   private isStopped = false;
-  /** That the database is away is said once. */
+  /** Set after a database error, so that it is logged only once. */
   private hasFailed = false;
 
   constructor(private readonly parts: MailSenderParts) {}
 
-  /** Sends now, and again every so often. */
+  /** Sends due mails now, and again after each pause. */
   start(): void {
     this.round = this.sendDue()
       .then(() => {
         this.hasFailed = false;
       })
-      .catch((error: unknown) => this.noteFailure(error))
+      .catch((error: unknown) => this.logFailure(error))
       .finally(() => {
         if (this.isStopped) return;
         this.timer = setTimeout(() => this.start(), INTERVAL_MS);
@@ -49,8 +49,8 @@ export class MailSender {
   }
 
   /**
-   * Resolves when the mails that are under way have come to an end, or soon after: who starts next sends what a slow
-   * server has not taken by then. Never rejects.
+   * Stops the sender. Waits a limited time for mails being sent; the next process retries those that a slow server has
+   * not accepted by then. Never rejects.
    */
   async stop(): Promise<void> {
     this.isStopped = true;
@@ -59,7 +59,7 @@ export class MailSender {
     await Promise.race([this.round, patience]);
   }
 
-  /** Sends what is due. Rejects as the database does. */
+  /** Sends due mails. Rejects with the database's error. */
   async sendDue(): Promise<void> {
     const mailer = this.parts.mailer();
     if (mailer === null) return;
@@ -75,24 +75,24 @@ export class MailSender {
   private async send(mail: ClaimedMail, mailer: Mailer): Promise<void> {
     const { outbox, renewLink, noticeUrl } = this.parts;
     const link = mail.linkId === null ? noticeUrl(mail.content) : await renewLink(mail.linkId);
-    if (link === undefined) return await outbox.forget(mail.id);
+    if (link === undefined) return await outbox.delete(mail.id);
     try {
       await mailer.send(messageOf({ ...mail, link }));
     } catch (error) {
-      return await this.notSent(mail, error);
+      return await this.handleFailure(mail, error);
     }
-    await outbox.sent(mail.id);
+    await outbox.markSent(mail.id);
     METRICS.mails.series('sent').inc();
   }
 
-  private async notSent(mail: ClaimedMail, error: unknown): Promise<void> {
+  private async handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
     const { id, linkId, tries } = mail;
     const { outbox, log } = this.parts;
     const { code, isFinal } = error instanceof MailError ? error : { code: 'EUNKNOWN', isFinal: false };
-    // Neither address nor words of the server: they may name people.
+    // Contains neither addresses nor the server's text, because both may name people.
     const fields = { mail_id: id, link_id: linkId, code, tries };
     if (isFinal || tries >= MOST_TRIES) {
-      await outbox.giveUp(id, code);
+      await outbox.markFailed(id, code);
       METRICS.mails.series('failed').inc();
       log.error(
         { event: 'mail_failed', ...fields },
@@ -100,12 +100,12 @@ export class MailSender {
       );
       return;
     }
-    await outbox.delayed(mail, code);
+    await outbox.scheduleRetry(mail, code);
     METRICS.mails.series('delayed').inc();
     log.warn({ event: 'mail_delayed', ...fields }, 'A mail could not be sent and is tried again');
   }
 
-  private noteFailure(error: unknown): void {
+  private logFailure(error: unknown): void {
     if (this.isStopped || this.hasFailed) return;
     this.hasFailed = true;
     this.parts.log.warn({ event: 'mail_outbox_failed', err: error }, 'Mails that wait could not be read; tried again');

@@ -1,4 +1,4 @@
-/** What mail servers are told, and what never reaches one. */
+/** SMTP options, and mails that are rejected before a server is contacted. */
 import { describe, expect, it } from '@jest/globals';
 import { MailError, SmtpMailer, smtpOptions } from './mailer.js';
 
@@ -17,7 +17,7 @@ describe('smtpOptions', () => {
     expect(smtpOptions(settings(url))).toMatchObject({ ...expected, disableFileAccess: true, disableUrlAccess: true });
   });
 
-  it('sends without TLS to another machine only where that is said', () => {
+  it('sends without TLS to other hosts only if the configuration allows it', () => {
     expect(smtpOptions(settings('smtp://relay:25', false)).requireTLS).toBe(false);
   });
 
@@ -29,9 +29,9 @@ describe('smtpOptions', () => {
   );
 });
 
-describe('a mail is refused before a server is asked', () => {
+describe('a mail is rejected before a server is contacted', () => {
   const good = { to: { name: 'Ana', address: 'ana@example.com' }, subject: 'Hello', text: 'x', locale: 'en' };
-  // Nobody listens on it: a mail that is sent fails with another code.
+  // No server listens here, so a mail that is sent fails with another code.
   const mailer = new SmtpMailer(settings('smtp://127.0.0.1:9'));
 
   it.each([
@@ -53,7 +53,7 @@ describe('a mail is refused before a server is asked', () => {
     },
   );
 
-  it('and a good one is not: it is the server that is not there', async () => {
+  it('but not if it is valid: then only the server is missing', async () => {
     const failure = await mailer.send(good).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MailError);
     expect(failure).toMatchObject({ code: 'ESOCKET', isFinal: false });

@@ -1,35 +1,35 @@
-/** Sends a mail by SMTP: what may stand in its header, how long a server may take, and what a failure means. */
+/** Sends mail by SMTP, with checks of header values, timeouts, and a classification of failures. */
 import type { MailConfig } from '../config/model/admin-schema.js';
 import { isLoopbackHost } from '../config/model/address-values.js';
 import { emailAddress, type MailAddress } from '../config/model/mail-values.js';
 
-/** Until a connection stands, and until the server greets. */
+/** Timeout for the connection, and for the server's greeting. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Between two answers of the server. */
+/** Timeout between two responses of the server. */
 const SILENCE_TIMEOUT_MS = 20_000;
-/** The whole of one mail: a server that trickles would never be silent. */
+/** Timeout for a whole mail, because a server that trickles data is never silent. */
 const SEND_TIMEOUT_MS = 60_000;
 
-/** Characters that end a line of a header, or hide what stands there. */
+/** Characters that end a header line or hide its content. */
 // oxlint-disable-next-line no-control-regex -- they are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** A mail of plain text. */
+/** A plain-text mail. */
 export interface Message {
   readonly to: MailAddress;
   readonly subject: string;
   readonly text: string;
-  /** Language of the text (RFC 5646). */
+  /** Language tag of the text (RFC 5646). */
   readonly locale: string;
 }
 
-/** Whoever sends mail. */
+/** Mailer sends mails. */
 export interface Mailer {
-  /** Hands a mail to the server. Rejects with `MailError` where that does not take it. */
+  /** Passes a mail to the server. Rejects with `MailError` if it is not accepted. */
   send(message: Message): Promise<void>;
 }
 
-/** What nodemailer is told of the server. */
+/** Connection options for nodemailer. */
 export interface SmtpOptions {
   readonly host: string;
   readonly port: number;
@@ -45,20 +45,20 @@ export interface SmtpOptions {
   readonly disableUrlAccess: boolean;
 }
 
-/** MailError says that a mail was not sent; nothing of mail or server stands in it but codes. */
+/** MailError reports that a mail was not sent. It contains only codes, nothing of the mail or the server's text. */
 export class MailError extends Error {
   override readonly name = 'MailError';
   constructor(
-    /** Of nodemailer or Node, with the server's own behind it: `EAUTH 535`, `ECONNECTION`. */
+    /** Code of nodemailer or Node, followed by the server's status: `EAUTH 535`, `ECONNECTION`. */
     readonly code: string,
-    /** Whether the same mail would be refused again: there is no sense in another try. */
+    /** Whether another attempt would fail in the same way. */
     readonly isFinal: boolean,
   ) {
     super(`the mail was not sent: ${code}`);
   }
 }
 
-/** SmtpMailer sends by the server of `admin.mail`. */
+/** SmtpMailer sends through the server in `admin.mail`. */
 export class SmtpMailer implements Mailer {
   constructor(
     private readonly settings: MailConfig,
@@ -69,10 +69,10 @@ export class SmtpMailer implements Mailer {
     const { from } = this.settings;
     checkHeader([from.name, from.address, to.name, to.address, subject, locale]);
     if (!emailAddress.safeParse(to.address).success) throw new MailError('EADDRESS', true);
-    // Three times the memory of the rest of signing in: not before there is a mail.
+    // Loaded with the first mail, because nodemailer takes three times the memory of the rest of signing in.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(smtpOptions(this.settings));
-    // Objects, never texts: in a text everything behind a line break would be another address.
+    // Addresses are objects. In a string, text after a line break could become another address.
     const mail = {
       from,
       to,
@@ -82,7 +82,7 @@ export class SmtpMailer implements Mailer {
     };
     const late = AbortSignal.timeout(this.sendTimeoutMs);
     try {
-      // The signal ends the connection, too: a server that trickles would keep it for good.
+      // The signal also closes the connection. A server that trickles data would keep it open forever.
       await transport.sendMail({ ...mail, signal: late });
     } catch (error) {
       throw late.aborted ? new MailError('ETIMEDOUT', false) : mailErrorOf(error);
@@ -92,7 +92,7 @@ export class SmtpMailer implements Mailer {
   }
 }
 
-/** What nodemailer is told of the server that is configured. */
+/** Returns nodemailer's options for the configured server. */
 export function smtpOptions({ url, requireTls }: MailConfig): SmtpOptions {
   const { protocol, hostname, port, username, password } = new URL(url);
   const host = hostname.replaceAll(/^\[|\]$/g, '');
@@ -103,14 +103,14 @@ export function smtpOptions({ url, requireTls }: MailConfig): SmtpOptions {
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
     requireTLS,
-    // A server that may be spoken to in the clear is spoken to under any certificate: better than nothing (RFC 7435).
+    // If plaintext is acceptable, so is TLS with any certificate: opportunistic security (RFC 7435).
     ...(secure || requireTLS ? {} : { tls: { rejectUnauthorized: false } }),
     ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: CONNECT_TIMEOUT_MS,
     dnsTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
-    // A text of ours is never the name of a file, nor of a page.
+    // Mail content must never be read from a file or URL.
     disableFileAccess: true,
     disableUrlAccess: true,
   };
@@ -120,7 +120,10 @@ function checkHeader(texts: readonly string[]): void {
   if (texts.some((text) => CONTROL.test(text))) throw new MailError('EHEADER', true);
 }
 
-/** Refused for good is who or what is refused by the server; a wrong password or certificate of ours can be mended. */
+/**
+ * Classifies an error. A failure is final if the server has permanently rejected the recipient or the mail. Wrong
+ * credentials or certificates can be fixed.
+ */
 function mailErrorOf(error: unknown): MailError {
   const { code = 'EUNKNOWN', responseCode } = error as { readonly code?: string; readonly responseCode?: number };
   const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';

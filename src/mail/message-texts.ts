@@ -1,12 +1,12 @@
-/** The texts of mails, in every language of the panel. Plain: nothing to load, and the link is there to be read. */
+/** Texts of mails in all languages of the panel. Plain text, so that nothing is loaded and links are visible. */
 
-/** Languages that mail is written in. */
+/** Languages of mails. */
 export type MailLocale = 'en' | 'es';
 
-/** What an invitation says. */
+/** Data of an invitation. */
 export interface InvitationData {
   readonly accountName: string;
-  /** Name or address of who invites. */
+  /** Name or address of the person who invites. */
   readonly invitedBy: string;
   readonly role: 'owner' | 'admin' | 'viewer';
 }
@@ -17,7 +17,7 @@ export interface MailText {
   readonly paragraphs: readonly string[];
 }
 
-/** The texts of one language. */
+/** Texts of one language. */
 interface Texts {
   readonly invitation: (data: InvitationData, link: string, ends: string) => MailText;
   readonly password_reset: (link: string, ends: string) => MailText;

@@ -1,4 +1,4 @@
-/** Mails as people read them. */
+/** The text of mails. */
 import { expect, it } from '@jest/globals';
 import { messageOf, type MailContent } from './messages.js';
 import { MESSAGE_TEXTS } from './message-texts.js';
@@ -17,7 +17,7 @@ const link = 'https://admin.example.com/link#token';
 const endsMs = Date.parse('2026-11-29T18:30:00Z');
 const invitation = { kind: 'invitation', accountName: 'Isar Rafting', invitedBy: 'Bea', role: 'admin' } as const;
 
-it('an invitation says who invites whom to what, until when, and has the link on a line of its own', () => {
+it('an invitation names account, inviter, role and expiry, and has the link on its own line', () => {
   const { subject, text } = messageOf({ to, locale: 'en', content: invitation, link, endsMs });
   expect(subject).toBe('You are invited to Isar Rafting');
   expect(text).toContain('Bea invites you to the account Isar Rafting as administrator.');
@@ -25,7 +25,7 @@ it('an invitation says who invites whom to what, until when, and has the link on
   expect(text).toContain('until November 29, 2026 at 6:30');
 });
 
-it('a password reset says that it may be ignored', () => {
+it('a password reset can be ignored', () => {
   const { subject, text } = messageOf({ to, locale: 'es', content: { kind: 'password_reset' }, link, endsMs });
   expect(subject).toBe('Elija una contraseña nueva');
   expect(text).toContain('su contraseña sigue siendo la misma');
@@ -41,7 +41,7 @@ const changed = {
   atMs: endsMs,
 } as const;
 
-it('a notice says what was changed, when and by whom, and where its reader can look', () => {
+it('a notice names the change, its time and author, and links to the settings', () => {
   const at = 'https://admin.example.com/profile';
   const read = (content: MailContent, locale: 'en' | 'es') =>
     messageOf({ to, locale, content, link: at, endsMs: null });
@@ -76,7 +76,7 @@ const disabled = {
   reason: 'failing',
 } as const;
 
-it('a mail of a disabled webhook endpoint says which, why, that nothing is lost, and where to look', () => {
+it('a mail about a disabled webhook endpoint names it and the reason, and links to it', () => {
   const at = 'https://admin.example.com/acc_1/webhooks/whe_1';
   const { subject, text } = messageOf({ to, locale: 'en', content: disabled, link: at, endsMs: null });
   expect(subject).toBe('A webhook endpoint was disabled');
@@ -87,7 +87,7 @@ it('a mail of a disabled webhook endpoint says which, why, that nothing is lost,
   expect(gone.text).toContain('hooks.example.com ha respondido con 410');
 });
 
-it('every text is there in every language, and none twice', () => {
+it('every text exists in every language, and no two are equal', () => {
   const locales = Object.keys(MESSAGE_TEXTS) as (keyof typeof MESSAGE_TEXTS)[];
   expect(locales).toEqual(['en', 'es']);
   const texts = locales.flatMap((locale) =>
@@ -107,7 +107,7 @@ it.each([
   ['marks that turn the line around', 'Isar\u202egnitfaR\u2066', 'Isar gnitfaR'],
   ['a link', 'https://evil.example/ www.evil.example', 'https evil.example/ evil.example'],
   ['a thousand characters', 'é'.repeat(1_000), 'é'.repeat(100)],
-])('%s in the name of an account does no harm', (_what, accountName, shown) => {
+])('%s in an account name is sanitized', (_what, accountName, shown) => {
   const { subject, text } = messageOf({ to, locale: 'en', content: { ...invitation, accountName }, link, endsMs });
   expect(subject).toBe(`You are invited to ${shown}`);
   expect(text).toContain(`the account ${shown} as`);

@@ -1,7 +1,7 @@
-/** The texts of notices: how somebody signs in was changed, and they hear of it where no thief reads along. */
+/** Texts of notices about changed sign-in methods. Members get them by mail, where an intruder cannot hide them. */
 import type { MailLocale, MailText } from './message-texts.js';
 
-/** What was changed of how a member signs in. */
+/** Changes to a member's sign-in methods. */
 export type SignInChangeKind =
   | 'totp_added'
   | 'totp_removed'
@@ -11,39 +11,39 @@ export type SignInChangeKind =
   | 'password_changed'
   | 'sign_in_reset';
 
-/** A way to sign in that a reset has removed. */
+/** A sign-in method that a reset has removed. */
 export interface RemovedFactor {
   readonly type: 'passkey' | 'identity';
-  /** The name of the passkey; the address or host of the identity. */
+  /** Name of the passkey, or address or host of the identity. */
   readonly name: string;
 }
 
-/** A change, as it waits to be told. */
+/** Data of a notice, as stored. */
 export interface SignInChange {
   readonly change: SignInChangeKind;
   readonly by: 'member' | 'operator';
-  /** Of the passkey. */
+  /** Name of the passkey. */
   readonly name?: string;
-  /** What was removed together with it. */
+  /** Sign-in methods that were removed with it. */
   readonly removed?: readonly RemovedFactor[];
   readonly atMs: number;
 }
 
-/** A change in words of a language, with the names of others tamed. */
-interface ToldChange {
+/** Data of a notice with sanitized names and a formatted time. */
+interface RenderedChange {
   readonly change: SignInChangeKind;
   readonly by: 'member' | 'operator';
   readonly name: string;
   readonly removed: readonly RemovedFactor[];
   readonly email: string;
   readonly at: string;
-  /** Where they look after their sign-in. */
+  /** Page of the member's sign-in settings. */
   readonly link: string;
 }
 
-type Told = Readonly<Record<SignInChangeKind, (name: string) => readonly [subject: string, sentence: string]>>;
+type ChangeTexts = Readonly<Record<SignInChangeKind, (name: string) => readonly [subject: string, sentence: string]>>;
 
-const ENGLISH: Told = {
+const ENGLISH: ChangeTexts = {
   totp_added: () => ['An authenticator app was added', 'An authenticator app was added'],
   totp_removed: () => [
     'Your authenticator app was removed',
@@ -62,7 +62,7 @@ const ENGLISH: Told = {
   ],
 };
 
-const SPANISH: Told = {
+const SPANISH: ChangeTexts = {
   totp_added: () => ['Se ha añadido una aplicación de autenticación', 'Se ha añadido una aplicación de autenticación'],
   totp_removed: () => [
     'Se ha quitado su aplicación de autenticación',
@@ -84,11 +84,11 @@ const SPANISH: Told = {
   ],
 };
 
-/** More than these are counted and not named. */
+/** Further methods are counted, not named. */
 const MOST_NAMED = 20;
 
-/** The paragraph that names what was removed; none where nothing was. */
-function removedOf(
+/** Returns a paragraph with the removed methods, or nothing if there are none. */
+function removedParagraph(
   removed: readonly RemovedFactor[],
   start: string,
   words: Readonly<Record<RemovedFactor['type'], (name: string) => string>>,
@@ -99,7 +99,7 @@ function removedOf(
   return [`${start} ${[...named, ...(more > 0 ? [`+${more}`] : [])].join(', ')}.`];
 }
 
-export const NOTICE_TEXTS: Readonly<Record<MailLocale, (told: ToldChange) => MailText>> = {
+export const NOTICE_TEXTS: Readonly<Record<MailLocale, (change: RenderedChange) => MailText>> = {
   en: ({ change, by, name, removed, email, at, link }) => {
     const [subject, sentence] = ENGLISH[change](name);
     return {
@@ -107,7 +107,7 @@ export const NOTICE_TEXTS: Readonly<Record<MailLocale, (told: ToldChange) => Mai
       paragraphs: [
         'Hello,',
         `${sentence}, for the sign-in of ${email}, on ${at}${by === 'operator' ? ', by an operator' : ''}.`,
-        ...removedOf(removed, 'Removed with it:', {
+        ...removedParagraph(removed, 'Removed with it:', {
           passkey: (each) => `the passkey “${each}”`,
           identity: (each) => `the linked sign-in ${each}`,
         }),
@@ -125,7 +125,7 @@ export const NOTICE_TEXTS: Readonly<Record<MailLocale, (told: ToldChange) => Mai
       paragraphs: [
         'Hola:',
         `${sentence}, para el acceso de ${email}, el ${at}${by === 'operator' ? ', por un operador' : ''}.`,
-        ...removedOf(removed, 'También se ha quitado:', {
+        ...removedParagraph(removed, 'También se ha quitado:', {
           passkey: (each) => `la llave de acceso «${each}»`,
           identity: (each) => `el acceso vinculado ${each}`,
         }),

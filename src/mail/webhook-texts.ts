@@ -1,23 +1,23 @@
-/** The text of the mail that tells the owners of an account that one of its webhook endpoints was disabled. */
+/** Texts of the mail to account owners about a disabled webhook endpoint. */
 import type { MailLocale, MailText } from './message-texts.js';
 
-/** An endpoint that was disabled, as it waits to be told. */
+/** Data of the mail, as stored. */
 export interface WebhookDisabled {
   readonly accountId: string;
   readonly accountName: string;
   readonly endpointId: string;
-  /** Of its URL: the rest may hold a token. */
+  /** Host of the endpoint's URL. The rest may contain a token. */
   readonly host: string;
   readonly reason: 'failing' | 'gone';
 }
 
-/** It, in words of a language, with the names of others tamed. */
-interface Told extends WebhookDisabled {
-  /** Where the endpoint is shown. */
+/** Data of the mail with sanitized names. */
+interface RenderedWebhookDisabled extends WebhookDisabled {
+  /** Page of the endpoint. */
   readonly link: string;
 }
 
-export const WEBHOOK_TEXTS: Readonly<Record<MailLocale, (told: Told) => MailText>> = {
+export const WEBHOOK_TEXTS: Readonly<Record<MailLocale, (data: RenderedWebhookDisabled) => MailText>> = {
   en: ({ accountName, host, reason, link }) => ({
     subject: 'A webhook endpoint was disabled',
     paragraphs: [

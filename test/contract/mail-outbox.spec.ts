@@ -93,7 +93,7 @@ describeOnDatabases('the outbox', (kind) => {
       const [claimed] = await outbox.claim(1);
       if (claimed === undefined) throw new Error('it is due');
       expect(claimed.tries).toBe(tried);
-      await outbox.delayed(claimed, 'ESOCKET');
+      await outbox.scheduleRetry(claimed, 'ESOCKET');
       expect(await outbox.claim(1)).toEqual([]);
       if (tried < 5) await untilDue();
     }
@@ -123,7 +123,7 @@ describeOnDatabases('the outbox', (kind) => {
     await untilDue();
     expect(await other.claim(1)).toMatchObject([{ id: slow.id, tries: 2 }]);
     // The first comes back from a long sleep: its failure delays nothing of the second's.
-    await outbox.delayed(slow, 'ETIMEDOUT');
+    await outbox.scheduleRetry(slow, 'ETIMEDOUT');
     expect(await outbox.claim(1)).toEqual([]);
   });
 
@@ -159,7 +159,7 @@ describeOnDatabases('the outbox', (kind) => {
   it('keeps what became of a mail, and sends it anew where somebody asks for that', async () => {
     const [sent, failed] = [await waitingMail(), await waitingMail()];
     for (const { id, linkId } of await outbox.claim(2)) {
-      await (linkId === sent ? outbox.sent(id) : outbox.giveUp(id, 'EENVELOPE 550'));
+      await (linkId === sent ? outbox.markSent(id) : outbox.markFailed(id, 'EENVELOPE 550'));
     }
     expect([await stateOf(sent), await stateOf(failed)]).toEqual(['sent', 'failed']);
     clock.advance(HOUR_MS / 2);
@@ -211,7 +211,7 @@ describeOnDatabases('the outbox', (kind) => {
       ]),
     );
     for (const { id, to } of claimed)
-      await (to.name === 'refused' ? outbox.giveUp(id, 'EENVELOPE 550') : outbox.sent(id));
+      await (to.name === 'refused' ? outbox.markFailed(id, 'EENVELOPE 550') : outbox.markSent(id));
     const left = await database.db.selectFrom('mail').select(['to_name', 'state']).execute();
     expect(left).toEqual([{ to_name: 'Ana', state: 'sent' }]);
   });
