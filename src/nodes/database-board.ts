@@ -1,6 +1,6 @@
 /**
- * The board in PostgreSQL, where processes share that and no Redis; ages are by its clock.
- * (SQLite without Redis has one process.)
+ * Statement board in PostgreSQL, for several processes without Redis. Ages use the database's clock. SQLite without
+ * Redis allows one process only, which needs no board.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
@@ -39,6 +39,6 @@ export class DatabaseBoard implements StatementBoard {
   }
 
   close(): void {
-    // The database is closed by whoever has opened it.
+    // The database handle belongs to the caller.
   }
 }

@@ -1,53 +1,50 @@
-/**
- * What a gateway says of itself to those that do not see what it sees: which targets are in
- * service, whether it reaches the counters.
- */
+/** The statement of a node to the others: states of its targets, and whether it reaches the counters. */
 import { STATES, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 
-/** NodeStatement is what one gateway, with all its processes, has said. */
+/** NodeStatement is what one node, with all its processes, reports about itself. */
 export interface NodeStatement {
-  /** Its host and port, for people: `gateway-1:8080`. */
+  /** Host and port for display: `gateway-1:8080`. */
   readonly node: string;
-  /** Of the program; null: of one that does not say it. */
+  /** Version of the program. Null if the node is too old to report it. */
   readonly version: string | null;
   readonly processes: number;
   readonly targets: readonly MergedTargetStatus[];
-  /** Rows that were too many to be said. */
+  /** Number of targets that did not fit. */
   readonly targetsLeftOut: number;
-  /** Since when it does not reach the counters, ms since the epoch; null: it does. */
+  /** When the node lost the counters, in milliseconds since the epoch. Null if it reaches them. */
   readonly quotaStoreLostSinceMs: number | null;
 }
 
-/** HeardStatement is a statement with how old it is. */
+/** HeardStatement is a received statement with its age. */
 export interface HeardStatement extends NodeStatement {
   readonly ageMs: number;
 }
 
-/** Rows of one statement: some hundred bytes each, every few seconds. */
+/** Maximum number of targets. Each takes some hundred bytes every few seconds. */
 export const MOST_TARGETS = 200;
 
-/** The statement with no more rows than it may have; those that are out of service first. */
+/** Limits the number of targets. Keeps those that are out of service first. */
 export function boundedStatement(statement: Omit<NodeStatement, 'targetsLeftOut'>): NodeStatement {
   const { targets } = statement;
   if (targets.length <= MOST_TARGETS) return { ...statement, targetsLeftOut: 0 };
-  const out = targets.filter(({ state }) => state !== 'healthy');
-  const kept = [...out, ...targets.filter(({ state }) => state === 'healthy')].slice(0, MOST_TARGETS);
+  const unhealthy = targets.filter(({ state }) => state !== 'healthy');
+  const kept = [...unhealthy, ...targets.filter(({ state }) => state === 'healthy')].slice(0, MOST_TARGETS);
   return { ...statement, targets: kept, targetsLeftOut: targets.length - kept.length };
 }
 
-/** Reads what a node has written; undefined where another version wrote it that says other things. */
+/** Parses a statement. Returns undefined if another version has written it in a different format. */
 export function parseStatement(text: string): NodeStatement | undefined {
   try {
-    const said = JSON.parse(text) as Partial<NodeStatement> | null;
-    if (typeof said?.node !== 'string' || !Array.isArray(said.targets)) return undefined;
-    if (!said.targets.every(isRow)) return undefined;
+    const parsed = JSON.parse(text) as Partial<NodeStatement> | null;
+    if (typeof parsed?.node !== 'string' || !Array.isArray(parsed.targets)) return undefined;
+    if (!parsed.targets.every(isRow)) return undefined;
     return {
-      node: said.node,
-      version: typeof said.version === 'string' ? said.version : null,
-      processes: numberOr(said.processes, 1),
-      targets: said.targets,
-      targetsLeftOut: numberOr(said.targetsLeftOut, 0),
-      quotaStoreLostSinceMs: numberOr(said.quotaStoreLostSinceMs, null),
+      node: parsed.node,
+      version: typeof parsed.version === 'string' ? parsed.version : null,
+      processes: numberOr(parsed.processes, 1),
+      targets: parsed.targets,
+      targetsLeftOut: numberOr(parsed.targetsLeftOut, 0),
+      quotaStoreLostSinceMs: numberOr(parsed.quotaStoreLostSinceMs, null),
     };
   } catch {
     return undefined;
@@ -66,7 +63,7 @@ function isNumberOrNull(value: unknown): boolean {
   return typeof value === 'number' || value === null;
 }
 
-/** Whether it has all that is shown of a row. */
+/** Whether a target has all fields that are displayed. */
 function isRow(value: unknown): value is MergedTargetStatus {
   const row = value as Partial<MergedTargetStatus> | null;
   if (typeof row !== 'object' || row === null) return false;

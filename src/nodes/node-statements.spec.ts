@@ -24,10 +24,10 @@ const said = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatemen
   quotaStoreLostSinceMs: null,
 });
 
-/** As a version that describes targets otherwise would say it. */
+/** A statement of a version with another format. */
 const NO_ROW = JSON.stringify(said('gw-9', { ...row('http://a'), processes: 3 } as unknown as MergedTargetStatus));
 
-/** A board in memory; nothing on it grows old. */
+/** A board in memory. Statements on it do not expire. */
 class Memory implements StatementBoard {
   readonly texts = new Map<string, WrittenStatement>();
   isAway = false;
@@ -49,11 +49,11 @@ class Memory implements StatementBoard {
     this.texts.delete(id);
   }
   close(): void {
-    // Nothing is open.
+    // There is nothing to close.
   }
 }
 
-describe('what nodes say', () => {
+describe('a statement', () => {
   let board: Memory;
   let nodes: NodeStatements[];
   const node = (): NodeStatements => {
@@ -66,7 +66,7 @@ describe('what nodes say', () => {
   });
   afterEach(() => Promise.all(nodes.map((each) => each.stop())));
 
-  it('is heard by others with its age, and not by themselves', async () => {
+  it('is received by other nodes with its age', async () => {
     const [gateway, admin] = [node(), node()];
     gateway.publish(() => said('gw-1', row('http://a')));
     admin.publish(() => said('gw-2'));
@@ -79,7 +79,7 @@ describe('what nodes say', () => {
     expect(gateway.others()).toEqual([]);
   });
 
-  it('stands, and grows old, while the board is away; and is forgotten in the end', async () => {
+  it('stays with growing age while the board is unavailable, and disappears in the end', async () => {
     const [gateway, admin] = [node(), node()];
     gateway.publish(() => said('gw-1'));
     const [written] = [...board.texts.values()] as [WrittenStatement];
@@ -91,7 +91,7 @@ describe('what nodes say', () => {
     await eventually('it is forgotten', () => admin.others().length === 0);
   });
 
-  it('ends with the node, and what nobody understands is passed over', async () => {
+  it('is removed with its node, and ignored if its format is unknown', async () => {
     const [gateway, admin] = [node(), node()];
     gateway.publish(() => said('gw-1'));
     for (const [id, text] of Object.entries({
@@ -109,7 +109,7 @@ describe('what nodes say', () => {
     expect([...board.texts.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('is not taken back from a board that is away: the end does not wait for it', async () => {
+  it('is not removed from an unavailable board, so that stopping does not wait', async () => {
     board.isAway = true;
     const gateway = node();
     gateway.publish(() => said('gw-1'));
@@ -117,7 +117,7 @@ describe('what nodes say', () => {
     expect(board.removals).toBe(0);
   });
 
-  it('is bounded: of very many targets those are said that are out of service', () => {
+  it('has a maximum number of targets, with those out of service first', () => {
     const many = Array.from({ length: MOST_TARGETS + 50 }, (_, index) =>
       row(`http://${index}`, index > MOST_TARGETS ? 'ejected' : 'healthy'),
     );
@@ -126,7 +126,7 @@ describe('what nodes say', () => {
     expect(statement.targets.filter(({ state }) => state === 'ejected')).toHaveLength(49);
   });
 
-  it('is put together: a target is as the worst node sees it, with what each of them says', () => {
+  it('is combined with others: a target has its worst state, and the state on each node', () => {
     const heard = (node: string, ageMs: number, ...targets: MergedTargetStatus[]) => ({
       ...said(node, ...targets),
       targetsLeftOut: 0,

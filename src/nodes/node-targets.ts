@@ -1,21 +1,21 @@
-/** The targets as several nodes see them: one row an address, with what each node says of it. */
+/** Combines the target states of several nodes into one row per address. */
 import { addressKey, mergeRows, type MergedTargetStatus } from '../proxy/targets/target-status.js';
 import type { HeardStatement } from './node-statement.js';
 
-/** TargetOnNode is what one node says of a target. */
+/** TargetOnNode is the state of a target on one node. */
 export interface TargetOnNode {
   readonly node: string;
-  /** How old that is, ms. */
+  /** Age of the statement in milliseconds. */
   readonly ageMs: number;
   readonly status: MergedTargetStatus;
 }
 
-/** NodeTarget is a target as all nodes see it together: at its worst. */
+/** NodeTarget is the combined state of a target, which is the worst of all nodes. */
 export interface NodeTarget extends MergedTargetStatus {
   readonly nodes: readonly TargetOnNode[];
 }
 
-/** One row an address, in the order of the first node. */
+/** Returns one row per address, in the order of the first node. */
 export function targetsOnNodes(statements: readonly HeardStatement[]): NodeTarget[] {
   const views = new Map<string, TargetOnNode[]>();
   for (const { node, ageMs, targets } of statements) {

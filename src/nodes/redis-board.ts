@@ -1,10 +1,12 @@
-/** The board in Redis: one hash of texts, one sorted set of when each was put, by Redis's clock. */
+/** Statement board in Redis: a hash of texts, and a sorted set with their times by Redis's clock. */
 import { STATEMENT_TIMES_KEY, STATEMENTS_KEY, STATEMENTS_MS } from '../stores/redis/keys.js';
 import { connectRedis, type ConnectionLog, type RedisClient } from '../stores/redis/connect.js';
 import { Script } from '../stores/redis/script.js';
 import { MOST_NODES, STATEMENT_LIFE_MS, type StatementBoard, type WrittenStatement } from './statement-board.js';
 
-/** KEYS: times, texts. ARGV: node, text, how long a text lives (ms), most of them, how long both keys live (ms). */
+/**
+ * KEYS: times, texts. ARGV: node, text, lifetime of a text (ms), maximum number of texts, lifetime of both keys (ms).
+ */
 const PUT = new Script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -24,7 +26,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return 1
 `);
 
-/** KEYS as above. ARGV: how long a text lives (ms). Response: node, age (ms) and text of each. */
+/** KEYS as above. ARGV: lifetime of a text (ms). Returns node, age (ms) and text of each. */
 const ALL = new Script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

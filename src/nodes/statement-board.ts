@@ -1,24 +1,24 @@
-/** Where nodes put what they say, and find what others have said. */
+/** Interface of the store through which nodes exchange statements. */
 
-/** WrittenStatement is a text as it was put, and how long ago that was. */
+/** WrittenStatement is a statement as stored, with its age. */
 export interface WrittenStatement {
   readonly id: string;
   readonly text: string;
   readonly ageMs: number;
 }
 
-/** StatementBoard keeps one text of each node; every call has a deadline, and rejects where it cannot be done. */
+/** StatementBoard stores one statement per node. Every call has a deadline and rejects on failure. */
 export interface StatementBoard {
-  /** Takes the place of what this node said before, and forgets what is older than `STATEMENT_LIFE_MS`. */
+  /** Replaces the node's statement, and deletes those older than `STATEMENT_LIFE_MS`. */
   put(id: string, text: string): Promise<void>;
-  /** What was put within `STATEMENT_LIFE_MS`, of at most `MOST_NODES`. */
+  /** Returns the statements of the last `STATEMENT_LIFE_MS`, at most `MOST_NODES`. */
   all(): Promise<WrittenStatement[]>;
-  /** The node has ended. */
+  /** Removes the statement of a node that is stopping. */
   remove(id: string): Promise<void>;
   close(): void;
 }
 
-/** A node that has said nothing for so long is not spoken of any more. */
+/** Older statements are deleted and not shown. */
 export const STATEMENT_LIFE_MS = 60_000;
-/** Of more than these the oldest statements go. */
+/** Maximum number of statements. The oldest are deleted. */
 export const MOST_NODES = 500;
