@@ -1,44 +1,44 @@
-/** How many rows may be written: so many a day, and after a pause some at once. By a clock that nobody sets. */
+/** Limits the number of log rows per day, with bursts after a pause. Uses a monotonic clock. */
 
 const DAY_SECONDS = 86_400;
-/** What of a day's rows may be written at once; the rest is handed out evenly, so that no hour is left bare. */
-const AT_ONCE = 0.1;
+/** Share of the daily rows that may be written in a burst. The rest refills evenly, so that every hour has rows. */
+const BURST_SHARE = 0.1;
 
-/** RowBudget is a bucket of rows that fills with time. A day never takes more than `rowsPerDay` out of it. */
+/** RowBudget is a token bucket of rows. A day never takes more than `rowsPerDay`. */
 export class RowBudget {
   private rows: number;
   private filledAtMs: number;
-  private readonly most: number;
+  private readonly capacity: number;
   private readonly perSecond: number;
 
-  /** @param nowMs monotonic, as are all of its times. */
+  /** @param nowMs monotonic time, as in all methods. */
   constructor(rowsPerDay: number, nowMs: number) {
-    this.most = rowsPerDay * AT_ONCE;
+    this.capacity = rowsPerDay * BURST_SHARE;
     this.perSecond = RowBudget.perSecond(rowsPerDay);
-    this.rows = this.most;
+    this.rows = this.capacity;
     this.filledAtMs = nowMs;
   }
 
-  /** How many rows a budget of so many a day gets back in a second. */
+  /** Returns how many rows per second a daily budget refills. */
   static perSecond(rowsPerDay: number): number {
-    return (rowsPerDay * (1 - AT_ONCE)) / DAY_SECONDS;
+    return (rowsPerDay * (1 - BURST_SHARE)) / DAY_SECONDS;
   }
 
-  /** Rows that may be written now. */
-  left(nowMs: number): number {
+  /** Returns how many rows may be written now. */
+  available(nowMs: number): number {
     const seconds = Math.max(0, nowMs - this.filledAtMs) / 1_000;
-    this.rows = Math.min(this.most, this.rows + seconds * this.perSecond);
+    this.rows = Math.min(this.capacity, this.rows + seconds * this.perSecond);
     this.filledAtMs = nowMs;
     return Math.floor(this.rows);
   }
 
-  /** So many have been written. */
-  take(rows: number): void {
+  /** Subtracts written rows. */
+  consume(rows: number): void {
     this.rows -= rows;
   }
 
-  /** Whether it says what a new one would say: then nobody has to keep it. */
+  /** Whether the budget is full, so that it can be dropped and created again. */
   isFull(nowMs: number): boolean {
-    return this.left(nowMs) >= Math.floor(this.most);
+    return this.available(nowMs) >= Math.floor(this.capacity);
   }
 }

@@ -1,28 +1,28 @@
-/** The log on PostgreSQL has a partition for each day: what is old goes with its table, in no time. */
+/** On PostgreSQL, the log has a partition per day, so that old days can be dropped quickly. */
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 
 const TABLE = 'request_log';
 const NAME = /^request_log_(\d{8})$/;
-/** Whoever makes or drops one waits for nobody who reads or writes, longer than this. */
+/** Creating or dropping a partition must not wait longer than this for readers and writers. */
 const LOCK_TIMEOUT_MS = 1_000;
-/** One process at a time: any number of them notice that a day has none. */
+/** Advisory lock, so that one process at a time changes partitions. */
 const LOCK_NUMBER = 7_236_441_102;
 
-/** Error class of PostgreSQL for a row that has no partition (23514, check_violation). */
+/** SQLSTATE for a row without a partition (check_violation). */
 const NO_PARTITION = '23514';
 
-/** Whether a row was refused because its day has no partition. */
+/** Whether a row was rejected because its day has no partition. */
 export function lacksPartition(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === NO_PARTITION;
 }
 
-/** Makes the partitions of these days that are not there yet. Rejects as the database does. */
+/** Creates missing partitions for these days. Rejects with the database's error. */
 export async function makePartitions(db: Kysely<Tables>, days: readonly number[]): Promise<void> {
-  const there = new Set(await partitionDays(db));
-  const missing = [...new Set(days)].filter((day) => !there.has(day));
+  const existing = new Set(await partitionDays(db));
+  const missing = [...new Set(days)].filter((day) => !existing.has(day));
   for (const day of missing) {
-    await alone(db, (trx) =>
+    await withLock(db, (trx) =>
       sql`
         create table if not exists ${sql.ref(nameOf(day))} partition of ${sql.ref(TABLE)}
         for values from (${sql.lit(day)}) to (${sql.lit(day + 1)})
@@ -31,16 +31,19 @@ export async function makePartitions(db: Kysely<Tables>, days: readonly number[]
   }
 }
 
-/** Drops the partitions of days before this one. @returns how many. */
+/**
+ * Drops the partitions of days before this one.
+ * @returns the number of dropped partitions.
+ */
 export async function dropPartitionsBefore(db: Kysely<Tables>, day: number): Promise<number> {
   const old = (await partitionDays(db)).filter((each) => each < day);
   for (const each of old) {
-    await alone(db, (trx) => sql`drop table if exists ${sql.ref(nameOf(each))}`.execute(trx));
+    await withLock(db, (trx) => sql`drop table if exists ${sql.ref(nameOf(each))}`.execute(trx));
   }
   return old.length;
 }
 
-/** The days that have a partition, in their order. */
+/** Returns the days that have a partition, in order. */
 export async function partitionDays(db: Kysely<Tables>): Promise<number[]> {
   const { rows } = await sql<{ name: string }>`
     select child.relname as name from pg_inherits
@@ -58,8 +61,8 @@ function nameOf(day: number): string {
   return `${TABLE}_${day}`;
 }
 
-/** Both take a lock on the whole table: whoever cannot have it soon tries again later. */
-async function alone(db: Kysely<Tables>, change: (trx: Kysely<Tables>) => Promise<unknown>): Promise<void> {
+/** Runs a change under both locks. Rejects if the table lock is not available soon; the caller tries again later. */
+async function withLock(db: Kysely<Tables>, change: (trx: Kysely<Tables>) => Promise<unknown>): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql`set local lock_timeout = ${sql.lit(`${LOCK_TIMEOUT_MS}ms`)}`.execute(trx);
     await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_NUMBER)})`.execute(trx);

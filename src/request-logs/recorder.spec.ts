@@ -1,4 +1,4 @@
-/** What the recorder keeps of many requests: bounded, fair to every account, errors first, and it adds up. */
+/** The recorder is limited, fair to all accounts, prefers errors, and its weights add up. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { SeededRandom } from '../../test/support/seeded-random.js';
 import { TestClock } from '../../test/support/stores.js';
@@ -36,7 +36,7 @@ describe('the recorder of request logs', () => {
   const drained = (mostOf = ALL): RequestLogRow[] => {
     const rows: RequestLogRow[] = [];
     while (recorder.accountsWaiting > 0) recorder.takeFirst(mostOf, rows);
-    recorder.turn();
+    recorder.endWrite();
     return rows;
   };
   const weightOf = (rows: readonly RequestLogRow[], status?: number): number =>
@@ -44,7 +44,7 @@ describe('the recorder of request logs', () => {
   const countOf = (rows: readonly RequestLogRow[], account: string, status: number): number =>
     rows.filter((row) => row.accountId === account && row.status === status).length;
 
-  it('keeps each request with what is known of it, and forgets it when it is taken', () => {
+  it('keeps each request with all its fields until it is taken', () => {
     note('acc_1', 1, 403, { requestId: 'order-1', problemCode: 'insufficient_scope', bytesIn: 7 });
     expect(drained()).toEqual([
       {
@@ -72,7 +72,7 @@ describe('the recorder of request logs', () => {
     expect(recorder.length).toBe(0);
   });
 
-  it('says of a tool call whose it was, and which, and of the request that follows in its place neither', () => {
+  it('keeps the tool of an MCP call, but not for the next request in its slot', () => {
     note('acc_1', 1, 200, { source: { tool: 'list_customers' } });
     note('acc_1', 1, 200, { source: { tool: '' } });
     expect(
@@ -90,7 +90,7 @@ describe('the recorder of request logs', () => {
     ]);
   });
 
-  it('keeps nothing while it is turned off', () => {
+  it('keeps nothing while it is disabled', () => {
     recorder.isOn = false;
     note('acc_1', 10);
     expect(drained()).toEqual([]);
@@ -107,17 +107,17 @@ describe('the recorder of request logs', () => {
     }
   });
 
-  it('keeps an even sample of too many, whose weights add up to all of them', () => {
+  it('keeps a uniform sample of too many requests, whose weights add up', () => {
     note('acc_1', 25_000);
     const rows = drained();
     expect(rows.length).toBe(500);
     expect(weightOf(rows)).toBe(25_000);
-    // Of each fifth of the time as many, give or take what chance does.
+    // About the same number from each fifth of the time.
     const fifths = [0, 1, 2, 3, 4].map((fifth) => rows.filter(({ seq }) => Math.floor((seq - 1) / 5_000) === fifth));
     for (const some of fifths) expect(Math.abs(some.length - 100)).toBeLessThan(45);
   });
 
-  it('keeps all errors first, and of each kind by itself: a storm of 429 pushes out no 403 and no 500', () => {
+  it('keeps errors first and by kind: many 429s displace no 403 and no 500', () => {
     note('acc_1', 20_000);
     note('acc_1', 3, 500);
     note('acc_1', 20_000, 429);
@@ -131,7 +131,7 @@ describe('the recorder of request logs', () => {
     expect(weightOf(rows, 200)).toBe(40_000);
   });
 
-  it('an account with 5,000 requests a second pushes no request of another out', () => {
+  it('an account with 5,000 requests per second displaces no request of another', () => {
     for (let second = 0; second < 5; second++) {
       note('acc_loud', 2_500);
       note('acc_loud', 2_500, 500);
@@ -142,7 +142,7 @@ describe('the recorder of request logs', () => {
     expect(weightOf(rows)).toBe(25_000 + 1_000);
   });
 
-  it('holds no more than there is room for, divides it among accounts, and lets errors go last', () => {
+  it('has a total limit, divides it among accounts, and drops errors last', () => {
     for (let account = 0; account < 400; account++) note(`acc_${account}`, 100);
     expect(recorder.length).toBeLessThanOrEqual(MOST_ROWS);
     for (let account = 0; account < 400; account++) note(`acc_${account}`, 2, 403);
@@ -155,7 +155,7 @@ describe('the recorder of request logs', () => {
     expect(weightOf(rows, 200)).toBe(40_000);
   });
 
-  it('gives errors of many accounts the room of requests that went well', () => {
+  it('drops successful requests for errors of many accounts', () => {
     for (let account = 0; account < MOST_ROWS; account++) note(`acc_${account}`, 1);
     note('acc_late', 1, 500);
     const rows = drained();
@@ -163,7 +163,7 @@ describe('the recorder of request logs', () => {
     expect(rows.length).toBeGreaterThan(MOST_ROWS / 3);
   });
 
-  it('keeps nothing more, and breaks nothing, when every account has one error', () => {
+  it('keeps no more requests when every slot has an error of another account', () => {
     for (let account = 0; account < 1.2 * MOST_ROWS; account++) note(`acc_${account}`, 1, 500);
     expect(recorder.length).toBe(MOST_ROWS);
     expect(drained().length).toBe(MOST_ROWS);
@@ -171,14 +171,14 @@ describe('the recorder of request logs', () => {
     expect(drained().length).toBe(1);
   });
 
-  it('is as wide again after a write as before', () => {
+  it('restores its limits after a write', () => {
     for (let account = 0; account < 1_000; account++) note(`acc_${account}`, 100);
     drained();
     note('acc_1', 100);
     expect(drained().length).toBe(100);
   });
 
-  it('leaves out evenly where less may be written, errors last', () => {
+  it('drops rows evenly if fewer may be written, errors last', () => {
     for (let account = 0; account < 10; account++) note(`acc_${account}`, 100);
     note('acc_3', 20, 500);
     recorder.shrink(200);
@@ -189,7 +189,7 @@ describe('the recorder of request logs', () => {
     expect(weightOf(rows)).toBe(1_020);
   });
 
-  it('divides what one account may have among its kinds of requests', () => {
+  it('divides the rows of an account among its kinds of requests', () => {
     note('acc_1', 400);
     note('acc_1', 100, 429);
     note('acc_1', 100, 404);
@@ -201,7 +201,7 @@ describe('the recorder of request logs', () => {
     expect(weightOf(rows)).toBe(602);
   });
 
-  it('takes a request id of any length and any address', () => {
+  it('accepts request IDs and addresses of any length', () => {
     const requestId = 'x'.repeat(128);
     const clientAddress = '0000:0000:0000:0000:0000:ffff:192.168.100.228';
     note('acc_1', 1, 200, { requestId, clientAddress, method: undefined, operation: undefined });

@@ -1,7 +1,7 @@
 /**
- * Brings the log to the database behind each flush of usage, which comes first: a log that cannot be written costs no
- * count. What could not be written is kept and sent again as it was; what ends meanwhile gathers in the recorder, which
- * is bounded. So much is written and no more, of each account and over all of them.
+ * Writes the log to the database after each flush of usage, so that a failing log does not affect counts. A failed
+ * batch is kept and sent again unchanged. Meanwhile, requests collect in the recorder, which is limited. The number of
+ * written rows is limited per account and in total.
  */
 import type { Logger } from '../platform/log.js';
 import { METRICS } from '../platform/metrics.js';
@@ -11,27 +11,27 @@ import type { RequestLogRecorder } from './recorder.js';
 import type { RequestLogRow } from './request-log-row.js';
 import type { RequestLogWriter } from './request-log-writer.js';
 
-/** A statement ends with the account that fills it: bounds how long the event loop is busy with putting it together. */
+/** Rows per statement, rounded up to whole accounts. Limits how long the event loop is busy building a statement. */
 const ROWS_PER_STATEMENT = 200;
-/** Rows that this process writes: each takes some 25 µs of CPU, most of them SQLite's. */
+/** Limit of this process. A row takes about 25 µs of CPU, mostly in SQLite. */
 const ROWS_PER_SECOND = 250;
 const ROWS_PER_DAY = 2_000_000;
 const ROWS_PER_ACCOUNT_AND_DAY = 200_000;
-/** What may be written after a pause, however long it was. */
+/** Maximum pause that counts for the limit per second. */
 const LONGEST_SPAN_SECONDS = 5;
 
-/** RequestLogFlush writes what the recorder has. */
+/** RequestLogFlush writes the collected rows. */
 export class RequestLogFlush {
   private batch: RequestLogRow[] = [];
   private readonly budget: RowBudget;
-  /** Of accounts that have written so much lately that it matters. */
+  /** Budgets of accounts that have recently written many rows. */
   private readonly budgets = new Map<string, RowBudget>();
   private flushedAtMs: number;
-  private fewRows = 0;
+  private refilledRows = 0;
   private pace = new Pace(0);
   private readonly rowsWritten = METRICS.requestLogRows.series();
 
-  /** @param monotonicMs a clock that nobody sets. */
+  /** @param monotonicMs returns monotonic time. */
   constructor(
     private readonly recorder: RequestLogRecorder,
     private readonly writer: Pick<RequestLogWriter, 'write'>,
@@ -46,13 +46,15 @@ export class RequestLogFlush {
     METRICS.requestLogQueue.series().set(this.recorder.length + this.batch.length);
   }
 
-  /** Writes what waits, spread over the span. Never rejects: what could not be written waits for the next time. */
+  /**
+   * Writes collected rows, spread over the span. Never rejects: rows that could not be written wait for the next flush.
+   */
   async flush(spanMs: number): Promise<void> {
     this.pace = new Pace(spanMs);
     try {
       await this.send();
       if (this.recorder.accountsWaiting > 0) await this.write();
-      else this.recorder.turn();
+      else this.recorder.endWrite();
     } catch (error) {
       METRICS.requestLogFlushes.series('failed').inc();
       this.log.error(
@@ -62,7 +64,7 @@ export class RequestLogFlush {
     }
   }
 
-  /** No more pauses: somebody wants the rest now. */
+  /** Skips the remaining pauses. */
   hurry(): void {
     this.pace.hurry();
   }
@@ -71,7 +73,7 @@ export class RequestLogFlush {
     const nowMs = this.monotonicMs();
     let left = this.allowance(nowMs);
     this.recorder.shrink(left);
-    // What comes from now on is for the next time.
+    // Requests that end from now on wait for the next flush.
     const accounts = this.recorder.accountsWaiting;
     for (let taken = 0; taken < accounts && left > 0;) {
       while (taken < accounts && this.batch.length < Math.min(ROWS_PER_STATEMENT, left)) {
@@ -82,36 +84,36 @@ export class RequestLogFlush {
       await this.send();
       await this.pace.reach(taken / accounts);
     }
-    this.recorder.turn();
+    this.recorder.endWrite();
     METRICS.requestLogFlushes.series('written').inc();
   }
 
   private allowance(nowMs: number): number {
     const seconds = Math.min(LONGEST_SPAN_SECONDS, Math.max(0, nowMs - this.flushedAtMs) / 1_000);
     this.flushedAtMs = nowMs;
-    this.fewRows = Math.floor(seconds * RowBudget.perSecond(ROWS_PER_ACCOUNT_AND_DAY));
-    return Math.max(1, Math.min(this.budget.left(nowMs), Math.floor(seconds * ROWS_PER_SECOND)));
+    this.refilledRows = Math.floor(seconds * RowBudget.perSecond(ROWS_PER_ACCOUNT_AND_DAY));
+    return Math.max(1, Math.min(this.budget.available(nowMs), Math.floor(seconds * ROWS_PER_SECOND)));
   }
 
   private takeAccount(nowMs: number): void {
     const before = this.batch.length;
-    let ofWhom = '';
+    let takenId = '';
     this.recorder.takeFirst((accountId) => {
-      ofWhom = accountId;
-      return this.budgets.get(accountId)?.left(nowMs) ?? ROWS_PER_ACCOUNT_AND_DAY;
+      takenId = accountId;
+      return this.budgets.get(accountId)?.available(nowMs) ?? ROWS_PER_ACCOUNT_AND_DAY;
     }, this.batch);
-    this.charge(ofWhom, this.batch.length - before, nowMs);
+    this.charge(takenId, this.batch.length - before, nowMs);
   }
 
   private charge(accountId: string, rows: number, nowMs: number): void {
-    this.budget.take(rows);
+    this.budget.consume(rows);
     let budget = this.budgets.get(accountId);
     if (budget === undefined) {
-      // Most accounts write less than a budget fills up by meanwhile: nobody has to remember them.
-      if (rows <= this.fewRows) return;
+      // The budget of most accounts refills faster than they write, so it need not be kept.
+      if (rows <= this.refilledRows) return;
       this.budgets.set(accountId, (budget = new RowBudget(ROWS_PER_ACCOUNT_AND_DAY, nowMs)));
     }
-    budget.take(rows);
+    budget.consume(rows);
     if (budget.isFull(nowMs)) this.budgets.delete(accountId);
   }
 

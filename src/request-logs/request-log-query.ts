@@ -1,31 +1,33 @@
-/** What is asked of the log. */
+/** Queries of the request log. */
 
 import type { RequestLogSource } from './request-log-row.js';
 
-/** RequestLogQuery says which rows, and in which order. */
+/** RequestLogQuery selects rows and their order. */
 export interface RequestLogQuery {
-  /** The first instant and the last one, ms; both are in it. */
+  /** Time range in milliseconds, both ends included. */
   readonly from: number;
   readonly to: number;
   readonly keyId?: string | undefined;
-  /** Only requests of keys that have no scopes but these; undefined: of all. */
+  /** Only requests of keys whose scopes are all in this list. Undefined for all keys. */
   readonly granted?: readonly string[] | undefined;
   readonly operation?: string | undefined;
-  /** The lowest and the highest status. */
+  /** Range of status codes, both ends included. */
   readonly status?: readonly [number, number] | undefined;
   readonly code?: string | undefined;
   readonly requestId?: string | undefined;
   readonly source?: RequestLogSource | undefined;
-  /** 1–100. */
+  /** From 1 to 100. */
   readonly limit: number;
   readonly cursor?: string | undefined;
-  /** `asc`: oldest first, and its cursor goes on with whatever is written later. */
+  /** With `asc`, oldest first, the cursor also continues with rows that are written later. */
   readonly order: 'asc' | 'desc';
 }
 
 const STATUS = /^([1-5])xx$|^([1-5]\d\d)$/;
 
-/** `4xx` → 400 to 499, `403` → that alone, `error` → 400 and above; undefined for what is none of them. */
+/**
+ * Parses a status filter: `4xx` is 400 to 499, `403` is that code, `error` is 400 and above. Undefined for other texts.
+ */
 export function statusRange(text: string): readonly [number, number] | undefined {
   if (text === 'error') return [400, 599];
   const [, hundreds, exact] = STATUS.exec(text) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Reads the log of an account, page by page. One bounded statement for a page, or two: a page looks through so many
- * rows at most, and where few of those fit it is short and says that there is more.
+ * Reads the log of an account in pages. A page takes one or two limited statements. It scans a maximum number of rows,
+ * and may be short and have a successor if few of them match.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { decodeJsonCursor, encodeCursor, invalidCursor } from '../stores/database/cursor.js';
@@ -9,25 +9,25 @@ import type { RequestLogTable, Tables } from '../stores/database/schema.js';
 import { scopesWithin } from '../stores/database/scopes-within.js';
 import { dayOf } from './days.js';
 import type { RequestLogQuery } from './request-log-query.js';
-import { isPlace, LAST_DAY, TailPosition, type PassedRows, type RowPlace } from './tail-position.js';
+import { isRowPosition, LAST_DAY, TailPosition, type PassedRows, type RowPosition } from './tail-position.js';
 
-/** Rows that one page looks through. */
+/** Maximum rows that a page scans. */
 const MOST_LOOKED_AT = 10_000;
 
 const ASC = sql`asc`;
 const DESC = sql`desc`;
 
-/** A row as it is read, with the name that its key has now. */
+/** A row with the current name of its key. */
 export interface LoggedRequest extends RequestLogTable {
-  /** Null where there is no such key any more. */
+  /** Null if the key does not exist any more. */
   readonly api_key_name: string | null;
 }
 
 export interface RequestLogPage {
   readonly data: readonly LoggedRequest[];
-  /** Whether there is more now. A page can be empty all the same. */
+  /** Whether more rows exist now. The page may be empty nevertheless. */
   readonly hasMore: boolean;
-  /** Null on the last page; never with `asc`, because rows may follow. */
+  /** Null on the last page. Never null with `asc`, because rows may follow. */
   readonly nextCursor: string | null;
 }
 
@@ -38,14 +38,14 @@ export class RequestLogReader {
     private readonly nowMs: () => number,
   ) {}
 
-  /** A page. Rejects with `invalid_cursor`, or as the database does. */
+  /** Returns a page. Rejects with `invalid_cursor` or the database's error. */
   page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
     const { keyId = '', operation = '', status = [], code = '', requestId = '', source = '', order } = query;
     const list = ['requests', order, accountId, keyId, operation, status.join('-'), code, requestId, source].join(':');
     return order === 'asc' ? this.forward(accountId, query, list) : this.backward(accountId, query, list);
   }
 
-  /** The latest request with this id; undefined where there is none. */
+  /** Returns the latest request with this ID, or undefined. */
   async find(
     accountId: string,
     requestId: string,
@@ -58,17 +58,18 @@ export class RequestLogReader {
 
   private async backward(accountId: string, query: RequestLogQuery, list: string): Promise<RequestLogPage> {
     const { cursor, limit } = query;
-    const before = cursor === undefined ? undefined : positionOf(decodeJsonCursor(list, cursor));
+    const before = cursor === undefined ? undefined : parseRowPosition(decodeJsonCursor(list, cursor));
     const beyond = before === undefined ? sql`` : sql`and (day, at, node, seq) < (${sql.join(before)})`;
-    // First how far to look, then there: rows that are written meanwhile are newer.
-    const end = isSifted(query) ? await this.lastOf(this.seen(accountId, query, beyond, DESC)) : undefined;
-    const seen = end === undefined ? beyond : sql`${beyond} and (day, at, node, seq) >= (${sql.join(placeOf(end))})`;
+    // First find the end of the scan, then read up to it. Rows written in between are newer.
+    const end = hasFilters(query) ? await this.lastScanned(this.seen(accountId, query, beyond, DESC)) : undefined;
+    const seen =
+      end === undefined ? beyond : sql`${beyond} and (day, at, node, seq) >= (${sql.join(rowPositionOf(end))})`;
     const rows = await this.matching(query, this.seen(accountId, query, seen, DESC, end === undefined), DESC);
     const last = rows.length > limit ? rows[limit - 1] : end;
     return {
       data: rows.slice(0, limit),
       hasMore: last !== undefined,
-      nextCursor: last === undefined ? null : encodeCursor(list, JSON.stringify(placeOf(last))),
+      nextCursor: last === undefined ? null : encodeCursor(list, JSON.stringify(rowPositionOf(last))),
     };
   }
 
@@ -77,9 +78,9 @@ export class RequestLogReader {
     const position = cursor === undefined ? new TailPosition(from) : TailPosition.of(decodeJsonCursor(list, cursor));
     const beyond = position.beyond();
     const since = { ...query, from: position.floorMs };
-    // First how far to look, then there: what is written meanwhile is for the next page.
+    // First find the end of the scan, then read up to it. Rows written in between are for the next page.
     let passed = await this.passed(this.seen(accountId, since, beyond, ASC));
-    const isFull = passed.reduce((sum, { rows: count }) => sum + count, 0) >= mostLookedAt(query);
+    const isFull = passed.reduce((sum, { rows: count }) => sum + count, 0) >= scanLimit(query);
     const seen = this.seen(accountId, since, sql`${beyond} ${upTo(passed)}`, ASC);
     const rows = passed.length === 0 ? [] : await this.matching(query, seen, ASC);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -87,11 +88,11 @@ export class RequestLogReader {
     return {
       data: rows.slice(0, limit),
       hasMore: last !== undefined || isFull,
-      nextCursor: encodeCursor(list, position.after(passed, last && placeOf(last), this.nowMs()).toString()),
+      nextCursor: encodeCursor(list, position.after(passed, last && rowPositionOf(last), this.nowMs()).toString()),
     };
   }
 
-  /** The rows that a page looks through, in their order. */
+  /** Returns the rows that a page scans, in order. */
   private seen(
     accountId: string,
     query: RequestLogQuery,
@@ -101,7 +102,7 @@ export class RequestLogReader {
   ): RawBuilder<unknown> {
     const { from, to, keyId, granted, requestId } = query;
     const ofKey = keyId === undefined ? sql`` : sql`and api_key_id = ${keyId}`;
-    // One key for each row: an account may have far more keys than a page has rows.
+    // Checks one key per row, because an account may have far more keys than a page has rows.
     const ofKeys =
       granted === undefined
         ? sql``
@@ -109,13 +110,13 @@ export class RequestLogReader {
             select 1 from api_key
             where api_key.id = request_log.api_key_id and ${scopesWithin(kindOf(this.db), granted)})`;
     const ofRequest = requestId === undefined ? sql`` : sql`and request_id = ${requestId}`;
-    // The days let PostgreSQL leave out partitions.
+    // With the days, PostgreSQL can skip partitions.
     return sql`(
       select * from request_log
       where account_id = ${accountId} and day between ${dayOf(from)} and ${lastDay(to)}
         and at between ${from} and ${to} ${ofKey} ${ofKeys} ${ofRequest} ${beyond}
       order by day ${order}, at ${order}, node ${order}, seq ${order}
-      ${isLimited ? sql`limit ${mostLookedAt(query)}` : sql``}
+      ${isLimited ? sql`limit ${scanLimit(query)}` : sql``}
     )`;
   }
 
@@ -141,17 +142,17 @@ export class RequestLogReader {
     return rows;
   }
 
-  /** The last row that a page has looked at; undefined where there are no more. */
-  private async lastOf(seen: RawBuilder<unknown>): Promise<RequestLogTable | undefined> {
+  /** Returns the last row of the scan, or undefined if there are no more rows. */
+  private async lastScanned(seen: RawBuilder<unknown>): Promise<RequestLogTable | undefined> {
     const { rows } = await sql<RequestLogTable>`
       select day, at, node, seq from ${seen} as seen limit 1 offset ${sql.lit(MOST_LOOKED_AT - 1)}
     `.execute(this.db);
     return rows[0];
   }
 
-  /** How far a page has come in the rows of each process. */
+  /** Returns how far the page has read in the rows of each process. */
   private async passed(seen: RawBuilder<unknown>, last?: RequestLogTable): Promise<PassedRows[]> {
-    const until = last === undefined ? sql`` : sql`where (day, at, node, seq) <= (${sql.join(placeOf(last))})`;
+    const until = last === undefined ? sql`` : sql`where (day, at, node, seq) <= (${sql.join(rowPositionOf(last))})`;
     const { rows } = await sql<PassedRows>`
       select node, max(seq) as seq, max(at) as at, cast(count(*) as bigint) as rows
       from ${seen} as seen ${until} group by node
@@ -160,23 +161,23 @@ export class RequestLogReader {
   }
 }
 
-function placeOf({ day, at, node, seq }: RequestLogTable): RowPlace {
+function rowPositionOf({ day, at, node, seq }: RequestLogTable): RowPosition {
   return [day, at, node, seq];
 }
 
-/** Of each process as far as it has been looked at, and of no other. */
+/** Matches rows up to the read position of each process, and no other processes. */
 function upTo(passed: readonly PassedRows[]): RawBuilder<unknown> {
   const each = passed.map(({ node, seq }) => sql`(node = ${node} and seq <= ${seq})`);
   return sql`and (${sql.join(each, sql` or `)})`;
 }
 
-/** Whether rows are looked at that are not asked for. */
-function isSifted({ operation, status, code, source }: RequestLogQuery): boolean {
+/** Whether the scan includes rows that do not match. */
+function hasFilters({ operation, status, code, source }: RequestLogQuery): boolean {
   return operation !== undefined || status !== undefined || code !== undefined || source !== undefined;
 }
 
-function mostLookedAt(query: RequestLogQuery): number {
-  return isSifted(query) ? MOST_LOOKED_AT : query.limit + 1;
+function scanLimit(query: RequestLogQuery): number {
+  return hasFilters(query) ? MOST_LOOKED_AT : query.limit + 1;
 }
 
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
@@ -185,8 +186,8 @@ function lastDay(toMs: number): number {
   return toMs >= LAST_DAY_MS ? LAST_DAY : dayOf(toMs);
 }
 
-/** Throws `invalid_cursor` for what no page has given out. */
-function positionOf(value: unknown): RowPlace {
-  if (!isPlace(value)) throw invalidCursor();
+/** @throws Problem `invalid_cursor` for a position that no page has returned. */
+function parseRowPosition(value: unknown): RowPosition {
+  if (!isRowPosition(value)) throw invalidCursor();
   return value;
 }

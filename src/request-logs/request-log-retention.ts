@@ -1,6 +1,6 @@
 /**
- * Forgets the log of days that are older than `usage.requestLogRetention`, and makes the partitions of days to come.
- * Belongs to the worker role; any number of workers may do it at once.
+ * Deletes log rows older than `usage.requestLogRetention`, and creates partitions for the next days. Runs in the worker
+ * role; several workers can run it at once.
  */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -10,14 +10,14 @@ import { dayAfter, dayOf, keptSinceMs } from './days.js';
 import { dropPartitionsBefore, makePartitions } from './partitions.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
-/** Today, and as many days as nobody may look after it. */
+/** Today and the next days. Covers some days without a running worker. */
 const DAYS_AHEAD = [0, 1, 2, 3];
-/** Rows of one statement on SQLite: others wait for the database no longer than that takes. */
+/** Rows per statement on SQLite, so that other statements do not wait long. */
 const ROWS_AT_ONCE = 2_000;
 
-/** RequestLogRetention looks after the days of the log. */
+/** RequestLogRetention maintains the days of the log. */
 export class RequestLogRetention {
-  /** @param retentionDays as the configuration says now; 0: no log is kept. */
+  /** @param retentionDays returns the current setting; 0 if no log is kept. */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly kind: DatabaseHandle['kind'],
@@ -25,7 +25,10 @@ export class RequestLogRetention {
     private readonly clock: Clock,
   ) {}
 
-  /** Once. Idempotent; rejects as the database does. @param isStopped true once it is to end early. */
+  /**
+   * Runs once. Idempotent. Rejects with the database's error.
+   * @param isStopped returns true when the run should end early.
+   */
   async run(isStopped: IsStopped = neverStopped): Promise<void> {
     const days = this.retentionDays();
     const nowMs = this.clock.now();
@@ -35,13 +38,13 @@ export class RequestLogRetention {
         DAYS_AHEAD.map((ahead) => dayAfter(nowMs, ahead)),
       );
     }
-    // Where nothing is kept any more, all of it goes: also what is said to be of tomorrow.
+    // If no log is kept, delete everything, including rows with future dates.
     const before = days > 0 ? dayOf(keptSinceMs(await this.earliestNow(nowMs), days)) : Number.MAX_SAFE_INTEGER;
     if (this.kind === 'postgres') await dropPartitionsBefore(this.db, before);
     else await this.deleteBefore(before, isStopped);
   }
 
-  /** A clock that has run ahead must not forget everything: of the database's and this process's, the one behind. */
+  /** Returns the earlier of the two clocks, so that a clock that is ahead does not delete everything. */
   private async earliestNow(nowMs: number): Promise<number> {
     if (this.kind === 'sqlite') return nowMs;
     const { rows } = await sql<{ now: number }>`

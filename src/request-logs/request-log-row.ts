@@ -1,20 +1,20 @@
-/** What the log keeps of one request. Never a body, a header field, a query or the path itself. */
+/** Fields of a logged request. Bodies, header fields, queries and actual paths are never logged. */
 
-/** By what requests come in: the API itself, or the Model Context Protocol. */
+/** How a request came in: through the API, or through MCP. */
 export const REQUEST_LOG_SOURCES = ['rest', 'mcp'] as const;
 export type RequestLogSource = (typeof REQUEST_LOG_SOURCES)[number];
 
-/** A request that has ended, as whoever ended it knows it. */
+/** A request at its end. */
 export interface EndedRequest {
   readonly requestId: string;
   readonly method: string | undefined;
   readonly operation: { readonly id: string; readonly template: string } | undefined;
-  /** Of the problem that the client was told; empty where there was none. */
+  /** Error code of the response. Empty if there was none. */
   readonly problemCode: string;
   readonly clientAddress: string;
-  /** Of a request that came in by another door than that of the API; the tool that was called, empty for none. */
+  /** Set for requests that did not come through the API, with the called tool (empty if none). */
   readonly source?: { readonly tool: string } | undefined;
-  /** Of the body: read from the client, and written to it. */
+  /** Bytes of the bodies received from and sent to the client. */
   readonly bytesIn: number;
   readonly bytesOut: number;
 }
@@ -22,29 +22,29 @@ export interface EndedRequest {
 /** RequestLogRow is a row of the log. */
 export interface RequestLogRow {
   readonly accountId: string;
-  /** When the request ended, ms. */
+  /** End of the request in milliseconds. */
   readonly at: number;
-  /** The process that wrote it, and its number there: grows in the order in which requests end. */
+  /** Process that wrote the row, and its sequence number there, which increases in the order of ending requests. */
   readonly node: string;
   readonly seq: number;
   readonly requestId: string;
   readonly keyId: string;
-  /** Empty where there is none: what the gateway answers itself. */
+  /** Empty if there is none, for example in responses of the gateway itself. */
   readonly operation: string;
   readonly method: string;
-  /** The path that the operation was declared with, and the base path in front of it; empty where there is none. */
+  /** Base path and path template of the operation. Empty if there is none. */
   readonly route: string;
-  /** 499: the client left before it had its response. */
+  /** 499 if the client left before the response. */
   readonly status: number;
   readonly code: string;
   readonly durationUs: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly ip: string;
-  /** By what it has come in. */
+  /** How the request came in. */
   readonly source: RequestLogSource;
-  /** The tool that was called; empty where there is none. */
+  /** Called tool, or empty. */
   readonly tool: string;
-  /** How many requests it stands for: itself, and others like it that were left out. */
+  /** Number of requests that the row represents: itself, and similar ones that were not kept. */
   readonly weight: number;
 }

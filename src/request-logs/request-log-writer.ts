@@ -1,4 +1,4 @@
-/** Writes rows of the log, each of them once: one that stands there already, because a response was lost, stays. */
+/** Writes log rows exactly once. A row that exists already, because a response was lost, stays unchanged. */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
@@ -37,13 +37,13 @@ export class RequestLogWriter {
     private readonly kind: DatabaseHandle['kind'],
   ) {}
 
-  /** Writes rows in one statement. Rejects with nothing written, or with everything; may be asked again. */
+  /** Writes rows in one statement, all or none. If it rejects, the outcome is unknown, and it can be called again. */
   async write(rows: readonly RequestLogRow[]): Promise<void> {
     try {
       await this.insert(rows);
     } catch (error) {
       if (this.kind === 'sqlite' || !lacksPartition(error)) throw error;
-      // No worker has made it ahead, or the clock was set.
+      // No worker has created the partition in advance, or the clock was changed.
       await makePartitions(
         this.db,
         rows.map(({ at }) => dayOf(at)),

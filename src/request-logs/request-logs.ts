@@ -1,4 +1,4 @@
-/** The log as it is kept now: what is older than `usage.requestLogRetention` is not shown, deleted or not. */
+/** Read access to the log. Hides rows older than `usage.requestLogRetention`, deleted or not. */
 import type { Clock } from '../platform/clock.js';
 import { keptSinceMs } from './days.js';
 import type { RequestLogQuery } from './request-log-query.js';
@@ -6,29 +6,29 @@ import type { LoggedRequest, RequestLogPage, RequestLogReader } from './request-
 
 const NOTHING: RequestLogPage = { data: [], hasMore: false, nextCursor: null };
 
-/** RequestLogs is what can be read of the log. */
+/** RequestLogs reads rows within the retention. */
 export class RequestLogs {
-  /** @param retentionDays as the configuration says now; 0: none is kept. */
+  /** @param retentionDays returns the current setting; 0 if no log is kept. */
   constructor(
     private readonly reader: Pick<RequestLogReader, 'page' | 'find'>,
     private readonly retentionDays: () => number,
     private readonly clock: Clock,
   ) {}
 
-  /** The first instant that is kept; undefined: none is. */
+  /** Start of retention. Undefined if no log is kept. */
   get keptSinceMs(): number | undefined {
     const days = this.retentionDays();
     return days === 0 ? undefined : keptSinceMs(this.clock.now(), days);
   }
 
-  /** A page of an account's requests. Rejects with `invalid_cursor`, or as the database does. */
+  /** Returns a page of an account's requests. Rejects with `invalid_cursor` or the database's error. */
   async page(accountId: string, query: RequestLogQuery): Promise<RequestLogPage> {
     const since = this.keptSinceMs;
     if (since === undefined) return NOTHING;
     return this.reader.page(accountId, { ...query, from: Math.max(query.from, since) });
   }
 
-  /** The latest request with this id; undefined where there is none. */
+  /** Returns the latest request with this ID, or undefined. */
   async find(accountId: string, requestId: string, granted?: readonly string[]): Promise<LoggedRequest | undefined> {
     const since = this.keptSinceMs;
     return since === undefined ? undefined : this.reader.find(accountId, requestId, since, granted);

@@ -1,17 +1,18 @@
 /**
- * The requests that wait to be written, in columns: numbers and bytes, so that keeping one allocates nothing and
- * nothing of a request outlives it (decision 0026). A request id or an address may be a piece of a larger text, which a
- * reference would keep whole; what is kept by reference is a text of the configuration, the key or the program.
+ * Stores requests that wait to be written, in columns of numbers and bytes. Storing one allocates nothing, and no
+ * object of a request stays alive (decision 0026). Request IDs and addresses are copied, because a reference to a
+ * substring would keep the whole text alive. References are kept only to texts of the configuration, the key or the
+ * program.
  */
 import type { EndedRequest, RequestLogSource } from './request-log-row.js';
 
 const LONGEST_REQUEST_ID = 128;
-/** An IPv6 address with an IPv4 address in it. */
+/** Length of an IPv6 address that contains an IPv4 address. */
 const LONGEST_ADDRESS = 45;
-const METHOD_OF_NOBODY = '';
+const UNKNOWN_METHOD = '';
 
-/** What of a request is read again when it is written. */
-export interface PlacedRequest {
+/** A stored request. */
+export interface StoredRequest {
   readonly at: number;
   readonly seq: number;
   readonly keyId: string;
@@ -28,8 +29,8 @@ export interface PlacedRequest {
   readonly tool: string;
 }
 
-/** Places holds a number of requests. */
-export class Places {
+/** RequestSlots stores a fixed number of requests. */
+export class RequestSlots {
   private readonly ats: Float64Array;
   private readonly seqs: Float64Array;
   private readonly durations: Float64Array;
@@ -44,12 +45,12 @@ export class Places {
   private readonly operations: EndedRequest['operation'][] = [];
   private readonly methods: string[] = [];
   private readonly codes: string[] = [];
-  /** Undefined: it was a request of the API itself. */
+  /** Undefined for requests to the API itself. */
   private readonly tools: (string | undefined)[] = [];
   private readonly free: Uint32Array;
-  /** For samples: which place follows which. */
+  /** Links slots to lists, for samples. */
   readonly next: Int32Array;
-  /** Places that are free. */
+  /** Number of free slots. */
   freeCount: number;
 
   constructor(readonly size: number) {
@@ -64,27 +65,27 @@ export class Places {
     this.ipLengths = new Uint8Array(size);
     this.ids = Buffer.alloc(size * LONGEST_REQUEST_ID);
     this.ips = Buffer.alloc(size * LONGEST_ADDRESS);
-    // The first place on top: those that are used again and again are few, and memory is touched for them alone.
+    // The first slots are on top of the stack, so that memory is touched only for as many as are in use.
     this.free = Uint32Array.from({ length: size }, (_, index) => size - 1 - index);
     this.freeCount = size;
     this.next = new Int32Array(size);
   }
 
-  /** A place that is free; there must be one. */
-  take(): number {
+  /** Returns a free slot. The caller must check `freeCount` first. */
+  allocate(): number {
     return this.free[--this.freeCount]!;
   }
 
-  /** Nobody needs it any more. */
-  release(place: number): void {
-    // Not the configuration of yesterday.
-    this.operations[place] = undefined;
-    this.free[this.freeCount++] = place;
+  /** Frees a slot. */
+  release(slot: number): void {
+    // Do not keep an old configuration alive.
+    this.operations[slot] = undefined;
+    this.free[this.freeCount++] = slot;
   }
 
-  /** Writes a request into a place. */
-  put(
-    place: number,
+  /** Stores a request in a slot. */
+  store(
+    slot: number,
     request: EndedRequest,
     keyId: string,
     status: number,
@@ -92,41 +93,41 @@ export class Places {
     at: number,
     seq: number,
   ): void {
-    this.ats[place] = at;
-    this.seqs[place] = seq;
-    this.durations[place] = durationMs;
-    this.bytesIn[place] = request.bytesIn;
-    this.bytesOut[place] = request.bytesOut;
-    this.statuses[place] = status;
+    this.ats[slot] = at;
+    this.seqs[slot] = seq;
+    this.durations[slot] = durationMs;
+    this.bytesIn[slot] = request.bytesIn;
+    this.bytesOut[slot] = request.bytesOut;
+    this.statuses[slot] = status;
     const { ids, ips } = this;
-    this.idLengths[place] = ids.write(request.requestId, place * LONGEST_REQUEST_ID, LONGEST_REQUEST_ID, 'latin1');
-    this.ipLengths[place] = ips.write(request.clientAddress, place * LONGEST_ADDRESS, LONGEST_ADDRESS, 'latin1');
-    this.keyIds[place] = keyId;
-    this.operations[place] = request.operation;
-    this.methods[place] = request.method ?? METHOD_OF_NOBODY;
-    this.codes[place] = request.problemCode;
-    this.tools[place] = request.source?.tool;
+    this.idLengths[slot] = ids.write(request.requestId, slot * LONGEST_REQUEST_ID, LONGEST_REQUEST_ID, 'latin1');
+    this.ipLengths[slot] = ips.write(request.clientAddress, slot * LONGEST_ADDRESS, LONGEST_ADDRESS, 'latin1');
+    this.keyIds[slot] = keyId;
+    this.operations[slot] = request.operation;
+    this.methods[slot] = request.method ?? UNKNOWN_METHOD;
+    this.codes[slot] = request.problemCode;
+    this.tools[slot] = request.source?.tool;
   }
 
-  /** Reads it again. */
-  read(place: number): PlacedRequest {
-    const id = place * LONGEST_REQUEST_ID;
-    const ip = place * LONGEST_ADDRESS;
+  /** Reads the request in a slot. */
+  read(slot: number): StoredRequest {
+    const id = slot * LONGEST_REQUEST_ID;
+    const ip = slot * LONGEST_ADDRESS;
     return {
-      at: this.ats[place]!,
-      seq: this.seqs[place]!,
-      keyId: this.keyIds[place]!,
-      operation: this.operations[place],
-      method: this.methods[place]!,
-      status: this.statuses[place]!,
-      code: this.codes[place]!,
-      durationUs: Math.round(this.durations[place]! * 1_000),
-      bytesIn: this.bytesIn[place]!,
-      bytesOut: this.bytesOut[place]!,
-      requestId: this.ids.toString('latin1', id, id + this.idLengths[place]!),
-      ip: this.ips.toString('latin1', ip, ip + this.ipLengths[place]!),
-      source: this.tools[place] === undefined ? 'rest' : 'mcp',
-      tool: this.tools[place] ?? '',
+      at: this.ats[slot]!,
+      seq: this.seqs[slot]!,
+      keyId: this.keyIds[slot]!,
+      operation: this.operations[slot],
+      method: this.methods[slot]!,
+      status: this.statuses[slot]!,
+      code: this.codes[slot]!,
+      durationUs: Math.round(this.durations[slot]! * 1_000),
+      bytesIn: this.bytesIn[slot]!,
+      bytesOut: this.bytesOut[slot]!,
+      requestId: this.ids.toString('latin1', id, id + this.idLengths[slot]!),
+      ip: this.ips.toString('latin1', ip, ip + this.ipLengths[slot]!),
+      source: this.tools[slot] === undefined ? 'rest' : 'mcp',
+      tool: this.tools[slot] ?? '',
     };
   }
 }

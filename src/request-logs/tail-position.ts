@@ -1,17 +1,19 @@
 /**
- * Where somebody is who follows the log. Each process writes its rows in the order in which its requests ended, but not
- * all of them at the same moment: a row of one can stand there later than a younger one of another. So how far one has
- * come is known of each process by itself.
+ * Read position of a client that follows the log. Each process writes its rows in order, but processes write at
+ * different times. A row of one process can appear after a later row of another. So the position is stored per process.
  */
 import { sql, type RawBuilder } from 'kysely';
 import { invalidCursor } from '../stores/database/cursor.js';
 
-/** A row that comes later than this behind those of other processes is left to whoever lists them backwards. */
+/**
+ * Rows that arrive later than this behind those of other processes are not found by followers, only by listing
+ * backward.
+ */
 const LATE_MS = 60_000;
-/** Processes that write at the same time. */
+/** Maximum number of processes that write at the same time. */
 const MOST_NODES = 200;
 
-/** What has been looked at of one process. */
+/** How far the rows of a process have been read. */
 export interface PassedRows {
   readonly node: string;
   readonly seq: number;
@@ -19,29 +21,32 @@ export interface PassedRows {
   readonly rows: number;
 }
 
-/** The last row that was seen of a process: its number, and when its request ended. */
-type Seen = readonly [node: string, seq: number, at: number];
+/** Last row that was read of a process: its sequence number, and the end of its request. */
+type SeenRow = readonly [node: string, seq: number, at: number];
 
-/** A row, by what the log is sorted by. */
-export type RowPlace = readonly [day: number, at: number, node: string, seq: number];
+/** Position of a row in the sort order of the log. */
+export type RowPosition = readonly [day: number, at: number, node: string, seq: number];
 
-/** TailPosition is a place in the log that moves with it. */
+/** TailPosition is a read position that moves with the log. */
 export class TailPosition {
   /**
-   * @param floorMs nothing that ended earlier is looked for.
-   * @param behind nor anything up to this row.
+   * @param floorMs ignores requests that ended earlier.
+   * @param behind ignores rows up to this one.
    */
   constructor(
     readonly floorMs: number,
-    private readonly nodes: readonly Seen[] = [],
-    private readonly behind: RowPlace | null = null,
+    private readonly nodes: readonly SeenRow[] = [],
+    private readonly behind: RowPosition | null = null,
   ) {}
 
-  /** Reads one again. Throws `invalid_cursor` for what no page has given out. */
+  /**
+   * Parses a position.
+   * @throws Problem `invalid_cursor` for one that no page has returned.
+   */
   static of(parts: unknown): TailPosition {
     const [floorMs, nodes, behind = null] = Array.isArray(parts) ? (parts as unknown[]) : [];
-    const areNodes = Array.isArray(nodes) && nodes.length <= MOST_NODES && nodes.every(isSeen);
-    if (!isCount(floorMs) || !areNodes || !(behind === null || isPlace(behind))) throw invalidCursor();
+    const areNodes = Array.isArray(nodes) && nodes.length <= MOST_NODES && nodes.every(isSeenRow);
+    if (!isCount(floorMs) || !areNodes || !(behind === null || isRowPosition(behind))) throw invalidCursor();
     return new TailPosition(floorMs, nodes, behind);
   }
 
@@ -49,7 +54,7 @@ export class TailPosition {
     return JSON.stringify([this.floorMs, this.nodes, this.behind]);
   }
 
-  /** Leaves out what has been seen; goes on with `and`. */
+  /** Returns conditions that exclude rows already read. Each begins with `and`. */
   beyond(): RawBuilder<unknown> {
     const rest = this.behind === null ? [] : [sql`and (day, at, node, seq) > (${sql.join(this.behind)})`];
     const seen = this.nodes.map(([node, seq]) => sql`and not (node = ${node} and seq <= ${seq})`);
@@ -57,13 +62,13 @@ export class TailPosition {
   }
 
   /**
-   * The position behind these rows. A clock that runs ahead moves it no further than to now.
-   * @param last the last of them, where there are more.
+   * Returns the position after these rows. A clock that is ahead does not move it beyond now.
+   * @param last the last row of the page, if there are more.
    */
-  after(passed: readonly PassedRows[], last: RowPlace | undefined, nowMs: number): TailPosition {
-    // So long ago that nothing comes in between: there the time says it all, also where a clock was set back.
+  after(passed: readonly PassedRows[], last: RowPosition | undefined, nowMs: number): TailPosition {
+    // No row can arrive that late, so the time alone is sufficient, even if a clock was set back.
     if (last !== undefined && last[1] < nowMs - LATE_MS) {
-      // Of those who were ahead of it, what has been handed out still lies before us.
+      // Processes that were read beyond this time still have rows ahead of it that were already returned.
       const ahead = this.nodes.filter(([, , at]) => at >= last[1]);
       return new TailPosition(last[1], ahead, last);
     }
@@ -71,17 +76,17 @@ export class TailPosition {
     for (const { node, seq, at } of passed) nodes.set(node, [node, seq, Math.max(at, nodes.get(node)?.[2] ?? 0)]);
     const latest = Math.min(nowMs, Math.max(0, ...[...nodes.values()].map(([, , at]) => at)));
     const floorMs = Math.max(this.floorMs, latest - LATE_MS);
-    // Of a process that has written nothing since, nothing would be found a second time.
+    // A process without newer rows needs no entry, because `floorMs` excludes its rows.
     const kept = [...nodes.values()].filter(([, , at]) => at >= floorMs).toSorted((a, b) => b[2] - a[2]);
     return new TailPosition(floorMs, kept.slice(0, MOST_NODES), this.behind);
   }
 }
 
-/** The last day that there is a number for. */
+/** The last day with an eight-digit number. */
 export const LAST_DAY = 99_991_231;
 
-/** Whether it is a row's place: PostgreSQL refuses a statement with any other value. */
-export function isPlace(value: unknown): value is RowPlace {
+/** Whether a value is a row position. PostgreSQL would reject other values. */
+export function isRowPosition(value: unknown): value is RowPosition {
   if (!Array.isArray(value) || value.length !== 4) return false;
   const [day, at, node, seq] = value as readonly unknown[];
   return [day, at, seq].every(isCount) && (day as number) <= LAST_DAY && typeof node === 'string';
@@ -91,6 +96,6 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-function isSeen(value: unknown): value is Seen {
+function isSeenRow(value: unknown): value is SeenRow {
   return Array.isArray(value) && value.length === 3 && typeof value[0] === 'string' && value.slice(1).every(isCount);
 }
