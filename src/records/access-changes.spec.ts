@@ -1,4 +1,4 @@
-/** Changes of address lists, event types and limits that widen access, and changes that do not. */
+/** Which changes of address lists, event types and limits widen access. */
 import { describe, expect, it } from '@jest/globals';
 import { limitsInForce, widensAccess, type KeyAccess } from './access-changes.js';
 
@@ -24,7 +24,7 @@ describe('an address list', () => {
     ],
     [['2001:db8::/32'], ['2001:db8:1::/48']],
     [['0.0.0.0/0'], ['203.0.113.7']],
-  ])('of %j that becomes %j admits nobody new', (before, after) => {
+  ])('changed from %j to %j admits no new address', (before, after) => {
     expect(withLists(before, after)).toBe(false);
   });
 
@@ -36,7 +36,7 @@ describe('an address list', () => {
     [['0.0.0.0/0'], ['::/0']],
     [['10.0.0.0/8'], ['::ffff:10.0.0.0/90']],
     [['2001:db8::/32'], ['2001:db9::1']],
-  ])('of %j that becomes %j admits more', (before, after) => {
+  ])('changed from %j to %j admits more', (before, after) => {
     expect(withLists(before, after)).toBe(true);
   });
 });
@@ -75,6 +75,6 @@ describe('limits', () => {
   });
 });
 
-it('what is new widens access', () => {
+it('creating something widens access', () => {
   expect(widensAccess('account_member', null, { role: 'viewer' })).toBe(true);
 });

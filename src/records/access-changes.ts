@@ -9,15 +9,15 @@ import { effectiveLimits, NO_GRANT, type KeyLimits } from '../quota/model/effect
 import type { QuotaLimits } from '../quota/model/policies.js';
 import { containsNetwork } from '../platform/network-list.js';
 
-/** KeyAccess is the access that an API key gives. */
+/** KeyAccess is the access that an API key grants. */
 export interface KeyAccess {
   readonly isActive: boolean;
   readonly scopes: readonly string[];
-  /** Empty: any address. */
+  /** Empty for any address. */
   readonly allowedIps: readonly string[];
-  /** Milliseconds since the epoch; null: never. */
+  /** Milliseconds since the epoch. Null if the key does not expire. */
   readonly expiresAt: number | null;
-  /** Limits in force, the plan's included. */
+  /** Effective limits, including the plan's. */
   readonly limits: QuotaLimits;
 }
 
@@ -30,14 +30,17 @@ export interface AccessChanges {
   readonly webhook_endpoint: {
     readonly isEnabled: boolean;
     readonly url: string;
-    /** Types and families; empty: all. */
+    /** Types and families. Empty for all. */
     readonly eventTypes: readonly string[];
   };
   /** The oldest events that the current URL of an endpoint may receive, in milliseconds since the epoch. */
   readonly webhook_history: { readonly sinceMs: number };
 }
 
-/** Refuses a change by throwing a `Problem`. @param before null where the change makes something new. */
+/**
+ * Throws a `Problem` if the actor may not make the change.
+ * @param before null if the change creates something.
+ */
 export type AuthorizeChange = <Kind extends keyof AccessChanges>(
   kind: Kind,
   before: AccessChanges[Kind] | null,
@@ -57,7 +60,7 @@ const WIDENS: {
     areHigher(before.limits, after.limits),
   account: (before, after) =>
     (after.isActive && !before.isActive) ||
-    // Another billing day can start the month's count again.
+    // Another billing day can restart the month's count.
     after.billingDay !== before.billingDay ||
     areHigher(before.limits, after.limits),
   account_member: (before, after) => ROLE_RANKS[after.role] > ROLE_RANKS[before.role],
@@ -69,7 +72,7 @@ const WIDENS: {
   webhook_history: (before, after) => after.sinceMs < before.sinceMs,
 };
 
-/** Reports whether a change gives anyone access that they did not have. What is new always does. */
+/** Whether a change gives anyone access that they did not have. Creating something always does. */
 export function widensAccess<Kind extends keyof AccessChanges>(
   kind: Kind,
   before: AccessChanges[Kind] | null,
@@ -78,7 +81,10 @@ export function widensAccess<Kind extends keyof AccessChanges>(
   return before === null || WIDENS[kind](before, after);
 }
 
-/** Returns the limits that a plan sets, with those of a key in their place. @param plan undefined: not configured. */
+/**
+ * Returns the limits of a plan, overridden by those of a key.
+ * @param plan undefined if the plan is not configured.
+ */
 export function limitsInForce(plan: PlanConfig | undefined, keyLimits: KeyLimits | null = null): QuotaLimits {
   const changes = { keyLimits, accountGrant: NO_GRANT, keyGrant: NO_GRANT };
   return effectiveLimits(plan ?? { key: {}, account: {} }, changes, 0);
@@ -88,13 +94,15 @@ function areHigher(before: QuotaLimits, after: QuotaLimits): boolean {
   return (Object.keys(before) as (keyof QuotaLimits)[]).some((window) => after[window] > before[window]);
 }
 
-/** Reports whether an address list admits an address that the one before it refused. An empty list admits all. */
+/** Whether the new address list admits an address that the old one refused. An empty list admits all. */
 function admitsMore(before: readonly string[], after: readonly string[]): boolean {
   if (before.length === 0) return false;
   return after.length === 0 || !after.every((entry) => before.some((block) => containsNetwork(block, entry)));
 }
 
-/** Reports whether a list of event types asks for a type or family that the one before it left out. */
+/**
+ * Whether the new list of event types includes a type or family that the old one did not. An empty list includes all.
+ */
 function wantsMore(before: readonly string[], after: readonly string[]): boolean {
   if (before.length === 0) return false;
   return after.length === 0 || !after.every((pattern) => before.includes(pattern) || wantsType(before, pattern));

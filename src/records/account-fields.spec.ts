@@ -16,7 +16,7 @@ describe('the fields of an account', () => {
     (name) => expect(account({ time_zone: name }).data?.time_zone).toBe(name),
   );
 
-  it('put the case of a time zone right', () => {
+  it('correct the case of a time zone', () => {
     expect(account({ time_zone: 'europe/vienna' }).data?.time_zone).toBe('Europe/Vienna');
   });
 
@@ -35,12 +35,12 @@ describe('the fields of an account', () => {
     }
   });
 
-  it('refuse half a character, which would be read back as another', () => {
+  it('reject lone surrogates', () => {
     expect(path(account({ name: 'Isar \ud800' }))).toEqual(['name']);
     expect(account({ name: 'Isar \u{1f6f6}' }).data?.name).toBe('Isar \u{1f6f6}');
   });
 
-  it('refuse a name that turns text around to look like another, and take names of every script', () => {
+  it('reject bidirectional controls in names, and accept names of every script', () => {
     for (const code of [0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069]) {
       expect(path(account({ name: `Isar${String.fromCodePoint(code)}gnitfaR` }))).toEqual(['name']);
     }
@@ -49,28 +49,28 @@ describe('the fields of an account', () => {
     }
   });
 
-  it('refuse a name that nobody can see', () => {
+  it('reject invisible names', () => {
     for (const code of [0x200b, 0x200d, 0xad, 0x34f, 0x301, 0x115f, 0x2060, 0x2800, 0x3000, 0x3164, 0xfe0f, 0xe0041]) {
       expect([code, path(account({ name: String.fromCodePoint(code, code) }))]).toEqual([code, ['name']]);
     }
     for (const name of ['.', '👩‍🚀', '‌ا', 'e\u0301', '⠃']) expect(account({ name }).data?.name).toBe(name);
   });
 
-  it('refuse what they do not know, so that nobody sets an id, a status at creation, or a prototype', () => {
+  it('reject unknown fields, such as an ID, a status at creation, or a prototype', () => {
     expect(account({ id: 'acc_mine' }).success).toBe(false);
     expect(account({ status: 'active' }).success).toBe(false);
     expect(updateAccountSchema.safeParse({ created_at: 1 }).success).toBe(false);
     expect(updateAccountSchema.safeParse(JSON.parse('{"__proto__": {"plan": "pro"}}')).success).toBe(false);
   });
 
-  it('are changed one by one: what is not named gets no default', () => {
+  it('have no defaults in an update', () => {
     expect(updateAccountSchema.parse({ plan: 'pro' })).toEqual({ plan: 'pro' });
     expect(updateApiKeySchema.parse({})).toEqual({});
   });
 });
 
 describe('the fields of a key', () => {
-  it('default to a live key that never expires and works from anywhere', () => {
+  it('default to a live key without expiry that works from any address', () => {
     expect(key({}).data).toMatchObject({ environment: 'live', expires_at: null, allowed_ips: [] });
   });
 
@@ -78,7 +78,7 @@ describe('the fields of a key', () => {
     expect(key({ allowed_ips: [ip] }).data?.allowed_ips).toEqual([ip]),
   );
 
-  it('keep an IPv4-mapped address as IPv4, and each address once', () => {
+  it('store an IPv4-mapped address as IPv4, and each address once', () => {
     const given = ['::ffff:203.0.113.0/120', '203.0.113.0/24', '::ffff:203.0.113.7'];
     expect(key({ allowed_ips: given }).data?.allowed_ips).toEqual(['203.0.113.0/24', '203.0.113.7']);
   });
@@ -86,7 +86,7 @@ describe('the fields of a key', () => {
   it.each([
     ['10.0.0.1/8', 'has host bits set: write 10.0.0.0/8'],
     ['::ffff:203.0.113.0/24', 'is an IPv4-mapped block with a prefix below 96: write 203.0.113.0/24'],
-  ])('refuse the block %s and say what to write instead', (block, message) => {
+  ])('reject the block %s with a suggestion', (block, message) => {
     for (const schema of [createApiKeySchema, updateApiKeySchema]) {
       const issues = schema.safeParse({ allowed_ips: [block] }).error?.issues ?? [];
       expect(issues.filter(({ path }) => path[0] === 'allowed_ips').map((issue) => issue.message)).toEqual([message]);
@@ -101,7 +101,7 @@ describe('the fields of a key', () => {
     expect(path(key({ scopes: ['a:read', scope] }))).toEqual(['scopes', 1]),
   );
 
-  it('keep a scope that is named twice once, and want at least one', () => {
+  it('store duplicate scopes once, and require at least one', () => {
     expect(key({ scopes: ['a:read', 'a:read'] }).data?.scopes).toEqual(['a:read']);
     expect(path(key({ scopes: [] }))).toEqual(['scopes']);
   });
@@ -111,7 +111,7 @@ describe('the fields of a key', () => {
     (value) => expect(path(key({ expires_at: value }))).toEqual(['expires_at']),
   );
 
-  it('allow the four overlaps and no other', () => {
+  it('allow exactly four overlaps', () => {
     for (const seconds of [0, 3_600, 86_400, 604_800]) {
       expect(rotateApiKeySchema.parse({ overlap_seconds: seconds })).toMatchObject({ overlap_seconds: seconds });
     }

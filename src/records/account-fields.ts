@@ -1,46 +1,50 @@
-/** What an account may be given from outside: one schema for the admin API, its description and the store. */
+/** Account fields that clients can set. The admin API, its description and the store share this schema. */
 import { z } from 'zod';
 
-/** Without \P{Cc}: not every validator that reads the admin API's description knows Unicode properties. */
+/** Not written as \P{Cc}, because not every validator of the admin API's description supports Unicode properties. */
 const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
 
 /**
- * Nor what turns the text behind it around: with it, a name could look like another. The marks that right-to-left
- * scripts need beside their letters (U+200E, U+200F, U+061C) are taken.
+ * Also excludes bidirectional controls, which can make a name look like another. Marks that right-to-left scripts need
+ * (U+200E, U+200F, U+061C) are allowed.
  */
 const PLAIN_NAME = /^[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]*$/;
 
-/** Half of a character (a lone surrogate of UTF-16) is kept by no database: what is read would not be what was sent. */
-const isWhole = (text: string): boolean => text.isWellFormed();
-const NOT_WHOLE = 'must not contain half a character (a lone surrogate)';
+/** Databases do not store lone surrogates, so the text would change. */
+const isWellFormed = (text: string): boolean => text.isWellFormed();
+const NOT_WELL_FORMED = 'must not contain half a character (a lone surrogate)';
 
-/** What leaves no mark by itself: spaces, joiners, fillers, marks on no letter, Braille without a dot. */
+/** Characters without a visible glyph: spaces, joiners, fillers, marks without a letter, blank Braille. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-/** A name that nobody sees is a link that nobody finds. Of one that is empty its length is told. */
+/** Rejects invisible names, because their links could not be found. An empty name is reported as too short instead. */
 const isVisible = (text: string): boolean => text === '' || text.replaceAll(INVISIBLE, '') !== '';
 
-/** Text of one line; no name or id of ours has a control character. */
+/** One line of text without control characters, for names and IDs. */
 export function plainText(maxLength: number): z.ZodString {
-  return z.string().max(maxLength).regex(PLAIN_TEXT, 'must not contain control characters').refine(isWhole, NOT_WHOLE);
+  return z
+    .string()
+    .max(maxLength)
+    .regex(PLAIN_TEXT, 'must not contain control characters')
+    .refine(isWellFormed, NOT_WELL_FORMED);
 }
 
-/** A name for people: trimmed, something to see, no control characters, nothing that turns text around. */
+/** A display name: trimmed, visible, without control characters or bidirectional controls. */
 export const nameField = z
   .string()
   .trim()
   .min(1, 'must not be empty')
   .max(200, 'must be at most 200 characters')
   .regex(PLAIN_NAME, 'must not contain control characters, nor marks that turn text around')
-  .refine(isWhole, NOT_WHOLE)
+  .refine(isWellFormed, NOT_WELL_FORMED)
   .refine(isVisible, 'must have a character that can be seen')
   .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
 
-/** The zone's usual spelling, or undefined where there is no such zone. Offsets such as `+01:00` are no zones. */
+/** Returns a time zone in its usual case, or undefined if it does not exist. Offsets such as `+01:00` are not zones. */
 function canonicalTimeZone(name: string): string | undefined {
   if (!/^[A-Za-z]/.test(name)) return undefined;
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    // An alias (Asia/Kolkata) stays as it was written; only the letters' case is put right.
+    // An alias, such as Asia/Kolkata, stays as written, except for its case.
     return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
-/** Everything that the audit log tells of. What the panel says of each stands in `src/panel/audit-log/actions.ts`. */
+/** Actions of the audit log. The panel's texts for them are in `src/panel/audit-log/actions.ts`. */
 
-/** In past tense, behind what it was done to. A name stands in the log for good: none changes its meaning. */
+/** Target and past participle. Names are stored permanently, so their meaning never changes. */
 export const AUDIT_ACTIONS = [
   'account.created',
   'account.updated',

@@ -1,7 +1,4 @@
-/**
- * The record of every change: written in the transaction that makes the change, so
- * that neither exists without the other.
- */
+/** The audit log. An entry is written in the transaction of its change, so that neither exists without the other. */
 import type { Kysely, Transaction } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
 import { newId } from '../stores/database/ids.js';
@@ -10,35 +7,35 @@ import type { AuthorizeChange } from './access-changes.js';
 import type { AuditAction } from './audit-actions.js';
 import { namesOf } from './audit-names.js';
 
-/** Who asks for a change, and from where. */
+/** Actor and origin of a change. */
 export interface ChangeContext {
   /**
-   * `operator`, `system`, `nobody`, the id of a member or of an account's token, `portal:` and the id of its session,
-   * or `provider:` and its name in the configuration.
+   * `operator`, `system`, `nobody`, the ID of a member or account token, `portal:` with a session ID, or `provider:`
+   * with its name in the configuration.
    */
   readonly actor: string;
-  /** The actor by name; what is shown beside its id. */
+  /** Name of the actor, shown next to the ID. */
   readonly actorLabel?: string | undefined;
   readonly ip: string;
   readonly requestId: string;
-  /** Where the response may be asked for again. */
+  /** Set if the request has an `Idempotency-Key`, so that its response is stored for a repetition. */
   readonly response?: ResponseRecord | undefined;
-  /** Called in the transaction of a change before it is written. Throws where the actor may not make it. */
+  /** Called in the transaction of a change before it is written. Throws if the actor may not make the change. */
   readonly authorize?: AuthorizeChange | undefined;
-  /** Called in the transaction that has made something which may be shown again. */
+  /** Called with a created resource in the transaction that created it, if the response is stored for a repetition. */
   readonly made?: ((trx: Transaction<Tables>, made: unknown) => Promise<void>) | undefined;
 }
 
-/** What is written of a response together with the change that it tells of. */
+/** Stores the response to a request in the transaction of its change. */
 export interface ResponseRecord {
   complete(trx: Transaction<Tables>, change: AuditedChange): Promise<void>;
   keep(trx: Transaction<Tables>, body: object): Promise<void>;
 }
 
-/** A value that may stand in the log; the callers leave secrets and hashes out. */
+/** Fields of an entry. Callers must leave out secrets and hashes. */
 export type AuditedFields = Readonly<Record<string, unknown>>;
 
-/** What a change can be made to. */
+/** Types of targets. */
 export const TARGET_TYPES = [
   'account',
   'api_key',
@@ -57,9 +54,9 @@ export interface AuditedChange {
   readonly action: AuditAction;
   readonly targetType: (typeof TARGET_TYPES)[number];
   readonly targetId: string;
-  /** The version that the change made of the target, where it has one. */
+  /** Version of the target after the change, if it has versions. */
   readonly targetVersion?: number | undefined;
-  /** Only the fields that changed; null where the target did not exist. */
+  /** Only the changed fields. Null if the target did not exist. */
   readonly before: AuditedFields | null;
   readonly after: AuditedFields | null;
 }
@@ -67,18 +64,18 @@ export interface AuditedChange {
 export interface AuditEntry extends AuditedChange {
   readonly id: string;
   readonly actor: string;
-  /** As they were called then; where nobody wrote that down, as they are called now. */
+  /** Name at the time of the change, or the current name if none was recorded. */
   readonly actorLabel: string | null;
-  /** What the target is called now; null where it has no name, or none any more. */
+  /** Current name of the target. Null if it has none. */
   readonly targetName: string | null;
   readonly ip: string;
   readonly requestId: string;
   readonly createdAt: number;
-  /** Of the account; UTC where the change belongs to none. */
+  /** Time zone of the account. UTC if the change belongs to no account. */
   readonly timeZone: string;
 }
 
-/** Adds an entry to the transaction that makes the change, and says there that its request is done. */
+/** Adds an entry in the transaction of the change, and completes the stored response there, if there is one. */
 export async function recordChange(
   trx: Transaction<Tables>,
   context: ChangeContext,
@@ -104,7 +101,7 @@ export async function recordChange(
   await context.response?.complete(trx, change);
 }
 
-/** The fields whose values differ, before and after; null where nothing differs. */
+/** Returns the fields with different values, before and after. Null if all are equal. */
 export function changedFields(
   before: AuditedFields,
   after: AuditedFields,
@@ -118,7 +115,7 @@ export function changedFields(
 export class AuditLog {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Newest first; of one account, or of all. */
+  /** Returns entries of one account or of all, newest first. */
   async list(request: PageRequest & { readonly accountId?: string | undefined }): Promise<Page<AuditEntry>> {
     const { accountId, cursor, limit } = request;
     const list = `audit-log:${accountId ?? ''}`;
@@ -147,8 +144,8 @@ function entryOf(row: AuditEntryTable & { time_zone: string | null }, names: Rea
     action: row.action as AuditAction,
     targetType: row.target_type as AuditEntry['targetType'],
     targetId: row.target_id,
-    before: parsed(row.before),
-    after: parsed(row.after),
+    before: parseFields(row.before),
+    after: parseFields(row.after),
     ip: row.ip,
     requestId: row.request_id,
     createdAt: row.created_at,
@@ -156,6 +153,6 @@ function entryOf(row: AuditEntryTable & { time_zone: string | null }, names: Rea
   };
 }
 
-function parsed(json: string | null): AuditedFields | null {
+function parseFields(json: string | null): AuditedFields | null {
   return json === null ? null : (JSON.parse(json) as AuditedFields);
 }

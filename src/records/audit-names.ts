@@ -1,10 +1,10 @@
-/** What an entry of the audit log is about, and who made it, by the names that people know them by. */
+/** Looks up display names for the actors and targets of audit log entries. */
 import type { Kysely } from 'kysely';
 import type { AuditEntryTable, Tables } from '../stores/database/schema.js';
 
 type Named = Pick<AuditEntryTable, 'actor' | 'target_type' | 'target_id'>;
 
-/** Tables of what has a name, by the type of a target. */
+/** Tables with names, by target type. */
 const NAMED = {
   account: 'account',
   account_token: 'account_token',
@@ -13,8 +13,8 @@ const NAMED = {
 } as const;
 
 /**
- * The names of today of what entries are about, and of members and tokens that made them, by id. Who was forgotten has
- * none. One statement for each kind of thing on the page.
+ * Returns the current names of targets, members and tokens, by ID. Erased members have none. Runs one statement per
+ * kind on the page.
  */
 export async function namesOf(db: Kysely<Tables>, entries: readonly Named[]): Promise<ReadonlyMap<string, string>> {
   const actors = entries.map(({ actor }) => actor);
@@ -42,7 +42,7 @@ export async function namesOf(db: Kysely<Tables>, entries: readonly Named[]): Pr
       .select(['id', 'url'])
       .where('id', 'in', [...new Set(endpoints)])
       .execute();
-    // What stands behind the ? may be a secret of the receiver.
+    // The query of a URL may contain a secret of the receiver.
     add(rows.map(({ id, url }) => ({ id, name: url.replace(/\?.*$/s, '?…') })));
   }
   return names;

@@ -1,29 +1,30 @@
 /**
- * Versions of what several people may change at once. A change says which version it was made on; where that is not the
- * one in force, whoever asks is told what has changed meanwhile, by whom and when.
+ * Versions of resources, for optimistic concurrency control. A change names the version that it is based on. If that is
+ * not current, the error lists what was changed in the meantime, by whom and when.
  */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
 import { Problem, type FieldError } from '../platform/problems/errors.js';
 
-/** Versions that a change may be made on; undefined: any. */
+/** Versions that a change may be based on. Undefined for any. */
 export type ExpectedVersions = readonly number[] | undefined;
 
-/** What the audit log is asked for; who is further behind is told of these. */
+/** Maximum number of audit log entries to read. Older changes are not reported. */
 const MOST_ENTRIES = 100;
 
-/** The row that a change is made on, held until the transaction ends. */
+/** The row to change, locked until the transaction ends. */
 export interface VersionedRow {
   readonly id: string;
-  /** The account whose entries tell of it, null for entries of none; undefined: whichever name it. */
+  /** Account of the relevant entries; null for entries without an account, undefined for any. */
   readonly accountId?: string | null;
   readonly version: number;
 }
 
 /**
- * Throws `precondition_failed` where the row is of another version than the change was made on.
- * @param timeZone of the account, for the times that are told.
+ * Checks that the row has an expected version.
+ * @param timeZone the account's zone, for times in the error.
+ * @throws Problem `precondition_failed` if it has not.
  */
 export async function checkVersion(
   trx: Transaction<Tables>,
@@ -40,7 +41,7 @@ export async function checkVersion(
   throw new Problem('precondition_failed', { detail, errors });
 }
 
-/** Each field that was changed after a version, with who changed it last. */
+/** Returns each field that was changed after a version, with the last actor and time. */
 export async function changesSince(
   trx: Transaction<Tables>,
   { id, accountId }: VersionedRow,
@@ -52,7 +53,7 @@ export async function changesSince(
     .select(['actor', 'actor_label', 'after', 'created_at'])
     .where('target_id', '=', id)
     .where('target_version', '>', version);
-  // A member has a version of their own, and one in each account.
+  // A member has its own version, and another one per account.
   if (accountId !== undefined) since = since.where('account_id', accountId === null ? 'is' : '=', accountId);
   const entries = await since.orderBy('target_version', 'desc').limit(MOST_ENTRIES).execute();
   const changes = new Map<string, FieldError>();
