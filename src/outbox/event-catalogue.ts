@@ -1,25 +1,24 @@
-/** The types of events that there are: the gateway's own, and those of the running configuration. */
+/** All event types: the gateway's own, and those of the current configuration. */
 import type { EventType } from '../config/model/schema.js';
 import { wantsType } from './event-patterns.js';
 import { OWN_EVENTS } from './own-events.js';
 
-/** A type of event, as those see it who choose what to be told. */
+/** An event type, as shown to those who choose what to receive. */
 export interface PublishedEventType {
   readonly type: string;
   readonly description: string | null;
-  /** Of `data`, JSON Schema 2020-12; null where nobody says. */
+  /** JSON Schema 2020-12 of `data`. Null if it is not specified. */
   readonly schema: object | null;
-  /** Of `data`. */
+  /** Example of `data`. */
   readonly example: unknown;
-  /** `gateway`, or `configuration`. */
   readonly source: 'gateway' | 'configuration';
 }
 
-/** EventCatalogue reads the configuration anew on each question, so that a reload is in force at once. */
+/** EventCatalogue lists event types. It reads the current configuration on each call, so that reloads take effect. */
 export class EventCatalogue {
   constructor(private readonly configured: () => readonly EventType[]) {}
 
-  /** All types by name. */
+  /** Returns all types, sorted by name. */
   types(): readonly PublishedEventType[] {
     const own = Object.entries(OWN_EVENTS).map(([type, { description, example, schema }]): PublishedEventType => {
       return { type, description, schema, example, source: 'gateway' };
@@ -32,12 +31,12 @@ export class EventCatalogue {
     return [...own, ...configured].toSorted((one, other) => (one.type < other.type ? -1 : 1));
   }
 
-  /** A type by its name; undefined where there is none. */
+  /** Returns the type with this name, or undefined. */
   type(name: string): PublishedEventType | undefined {
     return this.types().find(({ type }) => type === name);
   }
 
-  /** Whether a pattern, a name or `customer.*`, stands for any type. */
+  /** Whether a name or a family such as `customer.*` matches any type. */
   knows(pattern: string): boolean {
     return this.types().some(({ type }) => wantsType([pattern], type));
   }

@@ -1,4 +1,4 @@
-/** Which events an endpoint hears of. */
+/** Which event types an endpoint's list matches. */
 import { expect, it } from '@jest/globals';
 import { wantsType } from './event-patterns.js';
 

@@ -1,27 +1,24 @@
-/**
- * What the gateway itself has to tell an account. The names and the `data` of events are a
- * contract with whoever receives them.
- */
+/** Types of the gateway's own events. Their names and `data` are a contract with receivers. */
 
 /** `data` of `quota.threshold_reached`. */
 export interface QuotaThresholdReached {
   readonly account_id: string;
-  /** Null where the limit is the account's. */
+  /** Null for a limit of the account. */
   readonly api_key_id: string | null;
   readonly policy: 'account-month' | 'key-month';
   readonly threshold_percent: 80 | 100;
   readonly limit: number;
-  /** When it was noticed: at or beyond the threshold. */
+  /** Usage when the threshold was noticed, at or above it. */
   readonly used: number;
-  /** RFC 3339 with the account's offset, as the two below. */
+  /** RFC 3339 with the account's UTC offset, as in the next two fields. */
   readonly period_start: string;
-  /** The first instant that is no longer in the period. */
+  /** End of the period, exclusive. */
   readonly period_end: string;
-  /** When the limit is whole again: the period's end. */
+  /** When the limit resets: the end of the period. */
   readonly resets_at: string;
 }
 
-/** `data` of `api_key.…`. The secret is in none of them. */
+/** `data` of `api_key.…`. Never contains the secret. */
 export interface ApiKeyChanged {
   readonly api_key: {
     readonly id: string;
@@ -34,9 +31,9 @@ export interface ApiKeyChanged {
     /** RFC 3339. */
     readonly expires_at: string | null;
   };
-  /** Of `api_key.revoked` only: `exposed`, its secret was sent in clear text. */
+  /** Only in `api_key.revoked`: `exposed` if the secret was sent in clear text. */
   readonly reason?: 'exposed';
-  /** As in the audit log: `operator`, `system`, or the id of a member or token. */
+  /** As in the audit log: `operator`, `system`, or the ID of a member or token. */
   readonly actor: string;
 }
 
@@ -55,7 +52,7 @@ export interface AccountStatusChanged {
 export interface WebhookEndpointState {
   readonly webhook_endpoint: {
     readonly id: string;
-    /** Without its query, in which receivers put their tokens. */
+    /** Without its query, which may contain the receiver's tokens. */
     readonly url: string;
     readonly description: string;
     readonly status: 'enabled' | 'paused' | 'disabled';
@@ -83,42 +80,42 @@ export interface EventData {
 
 export type EventType = keyof EventData;
 
-/** An event of the gateway's own before it has an id and a time. */
+/** An event of the gateway before it has an ID and a time. */
 export interface NewEvent<Type extends EventType = EventType> {
   readonly type: Type;
   readonly accountId: string;
   readonly data: EventData[Type];
-  /** Names what has happened: a second event with this name is none. */
+  /** Identifies what has happened. A second event with the same key is ignored. */
   readonly dedupeKey: string;
-  /** What it is about, where endpoints may want to be told of that in order. */
+  /** Resource that the event is about. Ordered endpoints receive events in order per resource. */
   readonly resource?: string;
-  /** An endpoint that is not told of it, for it is what the event is about. */
+  /** Endpoint that does not receive the event, because the event is about it. */
   readonly exceptEndpointId?: string;
 }
 
-/** An event that a service hands in, or that a response stands for. */
+/** An event that a service has submitted, or that was emitted for a response. */
 export interface ForeignEvent {
   readonly type: string;
   readonly accountId: string;
-  /** JSON, as it goes out. */
+  /** JSON as it is delivered. */
   readonly dataText: string;
   readonly dedupeKey: string;
-  /** The service's name, or `emits`. */
+  /** Name of the service, or `emits`. */
   readonly source: string;
   readonly resource: string | null;
   readonly occurredAtMs: number;
-  /** Of all that it says; null where nobody could hand it in twice. */
+  /** Hash of the content. Null if the event cannot be submitted twice. */
   readonly fingerprint: string | null;
 }
 
-/** An event as it stands in the outbox. */
+/** A stored event. */
 export interface Event {
-  /** `evt_…`, ordered by time. */
+  /** `evt_…`, sorted by time. */
   readonly id: string;
   readonly type: string;
   readonly accountId: string;
   readonly data: unknown;
-  /** `trailgate`, `emits`, or a service's name. */
+  /** `trailgate`, `emits`, or the name of a service. */
   readonly source: string;
   readonly resource: string | null;
   readonly occurredAt: number;

@@ -1,6 +1,6 @@
 /**
- * Makes the deliveries of events, in the transaction that adds them: one for each endpoint of the account that wants
- * their type. Where no endpoint is, it is one look into an index.
+ * Creates the deliveries of events in the transaction that adds them: one per endpoint of the account that wants their
+ * type. Without endpoints, this costs one index look-up.
  */
 import { sql, type CompiledQuery, type Kysely, type QueryResult } from 'kysely';
 import { kindOf } from '../stores/database/database-kind.js';
@@ -12,12 +12,12 @@ import { executeBatch } from '../stores/database/statement-batch.js';
 import { wantsType } from './event-patterns.js';
 import { wakeLanesQuery } from './lane-rows.js';
 
-/** How long a delivery waits, and how long one that has ended can be looked at and replayed. */
+/** How long a delivery is attempted, and how long an ended one can be viewed and replayed. */
 export const DELIVERY_RETENTION_MS = 30 * 24 * 3_600_000;
 
 const ROWS_PER_STATEMENT = 500;
 
-/** An event that stands in the outbox since this transaction. */
+/** An event that was added in this transaction. */
 export interface AddedEvent {
   readonly id: string;
   readonly accountId: string;
@@ -26,11 +26,11 @@ export interface AddedEvent {
   readonly exceptEndpointId?: string | undefined;
 }
 
-/** What came of the events. */
+/** Result of the fan-out. */
 export interface FanOut {
-  /** How many deliveries, by the event's id; those with none are not in it. */
+  /** Number of deliveries by event ID. Events without deliveries are missing. */
   readonly deliveries: ReadonlyMap<string, number>;
-  /** Endpoints that have something to do now: to be told behind the commit. */
+  /** Endpoints with work to do. Signal them after the commit. */
   readonly endpointIds: readonly string[];
 }
 
@@ -43,9 +43,9 @@ interface Endpoint {
 const NOTHING: FanOut = { deliveries: new Map(), endpointIds: [] };
 
 /**
- * Makes the deliveries. An endpoint that is paused or disabled gets its own, too: they wait. A deleted one gets none.
+ * Creates the deliveries. Paused and disabled endpoints get deliveries as well, which wait. Deleted ones get none.
  * @param trx the transaction in which the events were added.
- * @param found what `endpointsQuery` came to, in the same transaction, behind the events.
+ * @param found result of `endpointsQuery`, executed after the events in the same transaction.
  */
 export async function fanOut(
   trx: Kysely<Tables>,
@@ -80,7 +80,7 @@ export async function fanOut(
 
 type EndpointRow = Pick<WebhookEndpointTable, 'id' | 'account_id' | 'event_types' | 'status'>;
 
-/** The endpoints of these accounts. Apart, so that it goes to the database together with the events. */
+/** Builds the query for the endpoints of accounts. Separate, so that it can be sent together with the events. */
 export function endpointsQuery(trx: Kysely<Tables>, accountIds: readonly string[]): CompiledQuery {
   const ids = textList(kindOf(trx), [...new Set(accountIds)]);
   const query = sql<EndpointRow>`
@@ -110,7 +110,7 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'resource', type: 'text' },
 ];
 
-/** Adds deliveries: of each its id, the event's, the endpoint's, the account's, and the resource. */
+/** Adds deliveries. A row is: its ID, event ID, endpoint ID, account ID, resource. */
 export async function insertDeliveries(
   trx: Kysely<Tables>,
   rows: readonly DeliveryRow[],
@@ -121,7 +121,7 @@ export async function insertDeliveries(
 
 function deliveriesQuery(trx: Kysely<Tables>, rows: readonly DeliveryRow[], nowMs: number): CompiledQuery {
   const keepUntil = nowMs + DELIVERY_RETENTION_MS;
-  // `where true`: without it SQLite takes `on` for part of a join.
+  // Without `where true`, SQLite would parse `on` as part of a join.
   const query = sql`
     insert into webhook_delivery (id, event_id, endpoint_id, account_id, resource, state, kind, due_at, created_at,
       updated_at, keep_until)

@@ -1,16 +1,16 @@
 /**
- * The rows of lanes as those see them who make work for a webhook endpoint, or take it away: a lane is an endpoint as
- * the workers see it. When it is due is a hint, the deliveries say what is so; see `lanes.ts`.
+ * Updates the lanes of webhook endpoints when work is added or removed. A lane is the work queue of an endpoint. Its
+ * due time is only a hint; the deliveries are authoritative. See `lanes.ts`.
  */
 import { sql, type CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
 import { kindOf } from '../stores/database/database-kind.js';
 import { textList } from '../stores/database/json-rows.js';
 import type { Tables } from '../stores/database/schema.js';
 
-/** When a lane is due that has nothing to do. */
+/** Due time of a lane without work. */
 export const ASLEEP = Number.MAX_SAFE_INTEGER;
 
-/** Adds the lane of a new endpoint, in the transaction that adds the endpoint. */
+/** Adds the lane of a new endpoint. Call it in the transaction that adds the endpoint. */
 export async function addLane(trx: Kysely<Tables>, endpointId: string): Promise<void> {
   await trx
     .insertInto('webhook_lane')
@@ -19,28 +19,28 @@ export async function addLane(trx: Kysely<Tables>, endpointId: string): Promise<
 }
 
 /**
- * Makes lanes due, last in a transaction that has made work for them. Where one is due already, no row is touched and
- * none is locked. Only of endpoints that are enabled; tell `WorkSignal` behind the commit.
+ * Makes lanes due. Call it last in the transaction that adds work, for enabled endpoints only, and signal `WorkSignal`
+ * after the commit. Lanes that are already due are neither updated nor locked.
  */
 export async function wakeLanes(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<void> {
   if (endpointIds.length > 0) await trx.executeQuery(wakeLanesQuery(trx, endpointIds, nowMs));
 }
 
-/** What `wakeLanes` executes: for who has more to send to the database with it. */
+/** Returns the query of `wakeLanes`, for sending it in a batch. */
 export function wakeLanesQuery(trx: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): CompiledQuery {
   const ids = textList(kindOf(trx), endpointIds);
   const asleep = inOrder(trx, sql`endpoint_id in ${ids} and due_at > ${nowMs}`);
   return sql`update webhook_lane set due_at = ${nowMs} where endpoint_id in ${asleep}`.compile(trx);
 }
 
-/** Puts a lane to sleep whose endpoint is to be told nothing for now; its owner lets go of it when it hears. */
+/** Makes a lane idle because its endpoint should receive nothing for now. Its owner releases it when signaled. */
 export async function quietLane(trx: Kysely<Tables>, endpointId: string): Promise<void> {
   await trx.updateTable('webhook_lane').set({ due_at: ASLEEP }).where('endpoint_id', '=', endpointId).execute();
 }
 
 /**
- * `(select endpoint_id …)` of the lanes that fulfil a condition, locked in one order for all: two that want the same
- * lanes wait for each other, no deadlock.
+ * Returns `(select endpoint_id …)` for the lanes that fulfill a condition. Locks them in a fixed order, so that
+ * concurrent transactions wait for each other instead of deadlocking.
  */
 export function inOrder(db: Kysely<Tables>, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const lock = kindOf(db) === 'postgres' ? sql`for update` : sql``;

@@ -1,6 +1,6 @@
 /**
- * The outbox: events stand in the database, in the transaction of what they tell about, before anybody is told; and
- * with each the deliveries that it means. Any number of processes may add the same event; it is there once.
+ * The outbox. Events are stored in the transaction of what they report, together with their deliveries, before anything
+ * is sent. Several processes may add the same event; it is stored once.
  */
 import { sql, type CompiledQuery, type Kysely, type Selectable } from 'kysely';
 import type { Clock } from '../platform/clock.js';
@@ -20,7 +20,7 @@ import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 const ROWS_PER_STATEMENT = 500;
 
-/** What differs between events that are added together. */
+/** Columns that differ between events of one call. */
 type DifferentColumn = Exclude<keyof EventTable, 'created_at' | 'keep_until'>;
 
 const COLUMNS: readonly (JsonColumn & { readonly name: DifferentColumn })[] = [
@@ -35,34 +35,34 @@ const COLUMNS: readonly (JsonColumn & { readonly name: DifferentColumn })[] = [
   { name: 'data', type: 'text' },
 ];
 
-/** Longer than a period in which an event must not be told twice. */
+/** Longer than any period in which an event must not be reported twice. */
 const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
 
-/** Whose event is the gateway's own. */
+/** Source of the gateway's own events. */
 const OWN_SOURCE = 'trailgate' as const;
 
-/** An event that was not there before. */
+/** An event that did not exist before. */
 export interface NewlyAdded {
   /** `evt_…` */
   readonly id: string;
-  /** How many endpoints will be told. */
+  /** Number of endpoints that will receive it. */
   readonly deliveries: number;
 }
 
-/** What `addEvents` has added. */
+/** Result of `addEvents`. */
 export interface AddedEvents {
-  /** By dedupe key, those that are new: exactly one caller gets each. */
+  /** New events by dedupe key. If several callers add an event, exactly one of them gets it here. */
   readonly events: ReadonlyMap<string, NewlyAdded>;
-  /** Webhook endpoints that have something to do now: tell `WorkSignal` of them, behind the commit. */
+  /** Webhook endpoints with work to do. Pass them to `WorkSignal` after the commit. */
   readonly endpointIds: readonly string[];
 }
 
-/** Nothing was to be added. */
+/** Result of adding no events. */
 export const NOTHING_ADDED: AddedEvents = { events: new Map(), endpointIds: [] };
 
 /**
- * Adds events that are not there yet, each with its deliveries, all in one transaction: yours where you give it one, as
- * where they belong to a change.
+ * Adds events that do not exist yet, with their deliveries, in one transaction. If `db` is a transaction, uses that
+ * one, so that the events belong to its change.
  */
 export async function addEvents(
   db: Kysely<Tables>,
@@ -75,7 +75,7 @@ export async function addEvents(
     : db.transaction().execute((trx) => addInTransaction(trx, events, nowMs));
 }
 
-/** Counts events of the gateway's own: call it when the transaction that has added them has committed. */
+/** Counts the gateway's own events in the metrics. Call it after the commit. */
 export function countOwnEvents(count: number): void {
   if (count > 0) METRICS.events.series(OWN_SOURCE, 'accepted').inc(count);
 }
@@ -85,7 +85,7 @@ async function addInTransaction(
   events: readonly (NewEvent | ForeignEvent)[],
   nowMs: number,
 ): Promise<AddedEvents> {
-  // Ids in the order of the events.
+  // IDs follow the order of the events.
   const rows = events.map((event) => rowOf(event, nowMs));
   const queries = [
     ...insertQueries(trx, rows, nowMs),
@@ -96,8 +96,8 @@ async function addInTransaction(
   ];
   const results = await executeBatch(trx, queries);
   const inserted = results.slice(0, -1).reduce((sum, { numAffectedRows = 0n }) => sum + Number(numAffectedRows), 0);
-  // Nearly always all are new, and which they are needs no question.
-  const ids = inserted === rows.length ? undefined : await idsThere(trx, rows);
+  // Nearly always all events are new, which saves a query.
+  const ids = inserted === rows.length ? undefined : await insertedIds(trx, rows);
   const added = rows.flatMap((row, at) => {
     const event = events[at]!;
     const except = 'exceptEndpointId' in event ? event.exceptEndpointId : undefined;
@@ -111,15 +111,15 @@ async function addInTransaction(
   return { events: new Map(keys), endpointIds };
 }
 
-/** What is there by its name already stays as it is. */
+/** Existing events with the same dedupe key stay unchanged. */
 function insertQueries(trx: Kysely<Tables>, rows: readonly EventRow[], nowMs: number): CompiledQuery[] {
-  // In one order for all processes: two that add the same wait for each other, no deadlock.
+  // A fixed order for all processes, so that concurrent transactions wait for each other instead of deadlocking.
   const sorted = rows.toSorted((one, other) => (one.dedupe_key < other.dedupe_key ? -1 : 1));
   const names = sql.join(COLUMNS.map(({ name }) => sql.ref(name)));
   const queries: CompiledQuery[] = [];
   for (let at = 0; at < sorted.length; at += ROWS_PER_STATEMENT) {
     const values = sorted.slice(at, at + ROWS_PER_STATEMENT).map((row) => COLUMNS.map(({ name }) => row[name]));
-    // `where true`: without it SQLite takes `on` for part of a join.
+    // Without `where true`, SQLite would parse `on` as part of a join.
     const query = sql`
       insert into event (${names}, created_at, keep_until)
       select ${names}, cast(${nowMs} as bigint), cast(${nowMs + EVENT_RETENTION_MS} as bigint)
@@ -130,27 +130,27 @@ function insertQueries(trx: Kysely<Tables>, rows: readonly EventRow[], nowMs: nu
   return queries;
 }
 
-/** Those of these ids, which nobody else has made, that are in the table now. */
-async function idsThere(trx: Kysely<Tables>, rows: readonly EventRow[]): Promise<ReadonlySet<string>> {
+/** Returns the IDs that were inserted. IDs are unique to this call. */
+async function insertedIds(trx: Kysely<Tables>, rows: readonly EventRow[]): Promise<ReadonlySet<string>> {
   const ids = textList(
     kindOf(trx),
     rows.map(({ id }) => id),
   );
-  const there = await trx.selectFrom('event').select('id').where('id', 'in', ids).execute();
-  return new Set(there.map(({ id }) => id));
+  const found = await trx.selectFrom('event').select('id').where('id', 'in', ids).execute();
+  return new Set(found.map(({ id }) => id));
 }
 
-/** EventQuery says which events of an account. */
+/** EventQuery selects events of an account. */
 export interface EventQuery extends PageRequest {
   readonly accountId: string;
   readonly type?: string | undefined;
   readonly resource?: string | undefined;
-  /** When they were made, in milliseconds since 1970, both ends included. */
+  /** Range of creation times in milliseconds since the epoch, both ends included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
 }
 
-/** EventOutbox reads the events of accounts. */
+/** EventOutbox reads stored events. */
 export class EventOutbox {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -160,7 +160,7 @@ export class EventOutbox {
   /** Returns events of an account, newest first. */
   async list({ accountId, cursor, limit, type, resource, sinceMs, untilMs }: EventQuery): Promise<Page<Event>> {
     const filters = JSON.stringify([type, resource, sinceMs, untilMs]);
-    // Without filters as before: cursors that are out there keep their meaning.
+    // Without filters, the list keeps its name, so that existing cursors stay valid.
     const list = filters === '[null,null,null,null]' ? `events:${accountId}` : `events:${accountId}:${filters}`;
     let query = this.db
       .selectFrom('event')
@@ -170,21 +170,21 @@ export class EventOutbox {
       .limit(limit + 1);
     if (type !== undefined) query = query.where('type', '=', type);
     if (resource !== undefined) query = query.where('resource', '=', resource);
-    // Ids begin with the time at which they were made, so the primary key finds a span of time.
+    // IDs start with the creation time, so the primary key finds a time range.
     if (sinceMs !== undefined) query = query.where('created_at', '>=', sinceMs);
     if (untilMs !== undefined) query = query.where('created_at', '<=', untilMs);
     if (cursor !== undefined) query = query.where('id', '<', decodeCursor(list, cursor));
     return pageOf(list, limit, await query.execute(), eventOf);
   }
 
-  /** Rejects with `resource_not_found`. */
+  /** Returns an event. Rejects with `resource_not_found`. */
   async get(id: string): Promise<Event> {
     const row = await this.db.selectFrom('event').selectAll().where('id', '=', id).executeTakeFirst();
     if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no event with this id.' });
     return eventOf(row);
   }
 
-  /** Forgets what was to be kept until now, a few at a time; what still has deliveries goes when they have gone. */
+  /** Deletes events past their retention, in batches. Events with deliveries stay until those are deleted. */
   async deleteOld(isStopped: IsStopped = neverStopped): Promise<void> {
     while (!isStopped()) {
       const old = this.db

@@ -1,25 +1,25 @@
-/** What the gateway's own events are, for those who choose what to be told: in words, as a schema, as an example. */
+/** Descriptions, schemas and examples of the gateway's own events. */
 
-/** An event of the gateway's own, described. */
+/** Description of an event type. */
 export interface OwnEvent {
   readonly description: string;
-  /** Of `data`, JSON Schema 2020-12. */
+  /** JSON Schema 2020-12 of `data`. */
   readonly schema: object;
   readonly example: object;
 }
 
-/** What a test sends unless another type is asked for. */
+/** Type of a test event, if no other is requested. */
 export const TEST_EVENT = 'webhook.test';
 
-/** Whose events tests are, whatever their type: nothing has happened. */
+/** Source of test events of any type. Nothing has really happened. */
 export const TEST_SOURCE = 'test';
 
-/** Far beyond what there is: whoever makes room for it by the description has enough. */
+/** Far above actual lengths, so that receivers that reserve this much have enough room. */
 const text = { type: 'string', maxLength: 2_048 };
 const instant = { type: 'string', format: 'date-time', maxLength: 40 };
 const instantOrNull = { ...instant, type: ['string', 'null'] };
 const count = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** With a type: generators of Java and Go need one beside `enum`. */
+/** With a type, because code generators for Java and Go need one next to `enum`. */
 const oneOf = (...values: readonly string[]): object => ({ type: 'string', enum: values });
 const object = (properties: Readonly<Record<string, object>>): object => ({
   type: 'object',
@@ -40,7 +40,7 @@ const keyProperties = {
   actor: text,
 };
 const keySchema = object(keyProperties);
-/** `reason` is there where a key was revoked because its secret was sent in clear text. */
+/** `reason` is present if the key was revoked because its secret was sent in clear text. */
 const revokedKeySchema = { ...keySchema, properties: { ...keyProperties, reason: oneOf('exposed') } };
 const accountSchema = object({
   account: object({ id: text, name: text, plan: text, status: oneOf('active', 'suspended') }),
@@ -49,7 +49,7 @@ const accountSchema = object({
 
 const STATUS_AFTER: Readonly<Record<string, string>> = { paused: 'paused', revoked: 'revoked' };
 
-/** @param descriptions by what has happened to the key. */
+/** @param descriptions by action on the key. */
 function keyEvents(descriptions: Readonly<Record<string, string>>): Record<string, OwnEvent> {
   const key = {
     id: 'key_1d2m3kx9v7c4e5f6g7h8j9k0m',
@@ -100,7 +100,10 @@ function endpointExample(status: 'enabled' | 'disabled'): object {
   };
 }
 
-/** By type: each of `EventData` in `event-types.ts`, which the compiler does not ask for, and the test. */
+/**
+ * Event types by name. Must contain every key of `EventData` in `event-types.ts`, which the compiler does not check,
+ * and the test event.
+ */
 export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   'quota.threshold_reached': {
     description: 'A month is used up to 80 or 100 percent: once for each threshold, limit and period.',

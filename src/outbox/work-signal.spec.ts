@@ -1,4 +1,4 @@
-/** What the signal says, to whom, and how often. */
+/** Content, receivers and frequency of signals. */
 import { expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkSignal, type ToldEndpoints } from './work-signal.js';
@@ -6,13 +6,13 @@ import { WorkSignal, type ToldEndpoints } from './work-signal.js';
 function signalWithAll() {
   const told: ToldEndpoints[] = [];
   const sent: string[] = [];
-  // Behind the name of the sender.
+  // Follows the sender's ID.
   const signal = new WorkSignal((message) => sent.push(message.replace(/^@[0-9a-f-]{36} /, '')));
   const stop = signal.follow((each) => told.push(each));
   return { signal, told, sent, stop };
 }
 
-it('tells the first at once, and those that come meanwhile together, each once', async () => {
+it('sends the first signal at once, and later ones together without duplicates', async () => {
   const { signal, told, sent } = signalWithAll();
   signal.tell(['whe_1', 'whe_2']);
   expect(told).toEqual([['whe_1', 'whe_2']]);
@@ -23,13 +23,13 @@ it('tells the first at once, and those that come meanwhile together, each once',
   expect(sent).toEqual(['whe_1 whe_2', 'whe_3 whe_0 whe_1 whe_2 whe_4']);
 });
 
-it('says all where the names would not fit into a notification', () => {
+it('sends `all` if the IDs do not fit into a notification', () => {
   const { signal, told, sent } = signalWithAll();
   signal.tell(Array.from({ length: 300 }, (_, index) => `whe_${String(index).padStart(25, '0')}`));
   expect([told[0]?.length, sent]).toEqual([300, ['all']]);
 });
 
-it('hands on here what was said elsewhere, and sends it nowhere', () => {
+it('passes messages of other processes to followers, and does not send them on', () => {
   const { signal, told, sent, stop } = signalWithAll();
   signal.hear('whe_1 whe_2');
   signal.hear('all');
@@ -38,13 +38,13 @@ it('hands on here what was said elsewhere, and sends it nowhere', () => {
   expect([told, sent]).toEqual([[['whe_1', 'whe_2'], 'all'], []]);
 });
 
-it('says nothing where there is nothing to say', () => {
+it('sends nothing for no endpoints', () => {
   const { signal, told, sent } = signalWithAll();
   signal.tell([]);
   expect([told, sent]).toEqual([[], []]);
 });
 
-it('names those that were changed to other processes, which read them anew, and does not hear itself', () => {
+it('marks changed endpoints for other processes, and ignores its own messages', () => {
   const [here, there] = [[] as unknown[], [] as unknown[]];
   const elsewhere = new WorkSignal();
   elsewhere.follow((...each) => there.push(each));
@@ -57,7 +57,7 @@ it('names those that were changed to other processes, which read them anew, and 
   expect([here, there]).toEqual([[[['whe_1'], ['whe_1']]], [[['whe_1'], ['whe_1']]]]);
 });
 
-it('takes all of which a process of a version before speaks for changed, for it does not say which are', () => {
+it('treats all endpoints of an older version’s message as changed', () => {
   const heard: unknown[] = [];
   const signal = new WorkSignal();
   signal.follow((...each) => heard.push(each));

@@ -1,39 +1,38 @@
 /**
- * Says behind a commit that webhook endpoints have something to do, or are no longer what they were, so that a worker
- * looks at once: in this process, and through a sender in others. What is lost on the way costs time only: the scan
- * finds it.
+ * Signals after a commit that webhook endpoints have work to do or were changed. Workers of this process are called
+ * directly, and those of others through a sender. A lost signal only causes a delay, because workers scan as well.
  *
- * A message to others is words: `@` and the sender, then endpoints, and those that were changed once more behind a `!`.
- * Processes of a version before that take such words for endpoints which they do not know.
+ * A message consists of words: `@` with the sender's ID, then endpoint IDs. Changed endpoints appear a second time with
+ * a `!` in front. Older versions read the extra words as unknown endpoints.
  */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 
-/** The channel of PostgreSQL's notifications. */
+/** Channel for PostgreSQL notifications. */
 export const WORK_CHANNEL = 'trailgate_webhooks';
 
-/** Which endpoints; `all` where they are too many to be named. */
+/** Signaled endpoints. `all` if there are too many to list. */
 export type ToldEndpoints = readonly string[] | 'all';
 
 /**
- * Is told which endpoints have something to do, and which of them were changed themselves. `all` may all have been
+ * Receives the endpoints with work to do, and those of them that were changed. With `all`, any endpoint may have been
  * changed.
  */
 export type WorkFollower = (told: ToldEndpoints, changed: readonly string[]) => void;
 
-/** Hands a message to other processes. Never throws. */
+/** Sends a message to other processes. Must not throw. */
 export type WorkSender = (message: string) => void;
 
 const ALL = 'all';
 const SENDER = '@';
 const CHANGED = '!';
-/** A notification of PostgreSQL holds less than 8,000 bytes. */
+/** PostgreSQL limits notifications to less than 8,000 bytes. */
 const LONGEST_MESSAGE = 7_500;
-/** A process says no more than one thing in so long. */
+/** Minimum time between two messages of a process. */
 const PAUSE_MS = 10;
 
-/** WorkSignal gathers what there is to tell, and tells it. */
+/** WorkSignal collects signals and sends them. */
 export class WorkSignal {
   private readonly sender = SENDER + randomUUID();
   private readonly followers = new Set<WorkFollower>();
@@ -43,38 +42,41 @@ export class WorkSignal {
 
   constructor(private readonly send: WorkSender = () => undefined) {}
 
-  /** Tells of endpoints with something to do, at once or within a few milliseconds. Call it behind the commit. */
+  /** Signals endpoints with work to do, at once or within a few milliseconds. Call it after the commit. */
   tell(endpointIds: Iterable<string>): void {
     for (const id of endpointIds) this.waiting.add(id);
-    if (this.waiting.size > 0 && this.timer === undefined) this.tellNow();
+    if (this.waiting.size > 0 && this.timer === undefined) this.sendNow();
   }
 
-  /** Tells of endpoints that were changed themselves: who works on them is to read them anew. As `tell`. */
+  /** Signals endpoints that were changed, so that workers read them again. Call it after the commit. */
   tellChanged(endpointIds: readonly string[]): void {
     for (const id of endpointIds) this.changed.add(id);
     this.tell(endpointIds);
   }
 
-  /** What a process has said: told in this one, and not sent on. Its own words it has told already. */
+  /** Passes a message from another process to the followers in this one. Ignores the process's own messages. */
   hear(message: string): void {
-    if (message === ALL) return this.toFollowers(ALL, []);
+    if (message === ALL) return this.notifyFollowers(ALL, []);
     const words = message.split(' ');
     const [sender = ''] = words;
     if (sender === this.sender) return;
-    // Those of a version before do not say which were changed.
-    if (!sender.startsWith(SENDER)) return this.toFollowers(words, words);
+    // Older versions do not tell which endpoints were changed.
+    if (!sender.startsWith(SENDER)) return this.notifyFollowers(words, words);
     const told = words.slice(1).filter((word) => !word.startsWith(CHANGED));
     const changed = words.filter((word) => word.startsWith(CHANGED)).map((word) => word.slice(CHANGED.length));
-    this.toFollowers(told, changed);
+    this.notifyFollowers(told, changed);
   }
 
-  /** Calls a follower with all that is told from now on. @returns what ends that. */
+  /**
+   * Calls a follower for every signal from now on.
+   * @returns a function that ends this.
+   */
   follow(follower: WorkFollower): () => void {
     this.followers.add(follower);
     return () => void this.followers.delete(follower);
   }
 
-  private tellNow(): void {
+  private sendNow(): void {
     const [told, changed] = [[...this.waiting], [...this.changed]];
     this.waiting = new Set();
     this.changed = new Set();
@@ -85,26 +87,26 @@ export class WorkSignal {
     this.timer.unref();
     const message = [this.sender, ...told, ...changed.map((id) => CHANGED + id)].join(' ');
     const isLong = message.length > LONGEST_MESSAGE;
-    this.toFollowers(told, changed);
+    this.notifyFollowers(told, changed);
     this.send(isLong ? ALL : message);
   }
 
-  private toFollowers(told: ToldEndpoints, changed: readonly string[]): void {
+  private notifyFollowers(told: ToldEndpoints, changed: readonly string[]): void {
     for (const follower of this.followers) follower(told, changed);
   }
 }
 
-/** Sends by PostgreSQL. */
+/** Returns a sender that uses PostgreSQL notifications. */
 export function notifyBy(db: Kysely<Tables>): WorkSender {
   return (message) => {
-    // Lost with the database: whoever listens looks at all when it is back.
+    // Lost if the database is down. Listeners check all endpoints when it is back.
     notifyWork(db, message).catch(() => undefined);
   };
 }
 
 /**
- * Notifies the channel. Call it outside of every transaction: inside, `notify` makes commits wait for each other
- * (651 → 419 a second with ten writers).
+ * Sends a notification. Must be called outside of transactions: inside, `notify` makes commits wait for each other (651
+ * → 419 commits per second with ten writers).
  */
 export async function notifyWork(db: Kysely<Tables>, message: string): Promise<void> {
   await sql`select pg_notify(${WORK_CHANNEL}, ${message})`.execute(db);
