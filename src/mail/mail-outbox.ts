@@ -27,16 +27,13 @@ export interface Notice {
   readonly content: MailContent;
 }
 
-/** A mail with a single-use link. */
 export interface LinkMail extends Notice {
   /** `inv_…` */
   readonly linkId: string;
 }
 
-/** State of a mail. */
 export type MailState = MailTable['state'];
 
-/** A mail that this process should send now. */
 export interface ClaimedMail extends Notice {
   readonly id: string;
   /** Null for a notice. */
@@ -141,12 +138,10 @@ export class MailOutbox {
     return numUpdatedRows === 1n;
   }
 
-  /** Records that the server has accepted the mail. */
   async markSent(id: string): Promise<void> {
     await this.end(id, { state: 'sent', sent_at: this.clock.now(), error: null });
   }
 
-  /** Schedules the next attempt. */
   async scheduleRetry({ id, tries }: Pick<ClaimedMail, 'id' | 'tries'>, error: string): Promise<void> {
     const next = { next_at: this.clock.now() + (PAUSES_MS[tries - 1] ?? LEASE_MS) };
     const claimed = this.db

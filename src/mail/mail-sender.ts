@@ -5,14 +5,12 @@ import { MailError, type Mailer } from './mailer.js';
 import { MOST_TRIES, type ClaimedMail, type MailOutbox } from './mail-outbox.js';
 import { messageOf, type MailContent } from './messages.js';
 
-/** Pause between two rounds. */
 const INTERVAL_MS = 2_000;
 /** Mails that are claimed and sent at once, and the maximum number of claims in a round. */
 const AT_ONCE = 4;
 const CLAIMS_OF_A_ROUND = 5;
 const STOP_PATIENCE_MS = 3_000;
 
-/** Dependencies of the sender. */
 export interface MailSenderParts {
   readonly outbox: MailOutbox;
   /** Returns null if no mail server is configured; mails then stay queued. Called in each round. */
@@ -24,7 +22,6 @@ export interface MailSenderParts {
   readonly log: Logger;
 }
 
-/** MailSender sends due mails until it is stopped. */
 export class MailSender {
   private timer: NodeJS.Timeout | undefined;
   private round: Promise<void> = Promise.resolve();

@@ -14,7 +14,6 @@ const SEND_TIMEOUT_MS = 60_000;
 // oxlint-disable-next-line no-control-regex -- they are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** A plain-text mail. */
 export interface Message {
   readonly to: MailAddress;
   readonly subject: string;
@@ -23,13 +22,11 @@ export interface Message {
   readonly locale: string;
 }
 
-/** Mailer sends mails. */
 export interface Mailer {
   /** Passes a mail to the server. Rejects with `MailError` if it is not accepted. */
   send(message: Message): Promise<void>;
 }
 
-/** Connection options for nodemailer. */
 export interface SmtpOptions {
   readonly host: string;
   readonly port: number;
@@ -58,7 +55,6 @@ export class MailError extends Error {
   }
 }
 
-/** SmtpMailer sends through the server in `admin.mail`. */
 export class SmtpMailer implements Mailer {
   constructor(
     private readonly settings: MailConfig,
@@ -92,7 +88,6 @@ export class SmtpMailer implements Mailer {
   }
 }
 
-/** Returns nodemailer's options for the configured server. */
 export function smtpOptions({ url, requireTls }: MailConfig): SmtpOptions {
   const { protocol, hostname, port, username, password } = new URL(url);
   const host = hostname.replaceAll(/^\[|\]$/g, '');

@@ -1,9 +1,7 @@
 /** Texts of mails in all languages of the panel. Plain text, so that nothing is loaded and links are visible. */
 
-/** Languages of mails. */
 export type MailLocale = 'en' | 'es';
 
-/** Data of an invitation. */
 export interface InvitationData {
   readonly accountName: string;
   /** Name or address of the person who invites. */
@@ -11,13 +9,11 @@ export interface InvitationData {
   readonly role: 'owner' | 'admin' | 'viewer';
 }
 
-/** Subject and paragraphs. */
 export interface MailText {
   readonly subject: string;
   readonly paragraphs: readonly string[];
 }
 
-/** Texts of one language. */
 interface Texts {
   readonly invitation: (data: InvitationData, link: string, ends: string) => MailText;
   readonly password_reset: (link: string, ends: string) => MailText;

@@ -8,7 +8,6 @@ import { WEBHOOK_TEXTS, type WebhookDisabled } from './webhook-texts.js';
 /** Maximum length of a name that someone else has chosen. */
 const LONGEST_NAME = 100;
 
-/** Kinds of mails with their data. */
 export type MailContent =
   | ({ readonly kind: 'invitation' } & InvitationData)
   | { readonly kind: 'password_reset' }
@@ -16,7 +15,6 @@ export type MailContent =
   | ({ readonly kind: 'sign_in_changed' } & SignInChange)
   | ({ readonly kind: 'webhook_disabled' } & WebhookDisabled);
 
-/** Input for a mail. */
 export interface MailParts {
   readonly to: MailAddress;
   readonly locale: MailLocale;
@@ -27,7 +25,6 @@ export interface MailParts {
   readonly endsMs: number | null;
 }
 
-/** Builds a mail. */
 export function messageOf(mail: MailParts): Message {
   const { subject, paragraphs } = textOf(mail);
   return { to: mail.to, subject, text: `${paragraphs.join('\n\n')}\n`, locale: mail.locale };

@@ -1,7 +1,6 @@
 /** Texts of notices about changed sign-in methods. Members get them by mail, where an intruder cannot hide them. */
 import type { MailLocale, MailText } from './message-texts.js';
 
-/** Changes to a member's sign-in methods. */
 export type SignInChangeKind =
   | 'totp_added'
   | 'totp_removed'
@@ -22,7 +21,6 @@ export interface RemovedFactor {
 export interface SignInChange {
   readonly change: SignInChangeKind;
   readonly by: 'member' | 'operator';
-  /** Name of the passkey. */
   readonly name?: string;
   /** Sign-in methods that were removed with it. */
   readonly removed?: readonly RemovedFactor[];

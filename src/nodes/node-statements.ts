@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import { boundedStatement, parseStatement, type HeardStatement, type NodeStatement } from './node-statement.js';
 import { STATEMENT_LIFE_MS, type StatementBoard } from './statement-board.js';
 
-/** Pause between two exchanges. */
 const INTERVAL_MS = 2_000;
 /** After a long read, the pause is this many times its duration, up to the longest. */
 const PAUSE_FACTOR = 20;

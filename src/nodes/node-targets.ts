@@ -5,7 +5,6 @@ import type { HeardStatement } from './node-statement.js';
 /** TargetOnNode is the state of a target on one node. */
 export interface TargetOnNode {
   readonly node: string;
-  /** Age of the statement in milliseconds. */
   readonly ageMs: number;
   readonly status: MergedTargetStatus;
 }

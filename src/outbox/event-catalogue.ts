@@ -9,7 +9,6 @@ export interface PublishedEventType {
   readonly description: string | null;
   /** JSON Schema 2020-12 of `data`. Null if it is not specified. */
   readonly schema: object | null;
-  /** Example of `data`. */
   readonly example: unknown;
   readonly source: 'gateway' | 'configuration';
 }
@@ -31,7 +30,6 @@ export class EventCatalogue {
     return [...own, ...configured].toSorted((one, other) => (one.type < other.type ? -1 : 1));
   }
 
-  /** Returns the type with this name, or undefined. */
   type(name: string): PublishedEventType | undefined {
     return this.types().find(({ type }) => type === name);
   }

@@ -108,7 +108,6 @@ export interface ForeignEvent {
   readonly fingerprint: string | null;
 }
 
-/** A stored event. */
 export interface Event {
   /** `evt_…`, sorted by time. */
   readonly id: string;

@@ -26,7 +26,6 @@ export interface AddedEvent {
   readonly exceptEndpointId?: string | undefined;
 }
 
-/** Result of the fan-out. */
 export interface FanOut {
   /** Number of deliveries by event ID. Events without deliveries are missing. */
   readonly deliveries: ReadonlyMap<string, number>;

@@ -38,7 +38,6 @@ const COLUMNS: readonly (JsonColumn & { readonly name: DifferentColumn })[] = [
 /** Longer than any period in which an event must not be reported twice. */
 const EVENT_RETENTION_MS = 90 * 24 * 3_600_000;
 
-/** Source of the gateway's own events. */
 const OWN_SOURCE = 'trailgate' as const;
 
 /** An event that did not exist before. */
@@ -49,7 +48,6 @@ export interface NewlyAdded {
   readonly deliveries: number;
 }
 
-/** Result of `addEvents`. */
 export interface AddedEvents {
   /** New events by dedupe key. If several callers add an event, exactly one of them gets it here. */
   readonly events: ReadonlyMap<string, NewlyAdded>;
@@ -57,7 +55,6 @@ export interface AddedEvents {
   readonly endpointIds: readonly string[];
 }
 
-/** Result of adding no events. */
 export const NOTHING_ADDED: AddedEvents = { events: new Map(), endpointIds: [] };
 
 /**
@@ -140,7 +137,6 @@ async function insertedIds(trx: Kysely<Tables>, rows: readonly EventRow[]): Prom
   return new Set(found.map(({ id }) => id));
 }
 
-/** EventQuery selects events of an account. */
 export interface EventQuery extends PageRequest {
   readonly accountId: string;
   readonly type?: string | undefined;
@@ -150,14 +146,12 @@ export interface EventQuery extends PageRequest {
   readonly untilMs?: number | undefined;
 }
 
-/** EventOutbox reads stored events. */
 export class EventOutbox {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
   ) {}
 
-  /** Returns events of an account, newest first. */
   async list({ accountId, cursor, limit, type, resource, sinceMs, untilMs }: EventQuery): Promise<Page<Event>> {
     const filters = JSON.stringify([type, resource, sinceMs, untilMs]);
     // Without filters, the list keeps its name, so that existing cursors stay valid.

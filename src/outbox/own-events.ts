@@ -1,6 +1,5 @@
 /** Descriptions, schemas and examples of the gateway's own events. */
 
-/** Description of an event type. */
 export interface OwnEvent {
   readonly description: string;
   /** JSON Schema 2020-12 of `data`. */

@@ -9,7 +9,6 @@ import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 
-/** Channel for PostgreSQL notifications. */
 export const WORK_CHANNEL = 'trailgate_webhooks';
 
 /** Signaled endpoints. `all` if there are too many to list. */
@@ -32,7 +31,6 @@ const LONGEST_MESSAGE = 7_500;
 /** Minimum time between two messages of a process. */
 const PAUSE_MS = 10;
 
-/** WorkSignal collects signals and sends them. */
 export class WorkSignal {
   private readonly sender = SENDER + randomUUID();
   private readonly followers = new Set<WorkFollower>();

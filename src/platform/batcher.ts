@@ -28,7 +28,6 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Batcher collects items for shared calls. */
 export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private isCalling = false;
@@ -41,7 +40,6 @@ export class Batcher<Item, Result> {
     private readonly options: BatcherOptions<Item>,
   ) {}
 
-  /** Number of items that wait for their call. */
   get length(): number {
     return this.waiting.length;
   }

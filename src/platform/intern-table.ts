@@ -6,7 +6,6 @@
 /** Maximum size of a table, because clients may create as many values as keys. A full table is cleared. */
 const LARGEST_TABLE = 10_000;
 
-/** InternTable stores one object per name. */
 export class InternTable<Value> {
   private table = new Map<string, Value>();
 
@@ -15,7 +14,6 @@ export class InternTable<Value> {
     return this.table.get(name);
   }
 
-  /** Stores an object under a name, and returns it. */
   keep(name: string, value: Value): Value {
     if (this.table.size >= LARGEST_TABLE) this.table = new Map();
     this.table.set(name, value);

@@ -113,7 +113,6 @@ export async function claimPort(role: ListeningRole, where: Where): Promise<void
   claims.set(role, server);
 }
 
-/** Releases a reserved port. */
 export async function releasePort(role: ListeningRole): Promise<void> {
   const server = claims.get(role);
   claims.delete(role);

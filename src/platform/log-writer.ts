@@ -23,9 +23,7 @@ export interface LogLoss {
 
 export interface LogWriterOptions {
   readonly fd: number;
-  /** Maximum bytes per write. */
   readonly maxWriteBytes: number;
-  /** Maximum bytes that wait. */
   readonly maxWaitingBytes: number;
   readonly nowMs: () => number;
   readonly onDropped: (lines: number) => void;
@@ -44,7 +42,6 @@ export class LogWriter {
   private waitingBytes = 0;
   /** The text being written, or to be retried. */
   private current: Buffer | undefined;
-  /** Whether a write is running. */
   private isWriting = false;
   private timer: NodeJS.Timeout | undefined;
   private pauseMs = 0;
@@ -198,7 +195,6 @@ function nextPause(pauseMs: number): number {
   return pauseMs === 0 ? SHORTEST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
 }
 
-/** Whether the pipe is full. */
 function isFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'EAGAIN' || code === 'EBUSY';

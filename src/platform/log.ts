@@ -51,7 +51,6 @@ class Batch {
     if (this.bytes >= this.batchBytes) this.flushToWriter();
   }
 
-  /** Passes the collected lines to the writer. */
   flushToWriter(): void {
     if (this.bytes === 0) return;
     const { text, bytes } = this;

@@ -20,7 +20,6 @@ const REMOVED_METRICS = [
 
 let defaultsCollected = false;
 
-/** ReadsGauges has gauges that are set at each scrape. */
 export interface ReadsGauges {
   /** Updates the gauges. Must be fast and must not throw. */
   readGauges(): void;

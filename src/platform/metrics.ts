@@ -18,7 +18,6 @@ export type { WebhookAttemptOutcome } from './metrics/webhook-metrics.js';
 /** Phases of an operation's end: announced, rehearsed, over. */
 export const ENDING_PHASES = ['deprecated', 'brownout', 'sunset'] as const;
 
-/** Resources that the process can run out of. */
 export const OWN_RESOURCES = ['file_descriptors', 'ports', 'memory'] as const;
 export type OwnResource = (typeof OWN_RESOURCES)[number];
 
@@ -60,7 +59,6 @@ const CONNECTION_CUTS = [
   'untaken_refusal',
 ] as const;
 
-/** METRICS has all metrics of the process. */
 export const METRICS = {
   ...REQUEST_METRICS,
   ...LIMIT_METRICS,

@@ -21,7 +21,6 @@ const DOT = 46;
 /** A CIDR block. A single address has the maximum prefix length. `withoutHostBits` clears its host bits. */
 type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, prefix: number];
 
-/** NetworkFault explains why an entry is rejected. */
 export interface NetworkFault {
   readonly reason: 'syntax' | 'host_bits' | 'mapped_prefix';
   /** Suggested replacement, if there is one. */

@@ -5,10 +5,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket, type OnReadOpts, type Server as NetServer, type SocketConstructorOpts } from 'node:net';
 
-/** A response of Node's server, with its request. */
 export type NodeResponse = ServerResponse & { readonly req: IncomingMessage };
 
-/** A connection in Node's servers. */
 interface NodeSocket extends Socket {
   /** The response that is being written. Null or missing if there is none. */
   readonly _httpMessage?: NodeResponse | null;
@@ -108,7 +106,6 @@ export function forgetLastAllowed(response: ServerResponse): void {
   (response as Head).maxRequestsOnConnectionReached = false;
 }
 
-/** Called when a write has completed or failed. */
 export type WriteDone = (error?: Error | null) => void;
 type Write = (chunk: unknown, encoding: BufferEncoding, done: WriteDone) => void;
 type WriteMany = (chunks: { chunk: unknown; encoding: BufferEncoding }[], done: WriteDone) => void;

@@ -6,7 +6,6 @@ export type IsStopped = () => boolean;
 /** Returns false, for runs that always complete. */
 export const neverStopped: IsStopped = () => false;
 
-/** RepeatedRun starts the runs. */
 export class RepeatedRun {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
@@ -28,7 +27,6 @@ export class RepeatedRun {
     return this.hasStopped;
   }
 
-  /** Runs now and at every interval. */
   start(): void {
     this.timer = setInterval(() => this.runOnce(), this.intervalMs).unref();
     this.runOnce();

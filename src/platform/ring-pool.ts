@@ -13,7 +13,6 @@ class Chunk {
   readonly free = Array.from({ length: RINGS_PER_CHUNK }, (_, ring) => ring * MINUTE_BUCKETS).toReversed();
 }
 
-/** RingPool allocates and frees rings. */
 export class RingPool {
   /** Chunks with a free ring. The last one is used first. */
   private open: Chunk[] = [];

@@ -1,6 +1,5 @@
 /** The minute window in memory: a ring of one-second buckets with the same rules as the Redis script. */
 
-/** Width of the sliding window in seconds. */
 export const MINUTE_SECONDS = 60;
 
 /**
@@ -14,7 +13,6 @@ const LARGEST_SMALL_COUNT = 0xffff;
 
 /** SlidingWindow counts the last 60 to 61 seconds. Call `slideTo` before reading or adding. */
 export class SlidingWindow {
-  /** Sum of the ring. */
   sum = 0;
   /** Oldest bucket with a count. Undefined content while `sum` is 0. */
   oldest = 0;
@@ -53,7 +51,6 @@ export class SlidingWindow {
     }
   }
 
-  /** Adds to the current bucket. */
   add(amount: number): void {
     if (this.sum === 0) this.oldest = this.last;
     this.put(this.last, this.countOf(this.last) + amount);

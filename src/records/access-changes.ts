@@ -9,7 +9,6 @@ import { effectiveLimits, NO_GRANT, type KeyLimits } from '../quota/model/effect
 import type { QuotaLimits } from '../quota/model/policies.js';
 import { containsNetwork } from '../platform/network-list.js';
 
-/** KeyAccess is the access that an API key grants. */
 export interface KeyAccess {
   readonly isActive: boolean;
   readonly scopes: readonly string[];

@@ -35,7 +35,6 @@ export interface ResponseRecord {
 /** Fields of an entry. Callers must leave out secrets and hashes. */
 export type AuditedFields = Readonly<Record<string, unknown>>;
 
-/** Types of targets. */
 export const TARGET_TYPES = [
   'account',
   'api_key',

@@ -32,7 +32,6 @@ export class RowBudget {
     return Math.floor(this.rows);
   }
 
-  /** Subtracts written rows. */
   consume(rows: number): void {
     this.rows -= rows;
   }

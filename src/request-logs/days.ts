@@ -7,7 +7,6 @@ export function dayOf(ms: number): number {
   return Number(new Date(ms).toISOString().slice(0, 10).replaceAll('-', ''));
 }
 
-/** Returns the start of the day of a time. */
 export function startOfDay(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }

@@ -30,11 +30,9 @@ class LoggedAccount {
   constructor(readonly id: string) {}
 }
 
-/** RequestLogRecorder collects ended requests. */
 export class RequestLogRecorder {
   /** Identifies this process in its rows. */
   readonly node = randomBytes(NODE_BYTES).toString('base64url');
-  /** Whether the log is enabled. */
   isOn: boolean;
   /** Created with the first request, so that a process without requests needs no memory. */
   private slots: RequestSlots | undefined;
@@ -56,7 +54,6 @@ export class RequestLogRecorder {
     this.isOn = isOn;
   }
 
-  /** Number of collected rows. */
   get length(): number {
     return this.slots === undefined ? 0 : this.slots.size - this.slots.freeCount;
   }
@@ -85,12 +82,10 @@ export class RequestLogRecorder {
     if (slot >= 0) slots.store(slot, request, keyId, status, durationMs, nowMs, this.seq);
   }
 
-  /** Number of known accounts. */
   get accountsHeld(): number {
     return this.accounts.size;
   }
 
-  /** Number of accounts with rows to write. */
   get accountsWaiting(): number {
     return this.listed.length;
   }

@@ -20,7 +20,6 @@ const ROWS_PER_ACCOUNT_AND_DAY = 200_000;
 /** Maximum pause that counts for the limit per second. */
 const LONGEST_SPAN_SECONDS = 5;
 
-/** RequestLogFlush writes the collected rows. */
 export class RequestLogFlush {
   private batch: RequestLogRow[] = [];
   private readonly budget: RowBudget;
@@ -31,7 +30,6 @@ export class RequestLogFlush {
   private pace = new Pace(0);
   private readonly rowsWritten = METRICS.requestLogRows.series();
 
-  /** @param monotonicMs returns monotonic time. */
   constructor(
     private readonly recorder: RequestLogRecorder,
     private readonly writer: Pick<RequestLogWriter, 'write'>,

@@ -2,7 +2,6 @@
 
 import type { RequestLogSource } from './request-log-row.js';
 
-/** RequestLogQuery selects rows and their order. */
 export interface RequestLogQuery {
   /** Time range in milliseconds, both ends included. */
   readonly from: number;

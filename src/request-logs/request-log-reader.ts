@@ -11,7 +11,6 @@ import { dayOf } from './days.js';
 import type { RequestLogQuery } from './request-log-query.js';
 import { isRowPosition, LAST_DAY, TailPosition, type PassedRows, type RowPosition } from './tail-position.js';
 
-/** Maximum rows that a page scans. */
 const MOST_LOOKED_AT = 10_000;
 
 const ASC = sql`asc`;
@@ -31,7 +30,6 @@ export interface RequestLogPage {
   readonly nextCursor: string | null;
 }
 
-/** RequestLogReader reads the log. */
 export class RequestLogReader {
   constructor(
     private readonly db: Kysely<Tables>,

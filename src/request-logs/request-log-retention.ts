@@ -15,7 +15,6 @@ const DAYS_AHEAD = [0, 1, 2, 3];
 /** Rows per statement on SQLite, so that other statements do not wait long. */
 const ROWS_AT_ONCE = 2_000;
 
-/** RequestLogRetention maintains the days of the log. */
 export class RequestLogRetention {
   /** @param retentionDays returns the current setting; 0 if no log is kept. */
   constructor(

@@ -4,7 +4,6 @@
 export const REQUEST_LOG_SOURCES = ['rest', 'mcp'] as const;
 export type RequestLogSource = (typeof REQUEST_LOG_SOURCES)[number];
 
-/** A request at its end. */
 export interface EndedRequest {
   readonly requestId: string;
   readonly method: string | undefined;
@@ -19,7 +18,6 @@ export interface EndedRequest {
   readonly bytesOut: number;
 }
 
-/** RequestLogRow is a row of the log. */
 export interface RequestLogRow {
   readonly accountId: string;
   /** End of the request in milliseconds. */
@@ -41,7 +39,6 @@ export interface RequestLogRow {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly ip: string;
-  /** How the request came in. */
   readonly source: RequestLogSource;
   /** Called tool, or empty. */
   readonly tool: string;

@@ -30,7 +30,6 @@ const COLUMNS: readonly (JsonColumn & { readonly name: keyof RequestLogTable })[
   { name: 'tool', type: 'text' },
 ];
 
-/** RequestLogWriter writes the log. */
 export class RequestLogWriter {
   constructor(
     private readonly db: Kysely<Tables>,

@@ -11,7 +11,6 @@ const LONGEST_REQUEST_ID = 128;
 const LONGEST_ADDRESS = 45;
 const UNKNOWN_METHOD = '';
 
-/** A stored request. */
 export interface StoredRequest {
   readonly at: number;
   readonly seq: number;
@@ -29,7 +28,6 @@ export interface StoredRequest {
   readonly tool: string;
 }
 
-/** RequestSlots stores a fixed number of requests. */
 export class RequestSlots {
   private readonly ats: Float64Array;
   private readonly seqs: Float64Array;
@@ -50,7 +48,6 @@ export class RequestSlots {
   private readonly free: Uint32Array;
   /** Links slots to lists, for samples. */
   readonly next: Int32Array;
-  /** Number of free slots. */
   freeCount: number;
 
   constructor(readonly size: number) {
@@ -76,14 +73,12 @@ export class RequestSlots {
     return this.free[--this.freeCount]!;
   }
 
-  /** Frees a slot. */
   release(slot: number): void {
     // Do not keep an old configuration alive.
     this.operations[slot] = undefined;
     this.free[this.freeCount++] = slot;
   }
 
-  /** Stores a request in a slot. */
   store(
     slot: number,
     request: EndedRequest,
@@ -109,7 +104,6 @@ export class RequestSlots {
     this.tools[slot] = request.source?.tool;
   }
 
-  /** Reads the request in a slot. */
   read(slot: number): StoredRequest {
     const id = slot * LONGEST_REQUEST_ID;
     const ip = slot * LONGEST_ADDRESS;

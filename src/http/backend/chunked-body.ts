@@ -62,7 +62,6 @@ export class ChunkedBody {
     return to;
   }
 
-  /** Checks the CRLF after the data of a chunk. */
   private takeDataEnd(buffer: Buffer, at: number): number {
     if (buffer[at] !== (this.left === 2 ? CR : LF)) throw protocolError('end of a chunk');
     if (--this.left === 0) this.step = Step.Size;

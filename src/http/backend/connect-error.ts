@@ -13,7 +13,6 @@ const OPENING: ReadonlySet<string> = new Set(['getaddrinfo', 'connect']);
 interface ConnectError extends Error {
   readonly code?: string;
   readonly syscall?: string;
-  /** Address of the attempt. */
   readonly address?: string;
   /** One error per address, if the host name has several. */
   readonly errors?: readonly ConnectError[];

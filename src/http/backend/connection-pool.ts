@@ -10,7 +10,6 @@ import { connectionError } from '../grammar/errors.js';
 export interface ConnectionPoolOptions {
   /** Value of the `Host` field: `host:port`. */
   readonly host: string;
-  /** Maximum number of open connections. */
   readonly maxConnections: number;
   /** How long an idle connection is kept if the server sends no `Keep-Alive` timeout. */
   readonly idleMs: number;
@@ -35,7 +34,7 @@ export class ConnectionPool implements ConnectionOwner {
   private readonly open = new Set<Connection>();
   /** Used as a stack, so that surplus connections stay unused and expire. */
   private readonly idle: Connection[] = [];
-  /** Calls that wait for a connection, oldest first. */
+  /** Waiting for a connection, oldest first. */
   private readonly queue: Call[] = [];
   private connecting = 0;
   private readonly fixedLines: string;
@@ -171,7 +170,6 @@ export class ConnectionPool implements ConnectionOwner {
     this.resolveWhenEmpty();
   }
 
-  /** Closes connections that have reached their idle limit. */
   private sweep(): void {
     const nowMs = performance.now();
     if (nowMs - this.sweptMs > LONGEST_PAUSE_MS) this.closeIdle();

@@ -39,7 +39,6 @@ export class Connection implements Sending {
   private earlyTrailer: string | undefined;
   private isPaused = false;
   private isClosed = false;
-  /** Whether the connection has served an earlier call. */
   private isUsed = false;
   private readonly writer: RequestWriter;
 
@@ -238,7 +237,6 @@ export class Connection implements Sending {
     });
   }
 
-  /** @param isSent whether the whole request has been sent. */
   private finishEarly(isSent: boolean): void {
     const { call, earlyTrailer } = this;
     this.earlyTrailer = undefined;
@@ -272,7 +270,6 @@ export class Connection implements Sending {
     else this.onLost(connectionError('TRAILGATE_BACKEND_CLOSED'));
   }
 
-  /** Handles a lost connection. */
   private onLost(reason: Error): void {
     const isWaiting = this.call !== undefined && this.head === undefined && this.partialHead === undefined;
     if (isWaiting && this.isUsed) this.owner.onStale();

@@ -5,7 +5,6 @@ import type { Call } from './call.js';
 import { connectionError } from '../grammar/errors.js';
 import { keepReadable } from './upload-guard.js';
 
-/** Receives the outcome of a write. */
 export interface RequestWriterListener {
   /** The last byte has been handed to the socket. */
   onSent(): void;
@@ -30,7 +29,6 @@ export class RequestWriter {
    */
   private heldHead = '';
   private emptyBodyLines = '';
-  /** Whether the last request has a body. */
   private isUpload = false;
   private isGuarded = false;
 

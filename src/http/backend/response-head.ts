@@ -1,6 +1,6 @@
 /**
- * Parser for response heads: status line and fields (RFC 9112 sections 4 and 5), and what they mean for the body and
- * the connection (sections 6 and 9). It is strict, so that no other parser can understand the same head differently.
+ * Parser for response heads: the status line, the fields, and what they mean for body and connection (RFC 9112 sections
+ * 4 to 6 and 9). It is strict, so that no other parser can understand the same head differently.
  */
 import { COLON, CR, isName, LF, nameEnd, SPACE, matchesAt, valueEnd } from '../grammar/bytes.js';
 import { protocolError } from '../grammar/errors.js';
@@ -46,7 +46,6 @@ const KEEP_ALIVE = Buffer.from('keep-alive');
 const KEEP_ALIVE_VALUE = Buffer.from(' keep-alive');
 const LISTED_KEEP_ALIVE = ',keep-alive';
 
-/** Values of the fields that affect body and connection. */
 interface FramingFields {
   length: number;
   isChunked: boolean;

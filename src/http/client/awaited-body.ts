@@ -3,7 +3,6 @@
 /** More pieces than this are unusual for a small body. */
 const MOST_PIECES = 16;
 
-/** AwaitedBody collects the bytes of such a request. */
 export class AwaitedBody {
   private readonly pieces: Buffer[] = [];
   private readonly timer: NodeJS.Timeout;

@@ -83,7 +83,6 @@ export interface ClientResponse {
   openStream?(status: number, lines: string, onDrain: () => void): ResponseStream;
   /** Writes the head and the start of a body that is larger than `mostWholeBytes`, and ends the response. */
   writeCut?(status: number, lines: string, body: Buffer): void;
-  /** Ends the response with an error. */
   writeProblem?(problem: Problem): void;
   /** Records that the request's key was accepted. HTTP/2 only, where it lifts the limits for clients without a key. */
   noteAdmitted?(): void;

@@ -12,9 +12,7 @@ import {
 import type { ClientMessage, ClientResponse } from './client-response.js';
 import { CLOSE_LINE, keepAliveLines, wholeHead } from './whole-response.js';
 
-/** NodeClientResponse writes responses through Node's `ServerResponse`. */
 export class NodeClientResponse implements ClientResponse {
-  /** @param keepAliveTimeoutMs value for the `Keep-Alive` field. */
   constructor(
     private readonly message: Pick<ClientMessage, 'httpVersion'>,
     readonly nodeResponse: ServerResponse,

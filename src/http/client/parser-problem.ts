@@ -10,7 +10,6 @@ import { hasUnknownMethod, type ParserError } from './unknown-method.js';
 /** Node's error code for a head that is too large. */
 export const HEAD_TOO_LARGE = 'HPE_HEADER_OVERFLOW';
 
-/** Error codes that parser errors map to. */
 export type ParserProblemCode =
   | 'bad_request'
   | 'request_timeout'
@@ -42,7 +41,6 @@ export function parserProblemCode(error: ParserError): ParserProblemCode {
   }
 }
 
-/** Content of the response to such a request. */
 export interface ParserProblem {
   readonly code: ParserProblemCode;
   /** Omitted from the body if undefined. */

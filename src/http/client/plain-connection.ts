@@ -13,7 +13,6 @@ import { parsePlainRequest, type PlainRequest } from './plain-request.js';
 import { PlainStream } from './plain-stream.js';
 import { CLOSE_LINE, wholeHead, writeEncrypted, writeJoined } from './whole-response.js';
 
-/** Serves the requests of a listener. */
 export interface PlainRequestServer {
   /** Maximum number of requests per connection; 0 for no limit. */
   readonly mostRequests: number;
@@ -33,11 +32,9 @@ export interface PlainRequestServer {
   serve(request: PlainRequest, connection: PlainConnection): boolean;
   /** Gives a connection to Node's server. Bytes that were already read follow as a `data` event. */
   handOver(socket: Socket): void;
-  /** The connection failed. */
   onFailure(error: Error, socket: Socket): void;
 }
 
-/** A request that is being served. */
 export interface Transaction {
   /** The response has been sent. Status 0 means that the client left first. */
   onEnd(status: number): void;
@@ -62,7 +59,6 @@ export class PlainConnection implements ClientResponse {
   private requests = 0;
   private transaction: Transaction | undefined;
   private request: PlainRequest | undefined;
-  /** A request whose body is incomplete. */
   private awaited: AwaitedBody | undefined;
   /** Bytes received during a streamed response. They wait for its end. */
   private unread: Buffer | undefined;
@@ -92,7 +88,6 @@ export class PlainConnection implements ClientResponse {
     return this.isIdle && this.requests === 0;
   }
 
-  /** Whether a request is being served here. */
   get hasRequest(): boolean {
     return this.transaction !== undefined;
   }
@@ -154,7 +149,6 @@ export class PlainConnection implements ClientResponse {
     if (bytes !== undefined) this.handOverWith(bytes);
   }
 
-  /** Marks a request as being served. */
   begin(transaction: Transaction, request: PlainRequest): void {
     this.transaction = transaction;
     this.request = request;
@@ -279,7 +273,6 @@ export class PlainConnection implements ClientResponse {
     else if (this.unread !== undefined) this.readHeldBack(this.unread);
   }
 
-  /** @param bytes read but not served. */
   private handOverWith(bytes: Buffer): void {
     this.handOver();
     this.socket.emit('data', bytes);

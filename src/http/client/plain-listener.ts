@@ -23,7 +23,6 @@ const ONREAD: OnReadOpts = {
   } as OnReadOpts['callback'],
 };
 
-/** Handles plain requests; see `PlainRequestServer`. */
 export interface PlainRequestHandler
   extends Pick<PlainRequestServer, 'serve'>, Partial<Pick<PlainRequestServer, 'bodyWaitMs'>> {
   /** How long a connection may be idle, as announced to the client. */
@@ -54,8 +53,8 @@ export function readPlainRequests(server: Server, handler: PlainRequestHandler):
 }
 
 /**
- * Creates the same for TLS connections whose handshake is complete. Decrypted data arrives in a buffer of its own, and
- * written data has been encrypted, and so copied, when the write returns.
+ * Creates the same for TLS connections whose handshake is complete. Decrypted data arrives in separate buffers. Written
+ * data has been encrypted, and so copied, when the write returns.
  * @param nodeListener Node's listener for such a connection, which takes over those that are not plain.
  * @returns the listener to call with each connection that negotiated HTTP/1.1.
  */
@@ -76,7 +75,6 @@ export function plainTlsListener(
   };
 }
 
-/** Shared by all connections. */
 function onDecrypted(this: TLSSocket, piece: Buffer): void {
   plainConnectionOf(this)?.onRead(piece.length, piece);
 }

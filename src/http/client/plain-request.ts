@@ -60,7 +60,6 @@ export class PlainRequest implements ClientMessage {
     return fieldsOfLines(this.lines);
   }
 
-  /** The request byte for byte as it was sent. */
   get bytes(): Buffer {
     const head = Buffer.from(`${this.method} ${this.url} HTTP/1.1\r\n${this.lines}\r\n`, 'latin1');
     return this.body === undefined ? head : Buffer.concat([head, this.body]);
@@ -115,8 +114,8 @@ function byLength(names: readonly string[]): KnownName[][] {
  * Parses one complete request.
  * @param bytes begins with the request. The buffer is reused for the next read, so the body is copied.
  * @param to end of the bytes read.
- * @returns the request; its total size in bytes if the head is complete and the body is not; or undefined if this is
- * not exactly one plain request.
+ * @returns the request. If only its body is incomplete, its total size in bytes. Otherwise undefined: the bytes are not
+ * exactly one plain request.
  */
 export function parsePlainRequest(bytes: Buffer, to: number, socket: Socket): PlainRequest | number | undefined {
   const { method, bytes: start, hasBody } = startOf(bytes);

@@ -10,7 +10,6 @@ import { writeEncrypted, writeJoined } from './whole-response.js';
 const MOST_UNSENT_BYTES = 96 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** Receives the events of a stream. */
 export interface PlainStreamOwner {
   /** There is room again after `write` returned false. */
   onDrain(): void;
@@ -19,7 +18,6 @@ export interface PlainStreamOwner {
 }
 
 export class PlainStream implements ResponseStream {
-  /** Number of writes that have not completed. */
   private pending = 0;
   private isStalled = false;
   private isEnded = false;

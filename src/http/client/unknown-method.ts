@@ -7,7 +7,6 @@ const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40} [\x21-\x7e]+ HTTP\/1\.[0
 /** Number of bytes that are checked. */
 const LONGEST_LINE = 16 * 1024;
 
-/** Error of Node's HTTP parser. */
 export interface ParserError extends Error {
   readonly code?: string;
   /** Buffer that was being parsed, if any. `bytesParsed` is the offset of the error. */

@@ -3,7 +3,6 @@
  * program.
  */
 
-/** Codes of connection errors. */
 export type ConnectionErrorCode =
   /** The connection was not established within the timeout. */
   | 'TRAILGATE_CONNECT_TIMEOUT'
@@ -19,7 +18,6 @@ export type ConnectionErrorCode =
   | 'TRAILGATE_ANSWER_HEAD_TOO_LARGE'
   /** The request body does not have the length in its Content-Length. */
   | 'TRAILGATE_BODY_LENGTH'
-  /** The pool is closed. */
   | 'TRAILGATE_POOL_CLOSED';
 
 export function connectionError(code: ConnectionErrorCode, detail = ''): Error {

@@ -5,7 +5,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { ipv4InGroups, ipv6Groups, NetworkList, plainAddress } from '../../platform/network-list.js';
 
-/** Reason why an address is refused. */
 export type AddressReason =
   | 'not_an_address'
   | 'unspecified'

@@ -21,7 +21,6 @@ const LARGEST_PORT = 65_535;
 /** Domains that do not exist in the public DNS (RFC 6761, 6762, 8375, 9476; ICANN 2018 and 2024). */
 const NOT_PUBLIC = /(?:^|\.)(?:localhost|local|internal|home\.arpa|invalid|test|example|onion|alt|corp|home|lan|mail)$/;
 
-/** Operator settings for outbound connections. */
 export interface OutboundOptions {
   /** Allows `http:`, for development. */
   readonly allowHttp: boolean;
@@ -41,7 +40,6 @@ export interface OutboundRules {
   readonly ports: ReadonlySet<number> | undefined;
 }
 
-/** A validated destination. */
 export interface Destination {
   readonly isSecure: boolean;
   /** Lower-case ASCII name, or an IP address without brackets. */
@@ -54,7 +52,6 @@ export interface Destination {
   readonly path: string;
 }
 
-/** Converts the settings into rules. */
 export function outboundRules(options: OutboundOptions): OutboundRules {
   const { allowHttp, allowPrivateNetworks, denyNetworks = [], allowPorts } = options;
   return {

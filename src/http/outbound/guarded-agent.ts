@@ -85,13 +85,11 @@ class GuardedAgent extends Agent {
   }
 }
 
-/** GuardedConnections provides the agent that keeps connections. */
 export class GuardedConnections {
   private agent: GuardedAgent | undefined;
   private rules: OutboundRules | undefined;
   private sinceMs = 0;
 
-  /** @param lifeMs shorter in tests. */
   constructor(
     readonly options: GuardedConnectionsOptions,
     private readonly lifeMs = LIFE_MS,
@@ -111,7 +109,6 @@ export class GuardedConnections {
     return this.agent;
   }
 
-  /** Closes all connections, including those in use. */
   close(): void {
     this.agent?.destroy();
     this.agent = undefined;

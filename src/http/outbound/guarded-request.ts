@@ -9,16 +9,13 @@ import type { GuardedSocketOptions } from './guarded-socket.js';
 import { codeOf, OutboundFailed } from './outbound-failed.js';
 import { OutboundRefused } from './outbound-refused.js';
 
-/** Limit for a response head. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /** Limit for a response body. Reading stops after it. */
 const LARGEST_BODY_BYTES = 64 * 1024;
 /** Time limit for the body after the head. The status is known by then; the body is only for people to read. */
 const BODY_TIMEOUT_MS = 1_000;
-/** Maximum number of interim responses. */
 const MOST_INTERIM = 8;
 
-/** A request to send. */
 export interface GuardedRequest {
   readonly destination: Destination;
   readonly method: 'POST' | 'GET';
@@ -31,17 +28,14 @@ export interface GuardedRequest {
   readonly keepBytes: number;
 }
 
-/** Result of a request. */
 export interface GuardedResponse {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
   /** Start of the body as received, still encoded. */
   readonly body: Buffer;
-  /** IP address of the peer. */
   readonly address: string;
 }
 
-/** Options for sending a request. */
 export interface GuardedSendOptions extends GuardedSocketOptions {
   /** Pool of kept connections. Without it, each request opens its own. */
   readonly connections?: GuardedConnections | undefined;
@@ -85,7 +79,6 @@ function timeoutError(error: unknown): unknown {
     : new OutboundFailed('response_timeout');
 }
 
-/** A request that has been started. */
 interface Sending {
   readonly response: Promise<IncomingMessage>;
   /** Whether it failed because a kept connection had already been closed. */

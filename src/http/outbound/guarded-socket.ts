@@ -9,10 +9,8 @@ import { checkAddress, type Destination, type OutboundRules } from './destinatio
 import type { ResolveName } from './name-resolver.js';
 import { codeOf, type FailureReason, OutboundFailed } from './outbound-failed.js';
 
-/** Maximum number of addresses to try. */
 const MOST_TRIES = 3;
 
-/** Options for opening a connection. */
 export interface GuardedSocketOptions {
   readonly rules: OutboundRules;
   readonly resolve: ResolveName;

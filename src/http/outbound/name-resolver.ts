@@ -1,6 +1,6 @@
 /**
- * Resolves names chosen by someone else. Does not use the system's resolver, which has four threads per process, reads
- * files, and blocks a thread for seconds if a name server does not respond.
+ * Resolves names chosen by someone else. Does not use the system's resolver, because it has only four threads per
+ * process, and a silent name server blocks each of them for seconds. It also reads files.
  */
 import { Resolver } from 'node:dns/promises';
 import { codeOf, OutboundFailed } from './outbound-failed.js';
@@ -25,7 +25,6 @@ export interface NameResolverOptions {
   readonly timeoutMs?: number;
 }
 
-/** Creates a resolver. */
 export function nameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions = {}): ResolveName {
   const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);

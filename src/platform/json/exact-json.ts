@@ -78,8 +78,8 @@ export function isWhole(value: number | ExactNumber): boolean {
 }
 
 /**
- * Whether an integer may have been rounded before it was sent: it is beyond 2^53, and its digits are those that
- * JavaScript would write for a rounded number.
+ * Whether an integer may have been rounded before it was sent: it is beyond 2^53, and its digits are those of a
+ * JavaScript number.
  */
 export function mayBeRounded(value: number | ExactNumber): boolean {
   if (!isWhole(value) || Math.abs(Number(digitsOf(value))) <= Number.MAX_SAFE_INTEGER) return false;

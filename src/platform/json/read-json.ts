@@ -81,7 +81,6 @@ function hasPrototype(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
 }
 
-/** Returns the first duplicate name. */
 function repeatedName(text: string): string {
   const objects: Set<string>[] = [];
   let last = '';

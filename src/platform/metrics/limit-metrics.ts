@@ -9,7 +9,6 @@ const POLICIES = ['key-minute', 'account-minute', 'account-month', 'key-month'] 
 /** Label value for all accounts that are not listed by ID, as in metrics with too many series. */
 export const OTHER_ACCOUNTS = 'other';
 
-/** Labels of metrics about listed accounts. */
 const ACCOUNT_LABELS = [
   ['account_id', 'open'],
   ['plan', 'config'],
@@ -20,7 +19,6 @@ function namesPolicyOfRefusal([, outcome, policy]: readonly string[]): boolean {
   return (outcome === 'refused') === (policy !== '');
 }
 
-/** Rows of `METRICS`. */
 export const LIMIT_METRICS = {
   quotaDecisions: counter(
     'trailgate_quota_decisions_total',

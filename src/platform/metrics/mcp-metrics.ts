@@ -19,11 +19,9 @@ export const MCP_METHODS = [
 ] as const;
 export type McpMethod = (typeof MCP_METHODS)[number];
 
-/** Results of a request. */
 export const MCP_OUTCOMES = ['success', 'tool_error', 'protocol_error', 'refused'] as const;
 export type McpOutcome = (typeof MCP_OUTCOMES)[number];
 
-/** Rows of `METRICS`. */
 export const MCP_METRICS = {
   mcpRequests: counter(
     'trailgate_mcp_requests_total',

@@ -24,7 +24,6 @@ type ValueOf<One> = One extends readonly [string, infer Values]
 /** Arguments of `series`. Values that are not in the list do not compile. */
 export type ValuesOf<Labels extends readonly Label[]> = { readonly [Index in keyof Labels]: ValueOf<Labels[Index]> };
 
-/** A single number with fixed labels. */
 export class ValueSeries {
   value = 0;
 
@@ -39,7 +38,6 @@ export class ValueSeries {
   }
 }
 
-/** A histogram with fixed labels. */
 export class HistogramSeries {
   readonly counts: Float64Array;
   sum = 0;
@@ -59,7 +57,6 @@ export class HistogramSeries {
   }
 }
 
-/** Description of a metric. */
 export interface MetricDescription<Series, Labels extends readonly Label[]> {
   readonly name: string;
   readonly kind: Kind;
@@ -82,7 +79,6 @@ export class LineBudget {
 /** Shared by all metrics of this process. */
 const PROCESS_LINES = new LineBudget(MOST_LINES);
 
-/** A metric with its series. */
 export class Metric<
   Series extends ValueSeries | HistogramSeries,
   const Labels extends readonly Label[] = readonly Label[],
@@ -223,7 +219,6 @@ export function counter<const Labels extends readonly Label[]>(
   });
 }
 
-/** Creates a gauge. */
 export function gauge<const Labels extends readonly Label[]>(
   name: string,
   help: string,

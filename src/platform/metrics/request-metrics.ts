@@ -11,7 +11,6 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.3, 0.5, 
 const OVERHEAD_BUCKETS = [
   0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.00075, 0.001, 0.0015, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
-/** Results of a backend call. */
 export const UPSTREAM_OUTCOMES = [
   'answered',
   'unreachable',
@@ -38,7 +37,6 @@ function namesStatusOfResponse([, , outcome, status]: readonly string[]): boolea
   return (outcome === 'answered') === (status !== '');
 }
 
-/** Rows of `METRICS`, which lists them first. */
 export const REQUEST_METRICS = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',

@@ -34,7 +34,6 @@ const REFUSAL_REASONS = [
   ...(['embedded_ipv4', 'not_global', 'denied'] as const),
 ] as const;
 
-/** Why a delivery failed permanently. */
 const FAILURE_REASONS = ['exhausted', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
 
 /** From deliveries that should be sent at once to those behind a backlog. */
@@ -44,7 +43,6 @@ const ATTEMPT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15
 
 const SERVICE_OUTCOMES: ReadonlySet<string> = new Set(['duplicate', 'refused']);
 
-/** Rows of `METRICS`. */
 export const WEBHOOK_METRICS = {
   events: counter(
     'trailgate_events_total',

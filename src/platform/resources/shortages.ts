@@ -12,7 +12,6 @@ const LOG_INTERVAL_MS = 10_000;
 /** For this time after a shortage of file descriptors, failed DNS look-ups are attributed to it. */
 const LASTS_MS = 1_000;
 
-/** Resources by `error.code`. */
 const BY_CODE: Readonly<Record<string, OwnResource>> = {
   EMFILE: 'file_descriptors',
   ENFILE: 'file_descriptors',
@@ -27,7 +26,6 @@ export function resourceOf(code: string | undefined): OwnResource | undefined {
 }
 
 interface ShortageRecord {
-  /** Time of the last log line. */
   loggedMs: number;
   /** Occurrences since then. */
   times: number;
@@ -75,5 +73,4 @@ export class Shortages {
   }
 }
 
-/** Shortages of this process. */
 export const SHORTAGES = new Shortages();

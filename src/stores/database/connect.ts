@@ -10,10 +10,8 @@ import type { Tables } from './schema.js';
 import { copyBeforeMigration } from './sqlite-copy.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 
-/** Name of the SQLite file in the data folder. */
 export const SQLITE_FILE = 'trailgate.db';
 
-/** Name of a row in `installation`. */
 const WRITE_PROBE = 'write_probe';
 
 /** Maximum time for a statement. */
@@ -37,7 +35,6 @@ export interface OpenDatabaseOptions {
   readonly beforeMigration?: () => Promise<void>;
 }
 
-/** Result of the migrations. */
 export interface MigratedDatabase extends Migrated {
   /** Path of the copy made before the migrations. SQLite only, and not for a new database. */
   readonly copy?: string;
@@ -135,7 +132,6 @@ async function migrateOnce(
   }
 }
 
-/** Runs a query that reads no table. */
 async function ping(db: Kysely<Tables>): Promise<void> {
   await sql`select 1`.execute(db);
 }

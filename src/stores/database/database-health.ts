@@ -13,7 +13,6 @@ const PROBE_DEADLINE_MS = 2_000;
 /** The probe writes a row if there has been no other write for this time. */
 const WRITE_INTERVAL_MS = 10_000;
 
-/** WriteWitness receives the result of every regular write. */
 export interface WriteWitness {
   wrote(): void;
   writeFailed(error: unknown): void;

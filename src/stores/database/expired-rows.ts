@@ -5,10 +5,8 @@ import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const BATCH_SIZE = 1_000;
 
-/** ExpiringTable identifies expired rows of a table. */
 export interface ExpiringTable {
   readonly table: keyof Tables;
-  /** Column that identifies a row. */
   readonly key: string;
   /** Column with the expiry time, in milliseconds since the epoch. */
   readonly until: string;

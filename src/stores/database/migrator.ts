@@ -22,10 +22,8 @@ const LOCK_NUMBER = 3_853_314_791_062_309_107n;
 export interface Migrated {
   /** Last migration that had run before. Null for a new database. */
   readonly from: string | null;
-  /** First migration that runs. */
   readonly first: string;
   readonly to: string;
-  /** Number of migrations that run. */
   readonly count: number;
 }
 
@@ -67,7 +65,6 @@ async function lock(trx: Transaction<Tables>): Promise<void> {
   if (kindOf(trx) === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_NUMBER)})`.execute(trx);
 }
 
-/** Compares the executed migrations with those of the program. */
 async function readState(db: Kysely<Tables>): Promise<{ readonly last?: string; readonly pending: readonly string[] }> {
   const executed = (await readHistory(db)).toSorted();
   const known = Object.keys(MIGRATIONS);

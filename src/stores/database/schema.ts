@@ -102,9 +102,7 @@ export interface QuotaAdjustmentTable {
   account_id: string;
   /** Empty for the account's own window. */
   api_key_id: string;
-  /** Label of the month. */
   period: number;
-  /** End of the month. */
   period_ends_at: number;
   type: 'grant' | 'set' | 'reset';
   /** Null for `reset`. */
@@ -135,7 +133,6 @@ export interface UsageDailyTable {
 
 /** Requests that were admitted and had not ended at the last flush of their process. */
 export interface UsageInFlightTable {
-  /** The process that serves them. */
   node: string;
   account_id: string;
   day: number;
@@ -149,7 +146,6 @@ export interface UsageInFlightTable {
 /** A process that writes usage. */
 export interface UsageNodeTable {
   id: string;
-  /** Number of its last batch. */
   batch: number;
   updated_at: number;
   /** When the process was found to be gone; 0 if it has written since. */
@@ -188,7 +184,7 @@ export interface InstallationTable {
 
 /** Last statement of each node, if there is no Redis. */
 export interface NodeStatementTable {
-  /** Process ID in the form of a node ID. */
+  /** Node ID. */
   id: string;
   said_at: number;
   /** JSON. */
@@ -227,7 +223,6 @@ export interface RequestLogTable {
   account_id: string;
   /** Day in UTC, for example 20261122. */
   day: number;
-  /** When the request ended. */
   at: number;
   /** Process that wrote the row, and the row's sequence number there. */
   node: string;

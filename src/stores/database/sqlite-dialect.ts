@@ -113,7 +113,6 @@ export class SqliteWorkerConnection implements DatabaseConnection {
     this.markEnded();
   }
 
-  /** Marks the transaction as ended. */
   markEnded(): void {
     this.inTransaction = false;
     this.mustBegin = false;

@@ -8,14 +8,12 @@ import { setPriority } from 'node:os';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** Startup data of the thread. */
 export interface SqliteWorkerData {
   readonly file: string;
   /** How long a statement waits for a lock of another process. */
   readonly busyTimeoutMs: number;
 }
 
-/** A statement with its parameters. */
 export interface SqliteStatement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
@@ -39,7 +37,6 @@ export type SqliteRequest =
   | { readonly id: number; readonly kind: 'reset' }
   | { readonly id: number; readonly kind: 'close' };
 
-/** Result of a statement. */
 export interface SqliteResult {
   readonly rows?: readonly unknown[];
   readonly changes?: number;
@@ -48,7 +45,6 @@ export interface SqliteResult {
 /** Response to the request with the same ID. ID 0 is the result of opening the file. */
 export interface SqliteReply {
   readonly id: number;
-  /** One result per statement. */
   readonly results?: readonly SqliteResult[];
   readonly error?: { readonly message: string; readonly code?: string; readonly errcode?: number };
 }

@@ -1,6 +1,5 @@
 /** Parses REDIS_URL: a single Redis server, a master behind Sentinels, or a Cluster. */
 
-/** Host name or IP address, and port. */
 export interface RedisHost {
   readonly host: string;
   readonly port: number;
@@ -17,7 +16,6 @@ export type RedisAddress =
   | (Credentials & {
       readonly mode: 'sentinel';
       readonly hosts: readonly RedisHost[];
-      /** Name of the master in the Sentinels' configuration. */
       readonly masterName: string;
       readonly db: number;
       /** Password of the Sentinels themselves. */

@@ -31,12 +31,10 @@ export function storeName(url: string): string {
   return serverAddress(url).mode === 'own' ? COUNTING_PROCESS : 'Redis';
 }
 
-/** A connection for commands. */
 export type RedisClient = Redis | Cluster;
 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
-/** The part of the logger that is used here. */
 export interface ConnectionLog {
   warn(fields: object, message: string): void;
 }

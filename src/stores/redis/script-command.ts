@@ -21,7 +21,6 @@ export interface WrittenCall {
   readonly argumentCount: number;
   /** Keys and arguments, each encoded with `bulkText`. */
   readonly text: string;
-  /** Cluster slot of the keys. */
   readonly slot: number;
   /** Must not throw, because it runs between the responses of other calls. */
   answered(response: unknown): void;
@@ -90,7 +89,6 @@ export class ScriptCommand implements CommandMembers {
 
   constructor(
     call: WrittenCall,
-    /** Whether to send the script's source. */
     private readonly isWhole: boolean,
     private readonly client: RedisClient,
   ) {

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const READ_ATTEMPTS = 10;
 const READ_PAUSE_MS = 20;
 
-/** KeptSecret describes a secret and its file. */
 export interface KeptSecret {
   /** Path of the file. The folder must exist. */
   readonly file: string;

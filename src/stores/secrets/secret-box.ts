@@ -72,7 +72,6 @@ export function parseSecretsKey(text: string): Buffer | null {
   return key.length === KEY_BYTES ? key : null;
 }
 
-/** Creates a key in Base64. */
 export function newSecretsKey(): string {
   return randomBytes(KEY_BYTES).toString('base64');
 }

@@ -10,7 +10,6 @@ const STATEMENTS = [
   `create index account_search on account (search, id)`,
 ];
 
-/** Makes accounts searchable by name, as keys are. */
 export const accountSearch: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

@@ -17,7 +17,6 @@ const INDEXES = [
 /** For deleting the rows of a day where there are no partitions. */
 const BY_DAY = 'create index request_log_day on request_log (day)';
 
-/** Log of single requests, kept for a few days. */
 export const requestLogs: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const isPartitioned = db.getExecutor().adapter instanceof PostgresAdapter;

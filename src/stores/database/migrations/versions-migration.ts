@@ -16,7 +16,6 @@ const STATEMENTS = [
   `create index api_key_search on api_key (account_id, search, id)`,
 ];
 
-/** Adds version columns and makes keys searchable by name. */
 export const versions: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

@@ -61,7 +61,6 @@ const POSTGRES = ['webhook_delivery', 'webhook_lane'].map(
   (table) => `alter table ${table} set (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01)`,
 );
 
-/** Adds endpoints, deliveries and attempts. */
 export const webhooks: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;

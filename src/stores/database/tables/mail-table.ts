@@ -13,7 +13,6 @@ export interface MailTable {
   content: string;
   state: 'waiting' | 'sent' | 'failed';
   tries: number;
-  /** When the next attempt is due. */
   next_at: number;
   /** Error code of the last failure. */
   error: string | null;

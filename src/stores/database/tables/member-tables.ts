@@ -33,7 +33,6 @@ export interface MemberTable {
   removed_at: number | null;
 }
 
-/** Role of a member in an account. */
 export interface AccountMemberTable {
   account_id: string;
   member_id: string;
@@ -43,7 +42,6 @@ export interface AccountMemberTable {
   updated_at: number;
 }
 
-/** Identity of a member at an identity provider. */
 export interface MemberIdentityTable {
   issuer: string;
   subject: string;
@@ -116,7 +114,7 @@ export interface SignInStepTable {
   expires_at: number;
 }
 
-/** A single-use link that was sent to a person. */
+/** A single-use link for a person. */
 export interface LinkTable {
   /** SHA-256 of the token, lower-case hex. */
   hash: string;
@@ -137,7 +135,6 @@ export interface LinkTable {
   revoked_at: number | null;
 }
 
-/** An API token of one account. */
 export interface AccountTokenTable {
   /** `tok_…` */
   id: string;

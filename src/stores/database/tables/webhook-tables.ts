@@ -88,7 +88,6 @@ export interface WebhookLaneTable {
   owned_until: number;
 }
 
-/** One event for one endpoint. */
 export interface WebhookDeliveryTable {
   /** `whd_…`, sorted by time. */
   id: string;
@@ -123,7 +122,6 @@ export interface WebhookAttemptTable {
   number: number;
   cycle: number;
   at: number;
-  /** Null if there was no response. */
   status_code: number | null;
   duration_ms: number;
   /** Why there was no response. */

@@ -12,13 +12,11 @@ const LF = 0x0a;
 const ZERO = 0x30;
 const NINE = 0x39;
 const EMPTY = Buffer.alloc(0);
-/** The command is incomplete. */
 const UNFINISHED = -1;
 
 /** The input is not a valid command. The connection cannot be used any more. */
 export class CommandSyntaxError extends Error {}
 
-/** CommandReader splits the input into commands. */
 export class CommandReader {
   private bytes: Buffer = EMPTY;
   /** Offset behind the number that was read last. */

@@ -10,9 +10,7 @@ import { errorReply, pushReply } from './replies.js';
 /** Limit for unread replies. A client beyond it is disconnected, because it is not reading; it will connect again. */
 const MOST_UNREAD_BYTES = 8 * 1024 * 1024;
 
-/** Client is the sender of a command. */
 export interface Client {
-  /** Subscribes the client to a channel. */
   subscribe(channel: string): void;
   /**
    * Sends a message to all subscribers of a channel.
@@ -92,7 +90,6 @@ export class CommandServer {
   }
 }
 
-/** Subscribers per channel. */
 class Channels {
   private readonly listeners = new Map<string, Set<Connection>>();
 

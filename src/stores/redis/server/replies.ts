@@ -5,24 +5,20 @@ export const OK = '+OK\r\n';
 export const PONG = '+PONG\r\n';
 export const NOTHING = '_\r\n';
 
-/** Integer. */
 export function numberReply(number: number): string {
   return `:${number}\r\n`;
 }
 
-/** Array of integers. */
 export function numbersReply(numbers: readonly number[]): string {
   let text = `*${numbers.length}\r\n`;
   for (const number of numbers) text += `:${number}\r\n`;
   return text;
 }
 
-/** Array of bulk strings. */
 export function textsReply(texts: readonly string[]): string {
   return `*${texts.length}\r\n${texts.map(bulkText).join('')}`;
 }
 
-/** Map of strings to strings or integers. */
 export function mapReply(entries: Readonly<Record<string, string | number>>): string {
   const parts = Object.entries(entries).map(([name, value]) => {
     return bulkText(name) + (typeof value === 'number' ? numberReply(value) : bulkText(value));
