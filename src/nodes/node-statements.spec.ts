@@ -16,7 +16,7 @@ const row = (target: string, state: MergedTargetStatus['state'] = 'healthy'): Me
   lastFailure: null,
   processes: { healthy: 0, failing: 0, ejected: 0, unhealthy: 0, [state]: 1 },
 });
-const said = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatement, 'targetsLeftOut'> => ({
+const statementOf = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatement, 'targetsLeftOut'> => ({
   node,
   version: null,
   processes: 1,
@@ -25,7 +25,9 @@ const said = (node: string, ...targets: MergedTargetStatus[]): Omit<NodeStatemen
 });
 
 /** A statement of a version with another format. */
-const NO_ROW = JSON.stringify(said('gw-9', { ...row('http://a'), processes: 3 } as unknown as MergedTargetStatus));
+const NO_ROW = JSON.stringify(
+  statementOf('gw-9', { ...row('http://a'), processes: 3 } as unknown as MergedTargetStatus),
+);
 
 /** A board in memory. Statements on it do not expire. */
 class Memory implements StatementBoard {
@@ -68,10 +70,10 @@ describe('a statement', () => {
 
   it('is received by other nodes with its age', async () => {
     const [gateway, admin] = [node(), node()];
-    gateway.publish(() => said('gw-1', row('http://a')));
-    admin.publish(() => said('gw-2'));
+    gateway.publish(() => statementOf('gw-1', row('http://a')));
+    admin.publish(() => statementOf('gw-2'));
     admin.follow();
-    await eventually('it is heard', () => admin.others().length === 1);
+    await eventually('it is received', () => admin.others().length === 1);
     expect(admin.others()).toMatchObject([{ node: 'gw-1', targets: [{ target: 'http://a' }], targetsLeftOut: 0 }]);
     const { ageMs } = admin.others()[0]!;
     await new Promise((done) => setTimeout(done, 30));
@@ -81,11 +83,11 @@ describe('a statement', () => {
 
   it('stays with growing age while the board is unavailable, and disappears in the end', async () => {
     const [gateway, admin] = [node(), node()];
-    gateway.publish(() => said('gw-1'));
+    gateway.publish(() => statementOf('gw-1'));
     const [written] = [...board.texts.values()] as [WrittenStatement];
     board.texts.set(written.id, { ...written, ageMs: STATEMENT_LIFE_MS - 300 });
     admin.follow();
-    await eventually('it is heard', () => admin.others().length === 1);
+    await eventually('it is received', () => admin.others().length === 1);
     board.isAway = true;
     expect(admin.others()[0]!.ageMs).toBeGreaterThanOrEqual(STATEMENT_LIFE_MS - 300);
     await eventually('it is forgotten', () => admin.others().length === 0);
@@ -93,7 +95,7 @@ describe('a statement', () => {
 
   it('is removed with its node, and ignored if its format is unknown', async () => {
     const [gateway, admin] = [node(), node()];
-    gateway.publish(() => said('gw-1'));
+    gateway.publish(() => statementOf('gw-1'));
     for (const [id, text] of Object.entries({
       a: 'no JSON',
       b: 'null',
@@ -104,7 +106,7 @@ describe('a statement', () => {
       board.texts.set(id, { id, text, ageMs: 0 });
     }
     admin.follow();
-    await eventually('it is heard', () => admin.others().length === 1);
+    await eventually('it is received', () => admin.others().length === 1);
     await gateway.stop();
     expect([...board.texts.keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
@@ -112,7 +114,7 @@ describe('a statement', () => {
   it('is not removed from an unavailable board, so that stopping does not wait', async () => {
     board.isAway = true;
     const gateway = node();
-    gateway.publish(() => said('gw-1'));
+    gateway.publish(() => statementOf('gw-1'));
     await gateway.stop();
     expect(board.removals).toBe(0);
   });
@@ -121,20 +123,20 @@ describe('a statement', () => {
     const many = Array.from({ length: MOST_TARGETS + 50 }, (_, index) =>
       row(`http://${index}`, index > MOST_TARGETS ? 'ejected' : 'healthy'),
     );
-    const statement = boundedStatement(said('gw-1', ...many));
+    const statement = boundedStatement(statementOf('gw-1', ...many));
     expect([statement.targets.length, statement.targetsLeftOut]).toEqual([MOST_TARGETS, 50]);
     expect(statement.targets.filter(({ state }) => state === 'ejected')).toHaveLength(49);
   });
 
   it('is combined with others: a target has its worst state, and the state on each node', () => {
-    const heard = (node: string, ageMs: number, ...targets: MergedTargetStatus[]) => ({
-      ...said(node, ...targets),
+    const received = (node: string, ageMs: number, ...targets: MergedTargetStatus[]) => ({
+      ...statementOf(node, ...targets),
       targetsLeftOut: 0,
       ageMs,
     });
     const together = targetsOnNodes([
-      heard('gw-2', 0, row('http://a'), row('http://b')),
-      heard('gw-1', 1_500, row('http://b', 'unhealthy')),
+      received('gw-2', 0, row('http://a'), row('http://b')),
+      received('gw-1', 1_500, row('http://b', 'unhealthy')),
     ]);
     expect(together).toMatchObject([
       { target: 'http://a', state: 'healthy', inFlight: 1, nodes: [{ node: 'gw-2', ageMs: 0 }] },

@@ -57,15 +57,15 @@ function keyEvents(descriptions: Readonly<Record<string, string>>): Record<strin
     environment: 'live',
     hint: 'tg_live_…a1b2',
   };
-  const events = Object.entries(descriptions).map(([what, description]): [string, OwnEvent] => {
-    const end = { expires_at: what === 'expiring' ? '2026-11-29T10:00:00.000Z' : null };
-    const status = STATUS_AFTER[what] ?? 'active';
-    const actor = what === 'expiring' ? 'system' : 'mem_1d2m3kx9v7c4e5f6g7h8j9k0m';
+  const events = Object.entries(descriptions).map(([action, description]): [string, OwnEvent] => {
+    const end = { expires_at: action === 'expiring' ? '2026-11-29T10:00:00.000Z' : null };
+    const status = STATUS_AFTER[action] ?? 'active';
+    const actor = action === 'expiring' ? 'system' : 'mem_1d2m3kx9v7c4e5f6g7h8j9k0m';
     return [
-      `api_key.${what}`,
+      `api_key.${action}`,
       {
         description,
-        schema: what === 'revoked' ? revokedKeySchema : keySchema,
+        schema: action === 'revoked' ? revokedKeySchema : keySchema,
         example: { api_key: { ...key, status, ...end }, actor },
       },
     ];

@@ -4,44 +4,44 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkSignal, type ToldEndpoints } from './work-signal.js';
 
 function signalWithAll() {
-  const told: ToldEndpoints[] = [];
+  const received: ToldEndpoints[] = [];
   const sent: string[] = [];
   // Follows the sender's ID.
   const signal = new WorkSignal((message) => sent.push(message.replace(/^@[0-9a-f-]{36} /, '')));
-  const stop = signal.follow((each) => told.push(each));
-  return { signal, told, sent, stop };
+  const stop = signal.follow((each) => received.push(each));
+  return { signal, received, sent, stop };
 }
 
 it('sends the first signal at once, and later ones together without duplicates', async () => {
-  const { signal, told, sent } = signalWithAll();
+  const { signal, received, sent } = signalWithAll();
   signal.tell(['whe_1', 'whe_2']);
-  expect(told).toEqual([['whe_1', 'whe_2']]);
-  for (let turn = 0; turn < 100; turn++) signal.tell(['whe_3', `whe_${turn % 5}`]);
-  expect(told).toHaveLength(1);
-  while (told.length < 2) await sleep(1);
-  expect(told[1]).toEqual(['whe_3', 'whe_0', 'whe_1', 'whe_2', 'whe_4']);
+  expect(received).toEqual([['whe_1', 'whe_2']]);
+  for (let round = 0; round < 100; round++) signal.tell(['whe_3', `whe_${round % 5}`]);
+  expect(received).toHaveLength(1);
+  while (received.length < 2) await sleep(1);
+  expect(received[1]).toEqual(['whe_3', 'whe_0', 'whe_1', 'whe_2', 'whe_4']);
   expect(sent).toEqual(['whe_1 whe_2', 'whe_3 whe_0 whe_1 whe_2 whe_4']);
 });
 
 it('sends `all` if the IDs do not fit into a notification', () => {
-  const { signal, told, sent } = signalWithAll();
+  const { signal, received, sent } = signalWithAll();
   signal.tell(Array.from({ length: 300 }, (_, index) => `whe_${String(index).padStart(25, '0')}`));
-  expect([told[0]?.length, sent]).toEqual([300, ['all']]);
+  expect([received[0]?.length, sent]).toEqual([300, ['all']]);
 });
 
 it('passes messages of other processes to followers, and does not send them on', () => {
-  const { signal, told, sent, stop } = signalWithAll();
+  const { signal, received, sent, stop } = signalWithAll();
   signal.hear('whe_1 whe_2');
   signal.hear('all');
   stop();
   signal.hear('whe_3');
-  expect([told, sent]).toEqual([[['whe_1', 'whe_2'], 'all'], []]);
+  expect([received, sent]).toEqual([[['whe_1', 'whe_2'], 'all'], []]);
 });
 
 it('sends nothing for no endpoints', () => {
-  const { signal, told, sent } = signalWithAll();
+  const { signal, received, sent } = signalWithAll();
   signal.tell([]);
-  expect([told, sent]).toEqual([[], []]);
+  expect([received, sent]).toEqual([[], []]);
 });
 
 it('marks changed endpoints for other processes, and ignores its own messages', () => {

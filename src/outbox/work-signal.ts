@@ -18,7 +18,7 @@ export type ToldEndpoints = readonly string[] | 'all';
  * Receives the endpoints with work to do, and those of them that were changed. With `all`, any endpoint may have been
  * changed.
  */
-export type WorkFollower = (told: ToldEndpoints, changed: readonly string[]) => void;
+export type WorkFollower = (endpointIds: ToldEndpoints, changed: readonly string[]) => void;
 
 /** Sends a message to other processes. Must not throw. */
 export type WorkSender = (message: string) => void;
@@ -60,9 +60,9 @@ export class WorkSignal {
     if (sender === this.sender) return;
     // Older versions do not tell which endpoints were changed.
     if (!sender.startsWith(SENDER)) return this.notifyFollowers(words, words);
-    const told = words.slice(1).filter((word) => !word.startsWith(CHANGED));
+    const endpointIds = words.slice(1).filter((word) => !word.startsWith(CHANGED));
     const changed = words.filter((word) => word.startsWith(CHANGED)).map((word) => word.slice(CHANGED.length));
-    this.notifyFollowers(told, changed);
+    this.notifyFollowers(endpointIds, changed);
   }
 
   /**
@@ -75,7 +75,7 @@ export class WorkSignal {
   }
 
   private sendNow(): void {
-    const [told, changed] = [[...this.waiting], [...this.changed]];
+    const [endpointIds, changed] = [[...this.waiting], [...this.changed]];
     this.waiting = new Set();
     this.changed = new Set();
     this.timer = setTimeout(() => {
@@ -83,14 +83,14 @@ export class WorkSignal {
       this.tell([]);
     }, PAUSE_MS);
     this.timer.unref();
-    const message = [this.sender, ...told, ...changed.map((id) => CHANGED + id)].join(' ');
+    const message = [this.sender, ...endpointIds, ...changed.map((id) => CHANGED + id)].join(' ');
     const isLong = message.length > LONGEST_MESSAGE;
-    this.notifyFollowers(told, changed);
+    this.notifyFollowers(endpointIds, changed);
     this.send(isLong ? ALL : message);
   }
 
-  private notifyFollowers(told: ToldEndpoints, changed: readonly string[]): void {
-    for (const follower of this.followers) follower(told, changed);
+  private notifyFollowers(endpointIds: ToldEndpoints, changed: readonly string[]): void {
+    for (const follower of this.followers) follower(endpointIds, changed);
   }
 }
 

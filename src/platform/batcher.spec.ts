@@ -2,25 +2,25 @@
 import { describe, expect, it } from '@jest/globals';
 import { Batcher } from './batcher.js';
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const twice = async (items: readonly number[]) => items.map((item) => item * 2);
 
 class Away extends Error {}
 const isAway = (error: unknown) => error instanceof Away;
 
 describe('items', () => {
-  it('of one turn of the event loop, or added during a call, share a call up to the limit', async () => {
+  it('of one nextTurn of the event loop, or added during a call, share a call up to the limit', async () => {
     const batches: number[] = [];
     const batcher = new Batcher(
       async (items: readonly number[]) => {
         batches.push(items.length);
-        await turn();
+        await nextTurn();
         return twice(items);
       },
       { most: 4 },
     );
     const first = [batcher.add(1), batcher.add(2)];
-    await turn();
+    await nextTurn();
     const others = Array.from({ length: 10 }, (_, at) => batcher.add(at));
     expect(batcher.length).toBe(10);
     expect(await Promise.all(first)).toEqual([2, 4]);
@@ -67,7 +67,7 @@ describe('items', () => {
       { most: 4, isAway },
     );
     const both = [batcher.add(1), batcher.add(2)];
-    while (!batcher.isStuck) await turn();
+    while (!batcher.isStuck) await nextTurn();
     away = false;
     expect(await Promise.all(both)).toEqual([1, 2]);
     expect(batcher.isStuck).toBe(false);
@@ -107,8 +107,8 @@ describe('items', () => {
     const called = Promise.withResolvers<readonly number[]>();
     const batcher = new Batcher((_items: readonly number[]) => called.promise, { most: 4, isAway });
     const waiting = batcher.add(1);
-    await turn();
-    await turn();
+    await nextTurn();
+    await nextTurn();
     batcher.stop(new Error('the program ends'));
     called.reject(new Away());
     await expect(waiting).rejects.toThrow('the program ends');
@@ -117,7 +117,7 @@ describe('items', () => {
   it('that wait at `stop` are rejected with its reason, as are later ones', async () => {
     const batcher = new Batcher<number, number>(() => Promise.reject(new Away()), { most: 4, isAway });
     const waiting = batcher.add(1);
-    await turn();
+    await nextTurn();
     batcher.stop(new Error('the program ends'));
     await expect(waiting).rejects.toThrow('the program ends');
     await expect(batcher.add(2)).rejects.toThrow('the program ends');

@@ -164,9 +164,7 @@ export class LogWriter {
     this.retryAfter(RETRY_INTERVAL_MS);
   }
 
-  /**
-   * Drops all waiting lines, including those that were partly written. The next attempt then writes an empty buffer.
-   */
+  /** Drops all waiting lines, including those that were partly written. */
   private dropWaiting(): void {
     const { current, waiting } = this;
     let lines = current === undefined ? 0 : linesIn(current.toString('latin1'));

@@ -60,11 +60,11 @@ export class SlidingWindow {
   /** Subtracts from a bucket, at most what it holds. Does nothing if the bucket has left the window. */
   giveBack(bucket: number, amount: number): void {
     if (bucket <= this.last - MINUTE_BUCKETS || bucket > this.last) return;
-    const held = this.countOf(bucket);
-    const back = Math.min(amount, held);
-    this.put(bucket, held - back);
+    const count = this.countOf(bucket);
+    const back = Math.min(amount, count);
+    this.put(bucket, count - back);
     this.sum -= back;
-    if (bucket === this.oldest && back === held) this.drop(bucket + 1, this.last);
+    if (bucket === this.oldest && back === count) this.drop(bucket + 1, this.last);
   }
 
   /**

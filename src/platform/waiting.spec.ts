@@ -1,42 +1,42 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { nowOrTold, Promised, tell, tellFailed, type Waiting } from './waiting.js';
 
-class Told implements Waiting<string> {
-  readonly told: unknown[] = [];
+class RecordingWaiter implements Waiting<string> {
+  readonly received: unknown[] = [];
   fault: Error | undefined;
 
   answered(value: string): void {
-    this.note(value);
+    this.record(value);
   }
 
   failed(error: unknown): void {
-    this.note(error);
+    this.record(error);
   }
 
-  private note(what: unknown): void {
-    this.told.push(what);
+  private record(value: unknown): void {
+    this.received.push(value);
     if (this.fault !== undefined) throw this.fault;
   }
 }
 
 describe('a waiter', () => {
   it('gets an available value as result, without a callback', async () => {
-    const waiting = new Told();
+    const waiting = new RecordingWaiter();
     expect(nowOrTold('there', waiting)).toBe('there');
     await Promise.resolve();
-    expect(waiting.told).toEqual([]);
+    expect(waiting.received).toEqual([]);
   });
 
   it('gets a later value or error by one callback', async () => {
-    const [good, bad] = [new Told(), new Told()];
+    const [good, bad] = [new RecordingWaiter(), new RecordingWaiter()];
     const error = new Error('none');
     expect([nowOrTold(Promise.resolve('late'), good), nowOrTold(Promise.reject<string>(error), bad)]).toEqual([
       undefined,
       undefined,
     ]);
-    expect([good.told, bad.told]).toEqual([[], []]);
+    expect([good.received, bad.received]).toEqual([[], []]);
     await new Promise((resolve) => setImmediate(resolve));
-    expect([good.told, bad.told]).toEqual([['late'], [error]]);
+    expect([good.received, bad.received]).toEqual([['late'], [error]]);
   });
 });
 
@@ -51,13 +51,13 @@ describe('one of several waiters that throws', () => {
   });
 
   it.each([
-    ['its value', (waiting: Told) => tell(waiting, 'answer'), 'answer'],
-    ['its error', (waiting: Told) => tellFailed(waiting, 'failure'), 'failure'],
-  ])('when it gets %s throws in a microtask, and gets no other callback', (_what, notify, told) => {
-    const waiting = new Told();
+    ['its value', (waiting: RecordingWaiter) => tell(waiting, 'answer'), 'answer'],
+    ['its error', (waiting: RecordingWaiter) => tellFailed(waiting, 'failure'), 'failure'],
+  ])('when it gets %s throws in a microtask, and gets no other callback', (_what, notify, received) => {
+    const waiting = new RecordingWaiter();
     waiting.fault = new Error('a fault of its own');
     notify(waiting);
-    expect(waiting.told).toEqual([told]);
+    expect(waiting.received).toEqual([received]);
     expect(later).toHaveLength(1);
     expect(later[0]).toThrow(waiting.fault);
   });

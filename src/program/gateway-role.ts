@@ -173,7 +173,7 @@ async function startGateway(
 /** What the system allows; where that is fewer than the connections that there may be, that is said once. */
 async function openDescriptors({ file }: Config, log: Log): Promise<FileDescriptors> {
   const descriptors = new FileDescriptors();
-  await descriptors.look();
+  await descriptors.refresh();
   const { connections } = file.gateway.limits;
   const { limit, forClients } = descriptors;
   if (connections > forClients) {

@@ -30,7 +30,7 @@ describe('the recorder of request logs', () => {
 
   const note = (account: string, requests: number, status = 200, change: Partial<EndedRequest> = {}): void => {
     for (let sent = 0; sent < requests; sent++) {
-      recorder.note({ ...REQUEST, ...change }, account, `key_of_${account}`, status, 1.5, clock.now());
+      recorder.record({ ...REQUEST, ...change }, account, `key_of_${account}`, status, 1.5, clock.now());
     }
   };
   const drained = (mostOf = ALL): RequestLogRow[] => {

@@ -59,7 +59,7 @@ export class RequestLogRecorder {
   }
 
   /** Records an ended request. Called on the request path. */
-  note(
+  record(
     request: EndedRequest,
     accountId: string,
     keyId: string,

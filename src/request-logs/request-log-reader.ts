@@ -73,7 +73,7 @@ export class RequestLogReader {
 
   private async forward(accountId: string, query: RequestLogQuery, list: string): Promise<RequestLogPage> {
     const { cursor, limit, from } = query;
-    const position = cursor === undefined ? new TailPosition(from) : TailPosition.of(decodeJsonCursor(list, cursor));
+    const position = cursor === undefined ? new TailPosition(from) : TailPosition.parse(decodeJsonCursor(list, cursor));
     const beyond = position.beyond();
     const since = { ...query, from: position.floorMs };
     // First find the end of the scan, then read up to it. Rows written in between are for the next page.

@@ -43,7 +43,7 @@ export class TailPosition {
    * Parses a position.
    * @throws Problem `invalid_cursor` for one that no page has returned.
    */
-  static of(parts: unknown): TailPosition {
+  static parse(parts: unknown): TailPosition {
     const [floorMs, nodes, behind = null] = Array.isArray(parts) ? (parts as unknown[]) : [];
     const areNodes = Array.isArray(nodes) && nodes.length <= MOST_NODES && nodes.every(isSeenRow);
     if (!isCount(floorMs) || !areNodes || !(behind === null || isRowPosition(behind))) throw invalidCursor();

@@ -55,7 +55,7 @@ describeOnDatabases('request logs', (kind) => {
   const serve = (account: string, requests: number, status = 200, requestId = 'req_1'): void => {
     for (let sent = 0; sent < requests; sent++) {
       const request = { requestId, method: 'GET', operation: OPERATION, problemCode: '', bytesIn: 0, bytesOut: 9 };
-      recorder.note({ ...request, clientAddress: '203.0.113.7' }, account, 'key_1', status, 1.5, clock.now());
+      recorder.record({ ...request, clientAddress: '203.0.113.7' }, account, 'key_1', status, 1.5, clock.now());
     }
   };
   const pass = (seconds: number): void => {
@@ -198,7 +198,14 @@ describeOnDatabases('request logs', (kind) => {
     serve('acc_1', 5);
     for (let sent = 0; sent < 5; sent++) {
       const request = { requestId: 'req_1', method: 'GET', operation: OPERATION, problemCode: '' };
-      other.note({ ...request, clientAddress: '::1', bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1, clock.now());
+      other.record(
+        { ...request, clientAddress: '::1', bytesIn: 0, bytesOut: 0 },
+        'acc_1',
+        'key_1',
+        200,
+        1,
+        clock.now(),
+      );
     }
     pass(5);
     await Promise.all([flush.flush(0), secondFlush.flush(0)]);
@@ -264,7 +271,7 @@ describeOnDatabases('request logs', (kind) => {
       const others = [0, 1, 2].map(() => {
         const recorderOfOther = new RequestLogRecorder('/api/v1');
         const request = { requestId: 'r', method: 'GET', operation: OPERATION, problemCode: '', clientAddress: '::1' };
-        recorderOfOther.note({ ...request, bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1, clock.now());
+        recorderOfOther.record({ ...request, bytesIn: 0, bytesOut: 0 }, 'acc_1', 'key_1', 200, 1, clock.now());
         return new RequestLogFlush(recorderOfOther, new RequestLogWriter(database.db, kind), LOG, () => monotonicMs);
       });
       pass(5);

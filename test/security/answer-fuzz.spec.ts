@@ -267,7 +267,7 @@ function ownBytes(text: string, { head, interim }: RecordedCall): string {
   if (head?.framing === Framing.Close) return text;
   return text.slice(
     0,
-    new ChunkedBody().take(Buffer.from(text, 'latin1'), at, text.length, () => {}),
+    new ChunkedBody().decode(Buffer.from(text, 'latin1'), at, text.length, () => {}),
   );
 }
 

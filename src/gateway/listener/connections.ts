@@ -119,10 +119,10 @@ export class Connections {
       open.add(socket);
       socket.on('close', forget);
     });
-    void this.descriptors.look();
+    void this.descriptors.refresh();
     const timer = setInterval(() => {
       this.sweep(performance.now());
-      void this.descriptors.look();
+      void this.descriptors.refresh();
     }, this.sweepIntervalMs);
     timer.unref();
     return () => clearInterval(timer);

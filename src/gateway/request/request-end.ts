@@ -30,7 +30,7 @@ export class RequestEnd {
   constructor(
     private readonly log: Log,
     private readonly recorder: UsageRecorder,
-    private readonly requestLogs: Pick<RequestLogRecorder, 'note'>,
+    private readonly requestLogs: Pick<RequestLogRecorder, 'record'>,
     private readonly endedCallers: Pick<EndedCallers, 'find' | 'findUnusable'>,
     private readonly clock: Clock,
   ) {
@@ -74,7 +74,7 @@ export class RequestEnd {
   private note(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
     const owner = key ?? (exchange.problemCode === '' ? undefined : this.refusedKey(exchange));
     const nowMs = this.clock.now();
-    if (owner !== undefined) this.requestLogs.note(exchange, owner.accountId, owner.keyId, status, durationMs, nowMs);
+    if (owner !== undefined) this.requestLogs.record(exchange, owner.accountId, owner.keyId, status, durationMs, nowMs);
     if (this.logs) this.log.write(logLine(exchange, key, status, durationMs, nowMs));
   }
 

@@ -29,7 +29,7 @@ function read(text: string, cuts: readonly number[] = []): Reading {
       buffer.fill('\r\n0\r\n\r\n').write(text.slice(from, to), at, 'latin1');
       end =
         from +
-        body.take(buffer, at, at + to - from, (start, stop) => (data += buffer.toString('latin1', start, stop))) -
+        body.decode(buffer, at, at + to - from, (start, stop) => (data += buffer.toString('latin1', start, stop))) -
         at;
       from = to;
     }

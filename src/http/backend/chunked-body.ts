@@ -41,17 +41,17 @@ export class ChunkedBody {
    * @returns the offset behind the body, or `end` if the body continues.
    * @throws Error `TRAILGATE_BAD_ANSWER`, `TRAILGATE_ANSWER_HEAD_TOO_LARGE`.
    */
-  take(buffer: Buffer, at: number, end: number, onData: (from: number, to: number) => void): number {
+  decode(buffer: Buffer, at: number, end: number, onData: (from: number, to: number) => void): number {
     let next = at;
     while (next < end && this.step !== Step.Done) {
-      if (this.step === Step.Data) next = this.takeData(next, end, onData);
-      else if (this.step === Step.DataEnd) next = this.takeDataEnd(buffer, next);
-      else next = this.takeLine(buffer, next, end);
+      if (this.step === Step.Data) next = this.decodeData(next, end, onData);
+      else if (this.step === Step.DataEnd) next = this.checkDataEnd(buffer, next);
+      else next = this.decodeLine(buffer, next, end);
     }
     return next;
   }
 
-  private takeData(at: number, end: number, onData: (from: number, to: number) => void): number {
+  private decodeData(at: number, end: number, onData: (from: number, to: number) => void): number {
     const to = Math.min(end, at + this.left);
     this.left -= to - at;
     if (this.left === 0) {
@@ -62,13 +62,13 @@ export class ChunkedBody {
     return to;
   }
 
-  private takeDataEnd(buffer: Buffer, at: number): number {
+  private checkDataEnd(buffer: Buffer, at: number): number {
     if (buffer[at] !== (this.left === 2 ? CR : LF)) throw protocolError('end of a chunk');
     if (--this.left === 0) this.step = Step.Size;
     return at + 1;
   }
 
-  private takeLine(buffer: Buffer, at: number, end: number): number {
+  private decodeLine(buffer: Buffer, at: number, end: number): number {
     const limit = this.step === Step.Size ? LONGEST_SIZE_LINE : LARGEST_TRAILERS;
     const found = buffer.indexOf(LF, at);
     const isWhole = found !== -1 && found < end;

@@ -26,8 +26,8 @@ interface ConnectError extends Error {
 export function connectError(error: ConnectError): Error {
   const causes = error.errors ?? [error];
   const codes = causes.map(codeOf);
-  const theirs = codes.findIndex((code) => resourceOf(code) === undefined);
-  if (theirs !== -1) return causes[theirs] ?? error;
+  const externalIndex = codes.findIndex((code) => resourceOf(code) === undefined);
+  if (externalIndex !== -1) return causes[externalIndex] ?? error;
   const [code = ''] = codes;
   const resource = resourceOf(code);
   if (resource === undefined) return error;

@@ -127,7 +127,7 @@ export class Connection implements Sending {
         throw connectionError('TRAILGATE_ANSWER_HEAD_TOO_LARGE');
       }
       if (head === undefined) {
-        this.hold(whole, at, to, at === 0 ? seen : at);
+        this.keepPartialHead(whole, at, to, at === 0 ? seen : at);
         return;
       }
       at = head.end;
@@ -147,7 +147,7 @@ export class Connection implements Sending {
    * Keeps a partial head until more of it arrives.
    * @param seen offset up to which earlier calls have checked the bytes.
    */
-  private hold(buffer: Buffer, at: number, to: number, seen: number): void {
+  private keepPartialHead(buffer: Buffer, at: number, to: number, seen: number): void {
     this.partialHead = Buffer.from(buffer.subarray(at, to));
     // Fail now if this cannot become a response. Otherwise the call would wait until its deadline.
     const text = this.partialHead.toString('latin1');
@@ -188,7 +188,7 @@ export class Connection implements Sending {
   }
 
   private readChunks(call: Call, chunked: ChunkedBody, buffer: Buffer, at: number, bytes: number): void {
-    const end = chunked.take(buffer, at, bytes, (from, to) => {
+    const end = chunked.decode(buffer, at, bytes, (from, to) => {
       if (this.call === call) call.onData(buffer.subarray(from, to));
     });
     if (chunked.isDone && this.call === call) this.complete(call, chunked.trailerText, end === bytes);

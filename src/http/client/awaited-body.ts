@@ -36,7 +36,7 @@ export class AwaitedBody {
   }
 
   /** Stops the timer and returns all bytes from the start of the request. */
-  take(): Buffer {
+  finish(): Buffer {
     clearTimeout(this.timer);
     return Buffer.concat(this.pieces);
   }

@@ -4,7 +4,8 @@ import type { Problem } from '../../platform/problems/errors.js';
 
 /**
  * Request fields that the gateway reads, in Node's format. Repeated fields are joined only where Node joins them. A
- * field that is missing here cannot be read: `plain-request.ts` keeps only these, without `content-type`.
+ * field that is missing here cannot be read. `plain-request.ts` keeps those that plain requests need. It leaves
+ * `content-type` in the field lines only.
  */
 export interface ClientFields {
   readonly 'access-control-request-method'?: string | undefined;

@@ -139,12 +139,12 @@ export class PlainConnection implements ClientResponse {
   private addBody(awaited: AwaitedBody, piece: Buffer): void {
     if (!awaited.add(piece)) return;
     this.awaited = undefined;
-    const bytes = awaited.take();
+    const bytes = awaited.finish();
     if (!awaited.isWhole || !this.serveOrAwait(bytes, bytes.length)) this.handOverWith(bytes);
   }
 
   private handOverAwaited(): void {
-    const bytes = this.awaited?.take();
+    const bytes = this.awaited?.finish();
     this.awaited = undefined;
     if (bytes !== undefined) this.handOverWith(bytes);
   }
@@ -238,7 +238,7 @@ export class PlainConnection implements ClientResponse {
   }
 
   onClosed(): void {
-    this.awaited?.take();
+    this.awaited?.finish();
     this.awaited = undefined;
     this.unread = undefined;
     this.end(0);

@@ -24,13 +24,13 @@ async function listen(server: Server): Promise<number> {
 }
 
 /** A receiver that counts connections and reacts to each request as told. */
-async function receiver(say: (socket: Socket, request: number) => void = (socket) => socket.write(OK)) {
+async function receiver(respond: (socket: Socket, request: number) => void = (socket) => socket.write(OK)) {
   const seen = { connections: 0, requests: 0, open: 0 };
   const port = await listen(
     createServer((socket) => {
       seen.connections += 1;
       seen.open += 1;
-      socket.on('data', () => say(socket, ++seen.requests)).on('close', () => (seen.open -= 1));
+      socket.on('data', () => respond(socket, ++seen.requests)).on('close', () => (seen.open -= 1));
     }),
   );
   return { port, seen };
@@ -169,8 +169,8 @@ describe('a connection is not kept', () => {
       'keeps it for a second only',
       (socket: Socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')),
     ],
-  ])('when the receiver %s', async (_what, say) => {
-    const { port, seen } = await receiver(say);
+  ])('when the receiver %s', async (_what, respond) => {
+    const { port, seen } = await receiver(respond);
     expect((await send(port)).statusCode).toBe(200);
     await eventually('it is closed', () => seen.open === 0);
     await send(port);

@@ -25,11 +25,11 @@ async function listen(server: Server): Promise<number> {
 }
 
 /** A receiver that responds as told once the request has arrived. */
-function receiver(say: (socket: Socket) => void): Promise<number> {
+function receiver(respond: (socket: Socket) => void): Promise<number> {
   return listen(
     createServer((socket) => {
       socket.on('error', () => {});
-      socket.once('data', () => say(socket));
+      socket.once('data', () => respond(socket));
     }),
   );
 }
@@ -221,8 +221,8 @@ describe('a receiver', () => {
     ['nothing, and closes', (socket: Socket) => socket.end(), 'connection_closed'],
     ['a reset', (socket: Socket) => socket.resetAndDestroy(), 'connection_closed'],
     ['half a head', (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\nConte'), 'connection_closed'],
-  ])('that sends %s fails the attempt', async (_what, say, reason) => {
-    const port = await receiver(say);
+  ])('that sends %s fails the attempt', async (_what, respond, reason) => {
+    const port = await receiver(respond);
     const timeoutMs = reason === 'response_timeout' ? 100 : PATIENCE_MS;
     await expect(send(port, timeoutMs)).rejects.toMatchObject({ name: 'OutboundFailed', reason });
   });

@@ -101,6 +101,6 @@ function quoteName(name: string): string {
 }
 
 function describePosition(error: unknown): string {
-  const place = /at position \d+( \(line \d+ column \d+\))?/.exec(error instanceof Error ? error.message : '');
-  return place === null ? '' : `: look ${place[0]}`;
+  const position = /at position \d+( \(line \d+ column \d+\))?/.exec(error instanceof Error ? error.message : '');
+  return position === null ? '' : `: look ${position[0]}`;
 }

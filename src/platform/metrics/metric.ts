@@ -73,7 +73,7 @@ export interface MetricDescription<Series, Labels extends readonly Label[]> {
 export class LineBudget {
   used = 0;
 
-  constructor(readonly most: number) {}
+  constructor(readonly maxLines: number) {}
 }
 
 /** Shared by all metrics of this process. */
@@ -165,7 +165,7 @@ export class Metric<
   }
 
   private get hasRoom(): boolean {
-    return this.all.size < LARGEST_METRIC && this.budget.used + this.lines <= this.budget.most;
+    return this.all.size < LARGEST_METRIC && this.budget.used + this.lines <= this.budget.maxLines;
   }
 
   private get lines(): number {

@@ -33,7 +33,7 @@ export class FileDescriptors {
   }
 
   /** Reads the limit again. Records a shortage if there is no descriptor left for that. Never rejects. */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     try {
       this.limit = Number(SOFT_LIMIT.exec(await this.limits())?.[1] ?? Infinity);
     } catch (error) {

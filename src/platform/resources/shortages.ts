@@ -34,7 +34,7 @@ interface ShortageRecord {
 export class Shortages {
   /** Set at start. Nothing is logged before. */
   log: Logger | undefined;
-  private readonly noted = new Map<OwnResource, ShortageRecord>();
+  private readonly records = new Map<OwnResource, ShortageRecord>();
   private descriptorsMs = -Infinity;
 
   constructor(private readonly now: () => number = () => performance.now()) {}
@@ -48,14 +48,14 @@ export class Shortages {
     METRICS.outOfResources.series(resource).inc();
     const nowMs = this.now();
     if (resource === 'file_descriptors') this.descriptorsMs = nowMs;
-    const noted = this.noted.get(resource) ?? { loggedMs: -Infinity, times: 0 };
-    this.noted.set(resource, noted);
-    noted.times++;
-    if (nowMs - noted.loggedMs < LOG_INTERVAL_MS) return;
-    const line = { event: 'out_of_resources', resource, where, code, times: noted.times };
+    const record = this.records.get(resource) ?? { loggedMs: -Infinity, times: 0 };
+    this.records.set(resource, record);
+    record.times++;
+    if (nowMs - record.loggedMs < LOG_INTERVAL_MS) return;
+    const line = { event: 'out_of_resources', resource, where, code, times: record.times };
     this.log?.error(line, 'This process has run out of something: raise its limits, or give it less to do');
-    noted.loggedMs = nowMs;
-    noted.times = 0;
+    record.loggedMs = nowMs;
+    record.times = 0;
   }
 
   /**

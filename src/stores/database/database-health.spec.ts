@@ -8,7 +8,7 @@ describe('the state of the database', () => {
   let ping: () => Promise<void>;
   let checkWrites: () => Promise<void>;
   let writes: number;
-  let told: { event: string; cause?: string }[];
+  let logged: { event: string; cause?: string }[];
   let nowMs: number;
   let health: DatabaseHealth;
 
@@ -16,9 +16,9 @@ describe('the state of the database', () => {
     ping = async () => {};
     checkWrites = async () => {};
     writes = 0;
-    told = [];
+    logged = [];
     nowMs = 1_000;
-    const note = (fields: object): void => void told.push(fields as { event: string });
+    const record = (fields: object): void => void logged.push(fields as { event: string });
     health = new DatabaseHealth(
       {
         ping: () => ping(),
@@ -28,7 +28,7 @@ describe('the state of the database', () => {
         },
       },
       { now: () => nowMs },
-      { error: note, warn: note },
+      { error: record, warn: record },
       PROBE_DEADLINE_MS,
     );
     health.start();
@@ -55,7 +55,7 @@ describe('the state of the database', () => {
     expect(health.state).toEqual({ kind: 'unwritable', sinceMs: 1_000, cause: 'disk is still full' });
     health.wrote();
     expect(health.state).toEqual(UP);
-    expect(told.map(({ event }) => event)).toEqual(['database_unwritable', 'database_back']);
+    expect(logged.map(({ event }) => event)).toEqual(['database_unwritable', 'database_back']);
   });
 
   it('is unreachable rather than unwritable, and a write is probed as soon as it is reachable', async () => {
@@ -70,7 +70,7 @@ describe('the state of the database', () => {
     checkWrites = async () => {};
     await health.probe();
     expect(health.state).toEqual(UP);
-    expect(told.map(({ event }) => event)).toEqual(['database_lost', 'database_unwritable', 'database_back']);
+    expect(logged.map(({ event }) => event)).toEqual(['database_lost', 'database_unwritable', 'database_back']);
   });
 
   it('is unreachable after the probe deadline, even if the call has not ended', async () => {
