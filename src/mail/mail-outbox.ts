@@ -66,7 +66,7 @@ export async function addNotice(db: Kysely<Tables>, notice: Notice, nowMs: numbe
 }
 
 /** Deletes all notices to an address, sent or not. */
-export async function forgetNoticesTo(db: Kysely<Tables>, address: string): Promise<void> {
+export async function deleteNoticesTo(db: Kysely<Tables>, address: string): Promise<void> {
   await db.deleteFrom('mail').where('to_address', '=', address).where('link_id', 'is', null).execute();
 }
 

@@ -1,4 +1,4 @@
-/** Texts of notices about changed sign-in methods. Members get them by mail, where an intruder cannot hide them. */
+/** Texts of notices about changed sign-in methods. They are sent by mail, which an intruder in the panel cannot read. */
 import type { MailLocale, MailText } from './message-texts.js';
 
 export type SignInChangeKind =

@@ -6,7 +6,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { AuditEntryTable, Tables } from '../stores/database/schema.js';
-import { forgetNoticesTo } from '../mail/mail-outbox.js';
+import { deleteNoticesTo } from '../mail/mail-outbox.js';
 import type { Clock } from '../platform/clock.js';
 import { checkOthersOwn } from './account-members.js';
 import { emailKeyOf } from './member-fields.js';
@@ -72,7 +72,7 @@ export class Forgetting {
       .where(({ or, eb }) => or([eb('member_id', '=', id), eb('email_key', '=', row.email_key)]))
       .execute();
     await emptyInvitationsTo(trx, row.email_key);
-    await forgetNoticesTo(trx, row.email);
+    await deleteNoticesTo(trx, row.email);
     const now = this.clock.now();
     await trx.updateTable('member').set(forgotten(row, now)).where('id', '=', id).execute();
     const target = { accountId: null, targetType: 'member', targetId: id, targetVersion: row.version + 1 } as const;

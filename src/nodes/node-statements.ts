@@ -79,8 +79,8 @@ export class NodeStatements {
   }
 
   /**
-   * Writes our statement and reads the others. Resolves to the duration of the read in milliseconds. Never rejects: a
-   * statement that cannot be written is shown with its age by the others.
+   * Writes our statement and reads the others. Resolves to the duration of the read in milliseconds. Never rejects: if
+   * the write fails, the others show our previous statement with its age.
    */
   private async exchangeStatements(board: StatementBoard): Promise<number> {
     try {

@@ -12,7 +12,7 @@ import { executeBatch } from '../stores/database/statement-batch.js';
 import { wantsType } from './event-patterns.js';
 import { wakeLanesQuery } from './lane-rows.js';
 
-/** How long a delivery is attempted, and how long an ended one can be viewed and replayed. */
+/** How long an open delivery is kept, and how long an ended one can be viewed and replayed. */
 export const DELIVERY_RETENTION_MS = 30 * 24 * 3_600_000;
 
 const ROWS_PER_STATEMENT = 500;

@@ -101,7 +101,7 @@ describe('for a connection, Node records', () => {
     expect(isReadByParser(socket)).toBe(false);
   });
 
-  it('the bytes that the system has not sent', async () => {
+  it('the bytes that the kernel has not taken', async () => {
     const { client, socket, response } = await asked();
     expect(queuedBytes(socket)).toBe(0);
     client.pause();

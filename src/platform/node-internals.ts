@@ -41,7 +41,7 @@ export function isReadByParser(socket: Socket): boolean {
   return ((socket as NodeSocket).parser ?? null) !== null;
 }
 
-/** Returns the bytes that the system has accepted but not sent. `writableLength` does not include them. */
+/** Returns the bytes in the socket's write queue that the kernel has not taken. `writableLength` does not include them. */
 export function queuedBytes(socket: Socket): number {
   return (socket as NodeSocket)._handle?.writeQueueSize ?? 0;
 }
