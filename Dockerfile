@@ -31,8 +31,9 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE customers.openapi.yaml ./
 COPY deploy/gateway.yaml ./deploy/gateway.yaml
-RUN install -d -o node -g node -m 0700 /data
-USER node
+RUN install -d -o 1000 -g 1000 -m 0700 /data
+# By number, so that Kubernetes can tell that it is not root: the user `node` of the image.
+USER 1000:1000
 VOLUME /data
 EXPOSE 8080 8081
 # Live is not ready: a gateway whose Redis is away still serves, and must not be restarted for it.

@@ -186,7 +186,7 @@ describe('the image', () => {
 
   it('runs as an ordinary user, by exec, without dev dependencies', () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
-    expect(last).toContain('\nUSER node\n');
+    expect(last).toContain('\nUSER 1000:1000\n');
     expect(last).toMatch(/\nENTRYPOINT \["node", .*"dist\/main\.js"\]/);
     expect(last).toMatch(/\nCMD \["start", /);
     expect(last).toContain('--from=dependencies /app/node_modules');

@@ -1,0 +1,114 @@
+/** The manifests for Kubernetes say what the code understands; no cluster is needed to find out. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
+import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
+import { ROLES } from '../src/program/roles.js';
+import { VERSION } from '../src/platform/version.js';
+import { configOf } from './support/config-files.js';
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly env: readonly { readonly name: string }[];
+  readonly envFrom: readonly { readonly secretRef: { readonly name: string } }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly startupProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly readinessProbe: Probe;
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface KubernetesObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly terminationGracePeriodSeconds: number;
+        readonly securityContext: Readonly<Record<string, unknown>>;
+        readonly containers: readonly [Container];
+      };
+    };
+  };
+}
+
+const objects = parseAllDocuments(readFileSync('deploy/kubernetes/trailgate.yaml', 'utf8')).flatMap(
+  (document) => (document.toJS() as KubernetesObject | null) ?? [],
+);
+const ofKind = (kind: string): KubernetesObject[] => objects.filter((object) => object.kind === kind);
+const deployments = ofKind('Deployment').map(({ metadata: { name }, spec }) => {
+  const pod = spec.template.spec;
+  return { name, pod, container: pod.containers[0] };
+});
+
+describe('deploy/kubernetes', () => {
+  it('runs each role in pods of its own', () => {
+    const roles = deployments.map(({ container }) => container.args.at(-1));
+    expect(roles.toSorted()).toEqual([...ROLES].toSorted());
+    for (const { container } of deployments) {
+      expect(container.args.slice(0, -1)).toEqual(['start', '--config', '/etc/trailgate/gateway.yaml', '--roles']);
+      expect(container.image).toBe(`trailgate:${VERSION}`);
+    }
+  });
+
+  it('has a configuration that the program takes, which listens where the pods say', async () => {
+    const [{ data } = { data: {} }] = ofKind('ConfigMap');
+    const { file } = await configOf(data);
+    for (const { name, pod, container } of deployments) {
+      const ports = Object.fromEntries(container.ports.map((port) => [port.name, port.containerPort]));
+      const isPublic = name.endsWith('-gateway');
+      expect(ports).toEqual({ admin: file.admin.port, ...(isPublic ? { public: file.gateway.port } : {}) });
+      const { delay = 0, drain } = file.gateway.shutdown;
+      expect(pod.terminationGracePeriodSeconds * 1_000).toBeGreaterThanOrEqual(delay + drain + 10_000);
+    }
+    expect([file.gateway.host, file.admin.host]).toEqual(['0.0.0.0', '0.0.0.0']);
+  });
+
+  it('gives pods only variables that the program reads, and what is secret from a secret', () => {
+    for (const { container } of deployments) {
+      const names = container.env.map(({ name }) => name);
+      expect(Object.keys(ENVIRONMENT_VARIABLES)).toEqual(expect.arrayContaining(names));
+      expect(names.filter((name) => /TOKEN|KEY|URL/.test(name))).toEqual([]);
+      expect(container.envFrom).toEqual([{ secretRef: { name: 'trailgate' } }]);
+    }
+  });
+
+  it('asks for health where it is, and restarts no gateway because Redis is away', () => {
+    for (const { container } of deployments) {
+      for (const probe of ['startupProbe', 'livenessProbe'] as const) {
+        expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
+      }
+      expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
+    }
+  });
+
+  it('runs as an ordinary user who writes to its data and temporary folders alone', () => {
+    for (const { pod, container } of deployments) {
+      expect(pod.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/etc/trailgate', '/data', '/tmp']);
+    }
+  });
+});
+
+describe('the Helm chart', () => {
+  it('is of the version of the program', () => {
+    const chart = parse(readFileSync('deploy/helm/trailgate/Chart.yaml', 'utf8')) as Record<string, string>;
+    expect([chart['version'], chart['appVersion']]).toEqual([VERSION, VERSION]);
+  });
+});
