@@ -130,7 +130,7 @@ describe('what the working tree can affect', () => {
     const { run } = affected(['src/platform/breaker.ts']);
     expect(run[0]).toBe('src/platform/breaker.spec.ts');
     expect(affected(['test/e2e/errors.spec.ts']).run).toEqual(['test/e2e/errors.spec.ts']);
-    expect(affected(['src/webhooks/worker/lane.ts'], Infinity).run).toContain('test/e2e/webhook-crashes.spec.ts');
+    expect(affected(['src/webhooks/deliveries/lane.ts'], Infinity).run).toContain('test/e2e/webhook-crashes.spec.ts');
   });
 
   it('ends where the room does, and names the rest', () => {

@@ -8,7 +8,7 @@ const pass = (intervals: number) => jest.advanceTimersByTimeAsync(intervals * IN
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('runs at once, and at every interval, until it is stopped', async () => {
+it('runs at once, and again after every pause, until it is stopped', async () => {
   const run = jest.fn(async () => undefined);
   const repeated = new RepeatedRun(run, INTERVAL_MS, () => undefined);
   await pass(1);
@@ -51,6 +51,81 @@ it('reports why a run failed, and runs again', async () => {
   repeated.start();
   await pass(2);
   expect(reasons).toEqual(['run 1', 'run 2', 'run 3']);
+  await repeated.stop();
+});
+
+it('says which failure is the first of its kind, so that an outage can be one line', async () => {
+  const firsts: boolean[] = [];
+  let isAway = true;
+  const run = async (): Promise<void> => {
+    if (isAway) throw new Error('away');
+  };
+  const repeated = new RepeatedRun(run, INTERVAL_MS, (_error, isFirst) => void firsts.push(isFirst));
+  repeated.start();
+  await pass(1);
+  isAway = false;
+  await pass(1);
+  isAway = true;
+  await pass(2);
+  expect(firsts).toEqual([true, false, true, false]);
+  await repeated.stop();
+});
+
+it('can begin with a pause, and asks for the length of each', async () => {
+  const run = jest.fn(async () => undefined);
+  const pauses = [1, 3, 1];
+  const repeated = new RepeatedRun(
+    run,
+    () => (pauses.shift() ?? 1_000) * INTERVAL_MS,
+    () => undefined,
+  );
+  repeated.startLater();
+  const counts: number[] = [];
+  for (let at = 0; at < 5; at++) {
+    await pass(1);
+    counts.push(run.mock.calls.length);
+  }
+  expect(counts).toEqual([1, 1, 1, 2, 3]);
+  await repeated.stop();
+});
+
+it('runs before its time where it is wanted: at once, or once more behind the run under way', async () => {
+  const runs: PromiseWithResolvers<void>[] = [];
+  const run = jest.fn(() => {
+    const next = Promise.withResolvers<void>();
+    runs.push(next);
+    return next.promise;
+  });
+  const repeated = new RepeatedRun(run, INTERVAL_MS, () => undefined);
+  repeated.startLater();
+  repeated.runNow();
+  expect(run).toHaveBeenCalledTimes(1);
+  repeated.runNow();
+  repeated.runNow();
+  expect(run).toHaveBeenCalledTimes(1);
+  runs[0]?.resolve();
+  await pass(0);
+  expect(run).toHaveBeenCalledTimes(2);
+  runs[1]?.resolve();
+  await pass(0);
+  expect(run).toHaveBeenCalledTimes(2);
+  const end = repeated.stop();
+  repeated.runNow();
+  await end;
+  expect(run).toHaveBeenCalledTimes(2);
+});
+
+it('runs after its pause, not at once, where it is wanted while a run fails', async () => {
+  const first = Promise.withResolvers<void>();
+  const run = jest.fn(() => first.promise);
+  const repeated = new RepeatedRun(run, INTERVAL_MS, () => undefined);
+  repeated.start();
+  repeated.runNow();
+  first.reject(new Error('away'));
+  await pass(0);
+  expect(run).toHaveBeenCalledTimes(1);
+  await pass(1);
+  expect(run).toHaveBeenCalledTimes(2);
   await repeated.stop();
 });
 

@@ -1,5 +1,5 @@
 /** The worker's part in webhooks: what stands in the outbox is delivered to those who want to be told. */
-import { startWebhooks } from '../webhooks/worker/open-webhooks.js';
+import { startDeliveries } from '../webhooks/deliveries/start-deliveries.js';
 import type { Rooms } from './rooms.js';
 
 /** Beyond the attempts that are under way when the program ends: their results are written. */
@@ -10,7 +10,7 @@ export async function deliverWebhooks(rooms: Rooms): Promise<() => void> {
   const { config, database, webhooks: stores, workSignal, clock, log, gauges, shutdown } = rooms;
   const { databaseUrl, redisUrl } = config.current.environment;
   const timeoutMs = () => config.current.file.webhooks.timeout;
-  const webhooks = await startWebhooks({
+  const webhooks = await startDeliveries({
     db: database.db,
     kind: database.kind,
     clock,

@@ -11,7 +11,7 @@ import { METRICS, type HousekeepingTask } from '../platform/metrics.js';
 import { RepeatedRun, type IsStopped } from '../platform/repeated-run.js';
 import { UsageRetention } from '../quota/usage/usage-retention.js';
 import { RequestLogRetention } from '../request-logs/request-log-retention.js';
-import { DeliveryRetention } from '../webhooks/deliveries/retention.js';
+import { DeliveryRetention } from '../webhooks/deliveries/rows/retention.js';
 import type { Rooms } from './rooms.js';
 
 const MINUTE_MS = 60_000;

@@ -1,10 +1,10 @@
 /** An SRE sees how much waits to be delivered, and how endpoints are, at a cost that does not grow with it. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { readBacklog } from '../../src/webhooks/deliveries/backlog.js';
+import { readBacklog } from '../../src/webhooks/deliveries/rows/backlog.js';
 import { addEvents } from '../../src/outbox/outbox.js';
 import { METRICS } from '../../src/platform/metrics.js';
-import { watchBacklog } from '../../src/webhooks/worker/backlog-gauges.js';
+import { watchBacklog } from '../../src/webhooks/deliveries/delivery-gauges.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';

@@ -4,10 +4,10 @@ import type { KyselyPlugin, QueryId } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
 import { addEvents } from '../../src/outbox/outbox.js';
-import { writeResults } from '../../src/webhooks/deliveries/delivery-results.js';
-import { healthOf } from '../../src/webhooks/worker/outcomes.js';
+import { writeResults } from '../../src/webhooks/deliveries/rows/delivery-results.js';
+import { healthOf } from '../../src/webhooks/deliveries/record.js';
 import type { SigningKeys } from '../../src/webhooks/signing/webhook-signature.js';
-import type { RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
+import type { RunningDeliveries } from '../../src/webhooks/deliveries/start-deliveries.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
@@ -48,7 +48,7 @@ describeOnDatabases('the worker', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
-  let worker: RunningWebhooks | undefined;
+  let worker: RunningDeliveries | undefined;
   let openKeys: () => Promise<SigningKeys>;
   let looks: WatchedDatabase;
 

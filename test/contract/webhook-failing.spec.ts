@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
 import { addEvents } from '../../src/outbox/outbox.js';
-import type { RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
+import type { RunningDeliveries } from '../../src/webhooks/deliveries/start-deliveries.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { writeMember } from '../support/members.js';
@@ -16,7 +16,7 @@ describeOnDatabases('the worker', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
-  let workers: RunningWebhooks[];
+  let workers: RunningDeliveries[];
   let looks: WatchedDatabase;
 
   beforeEach(async () => {

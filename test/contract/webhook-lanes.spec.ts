@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { ASLEEP, quietLane, wakeLanes } from '../../src/outbox/lane-rows.js';
-import { LaneScan } from '../../src/webhooks/deliveries/lane-scan.js';
-import { Lanes, LEASE_MS } from '../../src/webhooks/deliveries/lanes.js';
+import { LaneScan } from '../../src/webhooks/deliveries/rows/lane-scan.js';
+import { Lanes, LEASE_MS } from '../../src/webhooks/deliveries/rows/lanes.js';
 import { addEvents } from '../../src/outbox/outbox.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
-import { Listener } from '../../src/webhooks/worker/listener.js';
+import { WorkListener } from '../../src/webhooks/deliveries/work-listener.js';
 import { describeWithPostgres } from '../support/describe-with.js';
 import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
@@ -11,7 +11,7 @@ import { startTcpProxy } from '../support/tcp-proxy.js';
 describeWithPostgres('the listener', () => {
   let database: FreshDatabase;
   let other: pg.Client;
-  let listener: Listener | undefined;
+  let listener: WorkListener | undefined;
   let seen: { heard: string[]; ups: number; downs: number };
 
   beforeEach(async () => {
@@ -27,7 +27,7 @@ describeWithPostgres('the listener', () => {
   });
 
   async function listen(databaseUrl = database.url): Promise<void> {
-    listener = new Listener({
+    listener = new WorkListener({
       databaseUrl,
       channel: 'told',
       notify: tell,

@@ -9,12 +9,12 @@ import {
   writeResults,
   type AttemptRecord,
   type DeliveryOutcome,
-} from '../../src/webhooks/deliveries/delivery-results.js';
-import type { DueDelivery } from '../../src/webhooks/deliveries/due-deliveries.js';
+} from '../../src/webhooks/deliveries/rows/delivery-results.js';
+import type { DueDelivery } from '../../src/webhooks/deliveries/rows/due-deliveries.js';
 import { quietLane, wakeLanes } from '../../src/outbox/lane-rows.js';
-import { LaneScan } from '../../src/webhooks/deliveries/lane-scan.js';
-import { Lanes } from '../../src/webhooks/deliveries/lanes.js';
-import { holdBlocked } from '../../src/webhooks/deliveries/order.js';
+import { LaneScan } from '../../src/webhooks/deliveries/rows/lane-scan.js';
+import { Lanes } from '../../src/webhooks/deliveries/rows/lanes.js';
+import { holdBlocked } from '../../src/webhooks/deliveries/rows/order.js';
 import { addEvents } from '../../src/outbox/outbox.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';

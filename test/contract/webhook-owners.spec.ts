@@ -4,12 +4,12 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { KyselyPlugin } from 'kysely';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { DatabaseUnavailable } from '../../src/stores/database/database-errors.js';
-import { LEASE_MS } from '../../src/webhooks/deliveries/lanes.js';
+import { LEASE_MS } from '../../src/webhooks/deliveries/rows/lanes.js';
 import { WorkSignal } from '../../src/outbox/work-signal.js';
 import { addEvents } from '../../src/outbox/outbox.js';
-import { ownerName, placeOfProcess } from '../../src/webhooks/worker/lane-owner.js';
-import type { RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
-import { WORKER_TIMES } from '../../src/webhooks/worker/worker-times.js';
+import { ownerName, placeOfProcess } from '../../src/webhooks/deliveries/lane-owner.js';
+import type { RunningDeliveries } from '../../src/webhooks/deliveries/start-deliveries.js';
+import { WORKER_TIMES } from '../../src/webhooks/deliveries/worker-times.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
@@ -25,7 +25,7 @@ describeOnDatabases('an endpoint', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
-  let workers: RunningWebhooks[];
+  let workers: RunningDeliveries[];
   let looks: WatchedDatabase;
 
   beforeEach(async () => {
@@ -45,7 +45,7 @@ describeOnDatabases('an endpoint', (kind) => {
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
-  async function start(on = looks.database, times = QUICK_TIMES): Promise<RunningWebhooks> {
+  async function start(on = looks.database, times = QUICK_TIMES): Promise<RunningDeliveries> {
     const worker = await startWorker(on, signal, { times });
     workers.push(worker);
     return worker;

@@ -7,8 +7,8 @@ import { WorkSignal } from '../../src/outbox/work-signal.js';
 import type { ForeignEvent } from '../../src/outbox/event-types.js';
 import { addEvents } from '../../src/outbox/outbox.js';
 import type { SigningKeys } from '../../src/webhooks/signing/webhook-signature.js';
-import type { RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
-import { WORKER_TIMES } from '../../src/webhooks/worker/worker-times.js';
+import type { RunningDeliveries } from '../../src/webhooks/deliveries/start-deliveries.js';
+import { WORKER_TIMES } from '../../src/webhooks/deliveries/worker-times.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
@@ -27,7 +27,7 @@ describeOnDatabases('the worker', (kind) => {
   let database: DatabaseHandle;
   let receiver: Receiver;
   let signal: WorkSignal;
-  let workers: RunningWebhooks[];
+  let workers: RunningDeliveries[];
   let openKeys: () => Promise<SigningKeys>;
   let looks: WatchedDatabase;
 
@@ -49,7 +49,7 @@ describeOnDatabases('the worker', (kind) => {
   const endpoint = (options: EndpointOptions = {}) =>
     addEndpoint(database.db, Date.now(), { url: receiver.url, ...options });
 
-  async function start(): Promise<RunningWebhooks> {
+  async function start(): Promise<RunningDeliveries> {
     const worker = await startWorker(looks.database, signal, { openKeys, times: QUICK_TIMES });
     workers.push(worker);
     return worker;

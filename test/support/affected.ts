@@ -93,7 +93,7 @@ function stepsTo(from: readonly string[], importers: ReadonlyMap<string, readonl
   return steps;
 }
 
-/** The words of a path that say what it is about: `src/webhooks/worker/lane.ts` has `webhook` and `lane`. */
+/** The words of a path that say what it is about: `src/webhooks/deliveries/lane.ts` has `webhook` and `lane`. */
 function wordsOf(file: string): string[] {
   const [, ...parts] = file.replace(/(\.spec)?\.\w+$/, '').split('/');
   const words = parts.flatMap((part) => part.split('-')).map((word) => word.replace(/(?<=..)s$/, ''));

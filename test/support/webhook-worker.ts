@@ -8,8 +8,8 @@ import type { SigningKeys } from '../../src/webhooks/signing/webhook-signature.j
 import { outboundRules } from '../../src/http/outbound/destination.js';
 import { GuardedConnections } from '../../src/http/outbound/guarded-agent.js';
 import { systemClock } from '../../src/platform/clock.js';
-import { startWebhooks, type RunningWebhooks } from '../../src/webhooks/worker/open-webhooks.js';
-import { WORKER_TIMES, type WorkerTimes } from '../../src/webhooks/worker/worker-times.js';
+import { startDeliveries, type RunningDeliveries } from '../../src/webhooks/deliveries/start-deliveries.js';
+import { WORKER_TIMES, type WorkerTimes } from '../../src/webhooks/deliveries/worker-times.js';
 import { eventually } from './processes.js';
 
 /** What every endpoint signs with, unless a test opens other keys. */
@@ -29,7 +29,7 @@ export const QUICK_TIMES: WorkerTimes = {
   lingerMs: 300,
   sleepMs: 40,
   secondLookMs: 80,
-  judgeMs: 80,
+  checkMs: 80,
 };
 
 export interface WorkerOptions {
@@ -43,9 +43,9 @@ export function startWorker(
   { db, kind }: DatabaseHandle,
   signal: WorkSignal,
   { openKeys = testKeys, hasMail = false, times = WORKER_TIMES }: WorkerOptions = {},
-): Promise<RunningWebhooks> {
+): Promise<RunningDeliveries> {
   const connections = new GuardedConnections({ resolve: async () => ['127.0.0.1'], connectTimeoutMs: PATIENCE_MS });
-  return startWebhooks({
+  return startDeliveries({
     db,
     kind,
     clock: systemClock,

@@ -3,13 +3,13 @@ import type { Kysely, Selectable } from 'kysely';
 import { newId } from '../../src/stores/database/ids.js';
 import type { Tables } from '../../src/stores/database/schema.js';
 import type { WebhookDeliveryTable, WebhookEndpointTable } from '../../src/stores/database/tables/webhook-tables.js';
-import type { AttemptRecord, DeliveryOutcome } from '../../src/webhooks/deliveries/delivery-results.js';
+import type { AttemptRecord, DeliveryOutcome } from '../../src/webhooks/deliveries/rows/delivery-results.js';
 import {
   readDue,
   type AskedLane,
   type DueDelivery,
   type DueQuery,
-} from '../../src/webhooks/deliveries/due-deliveries.js';
+} from '../../src/webhooks/deliveries/rows/due-deliveries.js';
 import { addLane } from '../../src/outbox/lane-rows.js';
 import type { ForeignEvent } from '../../src/outbox/event-types.js';
 

@@ -7,7 +7,7 @@ import {
   LONGEST_SCHEDULE_MS,
   MOST_RETRIES,
   SHORTEST_PAUSE_MS,
-} from '../deliveries/retry-schedule.js';
+} from '../deliveries/rows/retry-schedule.js';
 import { parseWebhookSecret, SECRET_OVERLAP_MS } from '../signing/webhook-secret.js';
 
 const MS_PER_SECOND = 1_000;

@@ -5,7 +5,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookDeliveryTable } from '../../stores/database/tables/webhook-tables.js';
-import { lockLanes, releaseSome, ROWS_AT_ONCE } from '../deliveries/order.js';
+import { lockLanes, releaseSome, ROWS_AT_ONCE } from '../deliveries/rows/order.js';
 
 /** Deliveries by when they were made, both ends included, in milliseconds. */
 export interface DeliverySpan {

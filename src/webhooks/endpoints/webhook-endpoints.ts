@@ -16,7 +16,7 @@ import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { addLane, quietLane, wakeLanes } from '../../outbox/lane-rows.js';
-import { lockLanes } from '../deliveries/order.js';
+import { lockLanes } from '../deliveries/rows/order.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import { parseWebhookSecret } from '../signing/webhook-secret.js';
 import type { WebhookSecrets } from '../signing/secret-store.js';

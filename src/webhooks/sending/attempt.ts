@@ -11,7 +11,7 @@ import type { Clock } from '../../platform/clock.js';
 import { METRICS, type OwnResource, type WebhookAttemptOutcome } from '../../platform/metrics.js';
 import { resourceOf, SHORTAGES } from '../../platform/resources/shortages.js';
 import { VERSION } from '../../platform/version.js';
-import { attemptResult, type AttemptResult } from '../deliveries/attempt-outcome.js';
+import { attemptResult, type AttemptResult } from './attempt-outcome.js';
 import { signatureFields, type SigningKeys } from '../signing/webhook-signature.js';
 
 /** Of the response, for people. */

@@ -1,0 +1,69 @@
+/** Gauges of deliveries: the worker from memory at each scrape, the backlog from the database now and then. */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../stores/database/schema.js';
+import type { Clock } from '../../platform/clock.js';
+import { METRICS } from '../../platform/metrics.js';
+import type { ReadsGauges } from '../../platform/metrics-text.js';
+import { RepeatedRun } from '../../platform/repeated-run.js';
+import type { Lane } from './lane.js';
+import { readBacklog } from './rows/backlog.js';
+
+const BACKLOG_INTERVAL_MS = 15_000;
+
+/** The worker, as far as gauges show it. */
+export interface WatchedWorker {
+  readonly lanes: Iterable<Lane>;
+  readonly activeAttempts: number;
+  /** Since when the lane is due that has been for longest and has no owner; as of the last scan. */
+  readonly unownedDueAtMs: number | undefined;
+}
+
+/** WorkerGauges shows the worker. It asks no database. */
+export class WorkerGauges implements ReadsGauges {
+  /** @param isListening undefined where the worker needs no notifications of other processes. */
+  constructor(
+    private readonly worker: WatchedWorker,
+    private readonly clock: Clock,
+    private readonly isListening: (() => boolean) | undefined,
+  ) {}
+
+  readGauges(): void {
+    const counts = { working: 0, breaker_open: 0, unreadable: 0 };
+    let oldestMs = this.worker.unownedDueAtMs ?? Infinity;
+    for (const lane of this.worker.lanes) {
+      const state = lane.isUnreadable ? 'unreadable' : lane.pace.isOpen ? 'breaker_open' : 'working';
+      counts[state] += 1;
+      // A receiver that fails makes its own deliveries late.
+      if (state !== 'breaker_open') oldestMs = Math.min(oldestMs, lane.dueSinceMs ?? Infinity);
+    }
+    METRICS.webhookLanes.series('working').set(counts.working);
+    METRICS.webhookLanes.series('breaker_open').set(counts.breaker_open);
+    METRICS.webhookLanes.series('unreadable').set(counts.unreadable);
+    METRICS.webhookActiveAttempts.series().set(this.worker.activeAttempts);
+    METRICS.webhookOldestDue.series().set(Math.max(0, (this.clock.now() - oldestMs) / 1_000));
+    if (this.isListening !== undefined) METRICS.webhookListenerUp.series().set(this.isListening() ? 1 : 0);
+  }
+}
+
+/**
+ * Shows how much waits to be delivered, and how many endpoints there are. Every worker shows the same numbers. They stay as they are while
+ * the database is away.
+ * @returns stops it.
+ */
+export function watchBacklog(db: Kysely<Tables>, clock: Clock): { stop(): Promise<void> } {
+  const reads = new RepeatedRun(
+    async () => {
+      const { endpoints, deliveries } = await readBacklog(db, clock.now());
+      for (const status of ['enabled', 'paused', 'disabled'] as const) {
+        METRICS.webhookEndpoints.series(status).set(endpoints[status]);
+      }
+      for (const state of ['due', 'later', 'held', 'paused'] as const) {
+        METRICS.webhookBacklog.series(state).set(deliveries[state]);
+      }
+    },
+    BACKLOG_INTERVAL_MS,
+    () => undefined,
+  );
+  reads.start();
+  return reads;
+}

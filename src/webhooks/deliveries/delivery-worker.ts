@@ -1,0 +1,215 @@
+/**
+ * The worker: decides when lanes are claimed, renewed and released. Notifications and memory are hints. The deliveries
+ * in the database are the truth, and a scan finds what hints have missed.
+ */
+import type { ToldEndpoints } from '../../outbox/work-signal.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Logger } from '../../platform/log.js';
+import { METRICS } from '../../platform/metrics.js';
+import { RepeatedRun } from '../../platform/repeated-run.js';
+import type { AttemptSlots } from './attempt-slots.js';
+import type { Delivery } from './deliver.js';
+import type { HeldLanes } from './held-lanes.js';
+import type { Lane } from './lane.js';
+import type { LaneLeases } from './lease.js';
+import type { DeliveryRecorder } from './record.js';
+import type { LaneScan } from './rows/lane-scan.js';
+import type { Lanes } from './rows/lanes.js';
+import type { WorkerTimes } from './worker-times.js';
+
+/** Endpoints with work that the worker remembers. Of others the lanes say that they are due. */
+const MOST_REMEMBERED = 10_000;
+/** Own lanes that one statement looks at. */
+const LANES_PER_LOOK = 500;
+
+/** What the worker works with. */
+export interface DeliveryWorkerParts {
+  readonly rows: Lanes;
+  readonly scan: LaneScan;
+  readonly lanes: HeldLanes;
+  readonly leases: LaneLeases;
+  readonly slots: AttemptSlots;
+  readonly delivery: Delivery;
+  readonly results: DeliveryRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly times: WorkerTimes;
+  /** Returns whether an owner of lanes is a process that has certainly ended. */
+  readonly isDead: (owner: string) => boolean;
+}
+
+/** DeliveryWorker works until it is stopped. */
+export class DeliveryWorker {
+  private readonly claims: RepeatedRun;
+  private readonly releases: RepeatedRun;
+  private readonly runs: readonly RepeatedRun[];
+  /** Endpoints with work whose lanes this process has not tried to claim yet. */
+  private readonly notified = new Set<string>();
+  /** By `performance.now()`. */
+  private claimedDueMs = -Infinity;
+  private unownedDueMs: number | undefined;
+  private isStopping = false;
+  private isListening = true;
+
+  constructor(private readonly parts: DeliveryWorkerParts) {
+    const { delivery, lanes, leases, times } = parts;
+    this.claims = this.newRun(
+      () => this.claim(),
+      () => this.msUntilClaimDue,
+    );
+    this.releases = this.newRun(() => this.release(), times.sleepMs);
+    this.runs = [
+      this.claims,
+      this.releases,
+      this.newRun(() => leases.renew(), times.renewMs),
+      this.newRun(() => delivery.refresh(lanes.ids()), times.refreshMs),
+      this.newRun(
+        () => this.scan(),
+        () => times.scanMs + (2 * Math.random() - 1) * times.scanSpreadMs,
+      ),
+    ];
+  }
+
+  /** Begins to work. Looks for due lanes at once. */
+  start(): void {
+    for (const run of this.runs) if (run !== this.claims) run.startLater();
+    this.claims.start();
+  }
+
+  /** Sets whether notifications of other processes arrive. When they begin to, some may have been lost before. */
+  setListening(isListening: boolean): void {
+    this.isListening = isListening;
+    if (isListening) this.notify('all');
+  }
+
+  /** Wakes endpoints that have work. Reads those again that were changed; with `all`, every one. */
+  notify(endpointIds: ToldEndpoints, changed: readonly string[] = []): void {
+    if (this.isStopping) return;
+    const { delivery, lanes } = this.parts;
+    const isAll = endpointIds === 'all';
+    this.wake(isAll ? lanes.ids() : endpointIds);
+    if (isAll) this.claimedDueMs = -Infinity;
+    if (isAll || this.notified.size > 0) this.claims.runNow();
+    const toRefresh = isAll ? lanes.ids() : changed.filter((id) => lanes.get(id) !== undefined);
+    // A refresh that fails is repeated with all others, a few seconds later.
+    if (toRefresh.length > 0) delivery.refresh(toRefresh).catch(() => undefined);
+  }
+
+  /** Begins nothing more. Attempts under way go on; lanes without any are released at once. */
+  rest(): void {
+    if (this.isStopping) return;
+    this.isStopping = true;
+    this.parts.leases.isEnding = true;
+    this.releases.runNow();
+  }
+
+  /** Waits for attempts under way, at most this long, and releases the lanes. Never rejects. */
+  async stop(patienceMs: number): Promise<void> {
+    const { slots, results, leases, lanes } = this.parts;
+    this.rest();
+    const endMs = performance.now() + patienceMs;
+    while (slots.inUse > 0 && performance.now() < endMs) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    results.stop();
+    await Promise.all(this.runs.map((run) => run.stop()));
+    // A lane with an attempt under way keeps its lease, so that no other process attempts the delivery meanwhile.
+    await leases.releaseAll().catch(() => undefined);
+    lanes.dropAll();
+  }
+
+  get activeAttempts(): number {
+    return this.parts.slots.inUse;
+  }
+
+  /** Since when the lane is due that has been for longest and has no owner; as of the last scan. */
+  get unownedDueAtMs(): number | undefined {
+    return this.unownedDueMs;
+  }
+
+  get lanes(): Iterable<Lane> {
+    return this.parts.lanes.all();
+  }
+
+  private newRun(run: () => Promise<void>, pauseMs: number | (() => number)): RepeatedRun {
+    return new RepeatedRun(run, pauseMs, (error, isFirst) => {
+      if (!isFirst || this.isStopping) return;
+      const text = 'What there is to deliver could not be looked for; tried again';
+      this.parts.log.warn({ event: 'webhook_work_failed', err: error }, text);
+    });
+  }
+
+  private get msUntilClaimDue(): number {
+    const { lookMs, deafLookMs } = this.parts.times;
+    return Math.max(0, this.claimedDueMs + (this.isListening ? lookMs : deafLookMs) - performance.now());
+  }
+
+  /**
+   * Claims the lanes of notified endpoints; and all due lanes, once a second. Not more often: lanes at work are due as
+   * well, and each look reads all of them.
+   */
+  private async claim(): Promise<void> {
+    if (this.isStopping) return;
+    const { delivery, leases } = this.parts;
+    delivery.resume();
+    // Without room the lanes say that they are due.
+    if (leases.room <= 0) this.notified.clear();
+    const endpointIds = [...this.notified].slice(0, leases.room);
+    for (const id of endpointIds) this.notified.delete(id);
+    await delivery.lease(endpointIds);
+    if (this.msUntilClaimDue === 0) {
+      this.claimedDueMs = performance.now();
+      await delivery.leaseDue();
+      await this.lookAtOwn();
+    }
+    if (this.notified.size > 0) this.claims.runNow();
+  }
+
+  /** Wakes own lanes that know of nothing and have due deliveries: their notifications were lost. */
+  private async lookAtOwn(): Promise<void> {
+    const { lanes, scan } = this.parts;
+    const ids = lanes.idsOf((lane) => lane.mayHaveMissed);
+    for (let at = 0; at < ids.length; at += LANES_PER_LOOK) {
+      this.notify(await scan.dueOf(ids.slice(at, at + LANES_PER_LOOK)));
+    }
+  }
+
+  private async release(): Promise<void> {
+    const { clock, leases, times } = this.parts;
+    if (this.isStopping) return leases.releaseAll();
+    for (;;) {
+      const released = await leases.releaseIdle();
+      if (released.length === 0 || this.isStopping) return;
+      // Events that were added meanwhile found the lanes owned. Those that were being committed are seen a second later.
+      const nowMs = clock.now();
+      this.notify(released.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ endpointId }) => endpointId));
+      const ids = released.map(({ endpointId }) => endpointId);
+      setTimeout(() => void this.lookAgain(ids), times.secondLookMs).unref();
+    }
+  }
+
+  /** The scan repeats a look that fails. */
+  private async lookAgain(endpointIds: readonly string[]): Promise<void> {
+    if (this.isStopping) return;
+    this.notify(await this.parts.scan.look(endpointIds).catch(() => []));
+  }
+
+  private async scan(): Promise<void> {
+    if (this.isStopping) return;
+    const { rows, scan, isDead } = this.parts;
+    await rows.endDead(isDead);
+    const found = await scan.scan();
+    METRICS.webhookLanesFound.series().inc(found.length);
+    this.unownedDueMs = await rows.oldestUnowned();
+    this.notify(found);
+  }
+
+  private wake(endpointIds: readonly string[]): void {
+    const { lanes, delivery } = this.parts;
+    for (const id of endpointIds) {
+      const lane = lanes.get(id);
+      if (lane !== undefined) delivery.wake(lane);
+      else if (this.notified.size < MOST_REMEMBERED) this.notified.add(id);
+    }
+  }
+}

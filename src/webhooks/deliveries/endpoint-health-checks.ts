@@ -1,0 +1,83 @@
+/** Checks endpoints whose attempts fail: warns their accounts, and disables them (`endpoint-status.ts`). */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../stores/database/schema.js';
+import { countOwnEvents } from '../../outbox/outbox.js';
+import type { WorkSignal } from '../../outbox/work-signal.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Logger } from '../../platform/log.js';
+import { RepeatedRun } from '../../platform/repeated-run.js';
+import { disableGone, judgeFailing, type Verdicts } from '../management/endpoint-status.js';
+import type { AttemptRecord } from './rows/delivery-results.js';
+import type { WorkerTimes } from './worker-times.js';
+
+/** What endpoints are checked with. */
+export interface EndpointHealthChecksParts {
+  readonly db: Kysely<Tables>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: WorkSignal;
+  readonly times: WorkerTimes;
+  /** Whether mail is sent. */
+  readonly hasMail: () => boolean;
+}
+
+/**
+ * EndpointHealthChecks gathers failures and checks their endpoints together, so that an endpoint that always fails costs little.
+ * Failures that are lost with the process do no harm: the next failure repeats the check.
+ */
+export class EndpointHealthChecks {
+  private readonly failed = new Set<string>();
+  /** By endpoint, the URL whose receiver is gone. */
+  private readonly goneUrls = new Map<string, string>();
+  private readonly checks: RepeatedRun;
+
+  constructor(private readonly parts: EndpointHealthChecksParts) {
+    this.checks = new RepeatedRun(
+      () => this.checkEndpoints(),
+      parts.times.checkMs,
+      () => undefined,
+    );
+    this.checks.startLater();
+  }
+
+  /** Adds failed attempts that were recorded. Endpoints whose receiver is gone are checked at once. */
+  addFailures(records: readonly AttemptRecord[]): void {
+    const gone = records.filter(({ outcome }) => outcome.state === 'failed' && outcome.reason === 'gone');
+    for (const { delivery } of records) this.failed.add(delivery.endpointId);
+    for (const { delivery, url } of gone) this.goneUrls.set(delivery.endpointId, url);
+    if (gone.length > 0) this.checks.runNow();
+  }
+
+  /** Checks what is left, once. Never rejects. */
+  async stop(): Promise<void> {
+    await this.checks.stop();
+    await this.checkEndpoints().catch(() => undefined);
+  }
+
+  private async checkEndpoints(): Promise<void> {
+    const { db, clock, hasMail } = this.parts;
+    const [failed, goneUrls] = [[...this.failed], [...this.goneUrls]];
+    this.announce(await disableGone(db, goneUrls, clock.now(), hasMail()));
+    for (const [id, url] of goneUrls) if (this.goneUrls.get(id) === url) this.goneUrls.delete(id);
+    this.announce(await judgeFailing(db, failed, clock.now(), hasMail()));
+    for (const id of failed) this.failed.delete(id);
+  }
+
+  private announce({ verdicts, endpointIds }: Verdicts): void {
+    const { log, signal } = this.parts;
+    // Each of them is an event.
+    countOwnEvents(verdicts.length);
+    for (const { endpointId, accountId, what, reason } of verdicts) {
+      const fields = { endpoint_id: endpointId, account_id: accountId, reason };
+      if (what === 'disabled')
+        log.warn({ event: 'webhook_endpoint_disabled', ...fields }, 'A webhook endpoint was disabled');
+      else
+        log.info(
+          { event: 'webhook_endpoint_failing', ...fields },
+          'Nothing has arrived at a webhook endpoint for a day',
+        );
+    }
+    signal.tellChanged(verdicts.filter(({ what }) => what === 'disabled').map(({ endpointId }) => endpointId));
+    signal.tell(endpointIds);
+  }
+}

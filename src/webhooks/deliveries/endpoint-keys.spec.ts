@@ -1,0 +1,101 @@
+/** An endpoint that was released signs with the keys that were opened for it, unless they can be others by now. */
+import { beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { AttemptSlots } from './attempt-slots.js';
+import { Delivery } from './deliver.js';
+import { EndpointKeys } from './endpoint-keys.js';
+import { HeldLanes } from './held-lanes.js';
+import type { LaneEndpoint } from './rows/lane-endpoints.js';
+import { WORKER_TIMES } from './worker-times.js';
+
+let held: HeldLanes;
+let delivery: Delivery;
+let opened: number;
+let nowMs: number;
+let endsAtMs: number | undefined;
+
+beforeEach(() => {
+  opened = 0;
+  nowMs = 0;
+  endsAtMs = undefined;
+  const clock = { now: () => nowMs };
+  const keys = new EndpointKeys(async (ids) => {
+    opened += ids.length;
+    // A key that has expired is not among them any more.
+    const ends = endsAtMs !== undefined && endsAtMs > nowMs && { endsAtMs };
+    return ids.map(() => ({ secrets: [], privateKeys: [], ...ends }));
+  }, clock);
+  held = new HeldLanes(keys);
+  delivery = new Delivery({
+    lanes: held,
+    leases: {
+      areValid: true,
+      isEnding: false,
+      claimThese: async () => [],
+      async *claimDue() {},
+      refresh: async () => undefined,
+    },
+    slots: new AttemptSlots(),
+    due: { readPage: async () => ({ due: [], hasMore: false }) },
+    keys,
+    attempts: { attempt: () => Promise.reject(new Error('nothing is due')) },
+    results: { isStuck: false, record: () => Promise.reject(new Error('nothing is due')) },
+    clock,
+    log: pino({ level: 'silent' }),
+    times: WORKER_TIMES,
+  });
+});
+
+/** Takes the lane up, as it is told that there is something to do. */
+async function takeUp(version: number): Promise<void> {
+  held.add({ id: 'a', isEnabled: true, version, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint);
+  await wake();
+}
+
+async function wake(): Promise<void> {
+  delivery.wake(held.get('a')!);
+  for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** As the worker looks now and then; taken up where it was released. */
+async function again(): Promise<void> {
+  return held.get('a') === undefined ? takeUp(1) : wake();
+}
+
+it('keys are opened once, however often their endpoint is released', async () => {
+  for (let count = 0; count < 3; count++) {
+    await takeUp(1);
+    held.rest('a');
+  }
+  expect(opened).toBe(1);
+});
+
+it('keys are opened anew where the endpoint has changed meanwhile: its secret may have been rotated', async () => {
+  await takeUp(1);
+  held.rest('a');
+  await takeUp(2);
+  expect(opened).toBe(2);
+});
+
+it.each([
+  ['rest', () => held.rest('a')],
+  ['are in use', () => undefined],
+])('keys of which one has ended are opened anew, where they %s', async (_where, lay) => {
+  endsAtMs = 1_000;
+  await takeUp(1);
+  lay();
+  nowMs = 999;
+  await again();
+  expect(opened).toBe(1);
+  lay();
+  nowMs = 1_000;
+  await again();
+  expect(opened).toBe(2);
+});
+
+it('keys of an endpoint that another process has now are not kept', async () => {
+  await takeUp(1);
+  held.drop('a');
+  await takeUp(1);
+  expect(opened).toBe(2);
+});

@@ -1,0 +1,136 @@
+/** How fast an endpoint is told: its own limits, and what its receiver shows. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { AttemptMade } from '../sending/attempt.js';
+import { EndpointPace } from './endpoint-pace.js';
+
+let nowMs = 0;
+let pace = new EndpointPace(() => nowMs);
+
+beforeEach(() => {
+  nowMs = 1_000;
+  pace = new EndpointPace(() => nowMs);
+});
+
+const made = (more: Partial<AttemptMade> = {}): AttemptMade => ({
+  outcome: 'succeeded',
+  atMs: 0,
+  durationMs: 10,
+  statusCode: 200,
+  error: null,
+  address: null,
+  responseBody: null,
+  ...more,
+});
+const failed = (statusCode: number | null, more: Partial<AttemptMade> = {}) =>
+  made({ outcome: 'failed', statusCode, error: statusCode === null ? 'response_timeout' : null, ...more });
+
+function attempt(end: AttemptMade): void {
+  expect(pace.waitMs(0)).toBe(0);
+  pace.begin();
+  pace.end(end);
+}
+
+/** How many attempts may be under way. */
+function atOnce(): number {
+  let count = 0;
+  while (pace.waitMs(count) !== Infinity) count += 1;
+  return count;
+}
+
+describe('a lane', () => {
+  it('begins with one attempt at a time, has one more with each success, and no more than its endpoint wants', () => {
+    pace.setLimits({ concurrency: 3, ratePerSecond: null });
+    const seen = [atOnce()];
+    for (let count = 0; count < 4; count++) {
+      attempt(made());
+      seen.push(atOnce());
+    }
+    expect(seen).toEqual([1, 2, 3, 3, 3]);
+  });
+
+  it('has half as many after an attempt without a response', () => {
+    for (let count = 0; count < 7; count++) attempt(made());
+    attempt(failed(null));
+    expect(atOnce()).toBe(4);
+  });
+
+  it('makes no more attempts a second than its endpoint wants', () => {
+    pace.setLimits({ concurrency: null, ratePerSecond: 2 });
+    attempt(made());
+    attempt(made());
+    expect(pace.waitMs(0)).toBe(500);
+    nowMs += 500;
+    attempt(made());
+    expect(pace.waitMs(0)).toBe(500);
+  });
+
+  it('waits as long as its receiver asks, and a minute at most', () => {
+    attempt(failed(429, { retryAfterMs: 7_000 }));
+    expect(pace.waitMs(0)).toBe(7_000);
+    nowMs += 7_000;
+    attempt(failed(503, { retryAfterMs: 3_600_000 }));
+    expect(pace.waitMs(0)).toBe(60_000);
+  });
+
+  it('counts as slow until its first attempt has ended soon, unless it has done well before', () => {
+    expect(pace.isSlow).toBe(true);
+    pace.trust();
+    expect(pace.isSlow).toBe(false);
+    pace.reset();
+    expect(pace.isSlow).toBe(true);
+    attempt(made());
+    expect(pace.isSlow).toBe(false);
+  });
+
+  it('is slow when its attempts take over two seconds, and is not any more when they do not', () => {
+    pace.trust();
+    attempt(failed(408, { durationMs: 15_000 }));
+    expect(pace.isSlow).toBe(true);
+    for (let count = 0; count < 8; count++) attempt(made());
+    expect(pace.isSlow).toBe(false);
+  });
+});
+
+describe('a receiver that is down', () => {
+  it.each([null, 500, 503, 429])(
+    'is left alone after five failures in a row (%s), but for one probe at a time',
+    (status) => {
+      for (let count = 0; count < 5; count++) attempt(failed(status));
+      expect(pace.isOpen).toBe(true);
+      const pauses: number[] = [];
+      for (let count = 0; count < 8; count++) {
+        pauses.push(pace.waitMs(0));
+        nowMs += pace.waitMs(0);
+        expect(atOnce()).toBe(1);
+        attempt(failed(status));
+      }
+      expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+      nowMs += 60_000;
+      attempt(made());
+      expect([pace.isOpen, pace.waitMs(0)]).toEqual([false, 0]);
+    },
+  );
+
+  it('is probed again after an attempt that could not be made', () => {
+    for (let count = 0; count < 5; count++) attempt(failed(500));
+    nowMs += 1_000;
+    pace.begin();
+    pace.putOff(1_000);
+    nowMs += 2_000;
+    attempt(made());
+    expect(pace.isOpen).toBe(false);
+  });
+
+  it('is not one that refuses what it is sent, nor one whose address is refused', () => {
+    for (let count = 0; count < 10; count++) attempt(failed(400));
+    for (let count = 0; count < 10; count++) attempt(failed(null, { error: 'address_refused (private)' }));
+    expect(pace.isOpen).toBe(false);
+  });
+
+  it('is another one after a change of its URL', () => {
+    for (let count = 0; count < 5; count++) attempt(failed(500, { durationMs: 5_000 }));
+    pace.reset();
+    attempt(made());
+    expect([pace.isOpen, pace.isSlow, pace.waitMs(0)]).toEqual([false, false, 0]);
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * Leases of lanes: which endpoints this process delivers to. It claims lanes that no process owns, renews them, and
+ * releases those without work. A lease that is not renewed expires, and another process takes the lane.
+ *
+ * A claim and a release never run at the same time: a lane would be in memory here, and without an owner in the table.
+ */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../stores/database/schema.js';
+import { Batcher } from '../../platform/batcher.js';
+import type { Logger } from '../../platform/log.js';
+import { METRICS } from '../../platform/metrics.js';
+import type { HeldLanes } from './held-lanes.js';
+import type { Lane } from './lane.js';
+import { readLaneEndpoints } from './rows/lane-endpoints.js';
+import type { Lanes, SleepingLane } from './rows/lanes.js';
+import type { WorkerTimes } from './worker-times.js';
+
+/** Lanes that one process has. */
+const MOST_LANES = 10_000;
+/** Lanes that one statement claims. */
+const LANES_PER_CLAIM = 64;
+const LANES_PER_STATEMENT = 500;
+/** With so many lanes there may be no room for others: lanes without work are released sooner. */
+const CROWDED_LANES = 5_000;
+const CROWDED_LINGER_MS = 2_000;
+
+/** What leases are kept with. */
+export interface LaneLeasesParts {
+  readonly db: Kysely<Tables>;
+  readonly rows: Lanes;
+  readonly lanes: HeldLanes;
+  readonly log: Logger;
+  readonly times: WorkerTimes;
+}
+
+/** LaneLeases keeps the leases of a process. All methods reject as the database does. */
+export class LaneLeases {
+  /** Whether this process claims nothing more, and begins no attempts. */
+  isEnding = false;
+  private readonly refreshes: Batcher<readonly string[], void>;
+  /** Lanes that are not held here, and may still be this process's in the table. Nothing renews them. */
+  private readonly unreleased = new Set<string>();
+  private changingHands: Promise<unknown> = Promise.resolve();
+  /** By `performance.now()`; the leases are good for a while from then on. */
+  private renewedMs = -Infinity;
+  private hasReleasedAll = false;
+
+  constructor(private readonly parts: LaneLeasesParts) {
+    this.refreshes = new Batcher((lists) => this.readAgain(lists), {
+      most: LANES_PER_STATEMENT,
+      sizeOf: ({ length }) => length,
+    });
+  }
+
+  /** Whether attempts may begin: the leases were renewed a short time ago, and this process does not end. */
+  get areValid(): boolean {
+    return !this.isEnding && this.areRenewed;
+  }
+
+  /** Lanes that one call of `claimThese` can claim now. */
+  get room(): number {
+    return this.isEnding ? 0 : Math.min(LANES_PER_CLAIM, MOST_LANES - this.parts.lanes.size);
+  }
+
+  /** Claims the lanes of these endpoints, as far as no process owns them. */
+  async claimThese(endpointIds: readonly string[]): Promise<readonly Lane[]> {
+    return this.alone(async () => {
+      const startMs = performance.now();
+      return this.add(await this.parts.rows.claimThese(endpointIds), startMs);
+    });
+  }
+
+  /** Claims all lanes that are due and that no process owns, those first that have waited longest. */
+  async *claimDue(): AsyncGenerator<readonly Lane[]> {
+    for (let isMore = true; isMore && this.room > 0;) {
+      yield await this.alone(async () => {
+        const startMs = performance.now();
+        const claimed = await this.parts.rows.claim(this.room);
+        if (claimed.length > 0) METRICS.webhookClaimDuration.series().observe((performance.now() - startMs) / 1_000);
+        isMore = claimed.length === LANES_PER_CLAIM;
+        return this.add(claimed, startMs);
+      });
+    }
+  }
+
+  /** Reads the endpoints of held lanes again. Lanes whose endpoint is gone are dropped. */
+  async refresh(endpointIds: readonly string[]): Promise<void> {
+    const reads: Promise<void>[] = [];
+    for (let at = 0; at < endpointIds.length; at += LANES_PER_STATEMENT) {
+      reads.push(this.refreshes.add(endpointIds.slice(at, at + LANES_PER_STATEMENT)));
+    }
+    await Promise.all(reads);
+  }
+
+  /** Renews all leases, and drops lanes that other processes own by now. */
+  async renew(): Promise<void> {
+    const { rows, lanes } = this.parts;
+    const held = [...lanes.all()];
+    const startMs = performance.now();
+    try {
+      const own = await rows.renew(held.map(({ endpointId }) => endpointId));
+      this.renewedMs = startMs;
+      for (const lane of held) {
+        // A lane that was claimed again meanwhile is this process's.
+        const isLost = !own.has(lane.endpointId) && lane.takenMs < startMs;
+        if (isLost && lanes.get(lane.endpointId) === lane) lanes.drop(lane.endpointId);
+      }
+    } finally {
+      if (lanes.size > 0 && !this.areRenewed) this.dropExpired();
+    }
+  }
+
+  /**
+   * Releases lanes without work, up to a statement's worth. Returns them with the time at which each is due again.
+   * Lanes that could not be released are released the next time.
+   */
+  releaseIdle(): Promise<readonly SleepingLane[]> {
+    return this.alone(async () => {
+      const ids = this.isEnding ? [] : this.idleIds();
+      for (const id of ids) {
+        this.unreleased.add(id);
+        this.parts.lanes.rest(id);
+      }
+      const released = await this.parts.rows.sleep(ids);
+      for (const id of ids) this.unreleased.delete(id);
+      return released;
+    });
+  }
+
+  /** Releases all lanes that have no attempt under way; where `isEnding`. Call it again for those that had one. */
+  releaseAll(): Promise<void> {
+    const { rows, lanes } = this.parts;
+    return this.alone(async () => {
+      const idle = lanes.idsOf(({ isBusy }) => !isBusy);
+      if (idle.length === 0 && this.hasReleasedAll) return;
+      this.hasReleasedAll = false;
+      for (const id of idle) lanes.drop(id);
+      await rows.release(lanes.ids());
+      this.hasReleasedAll = true;
+    });
+  }
+
+  private get areRenewed(): boolean {
+    return performance.now() - this.renewedMs < this.parts.times.leasePatienceMs;
+  }
+
+  private alone<Result>(run: () => Promise<Result>): Promise<Result> {
+    const done = this.changingHands.then(run);
+    this.changingHands = done.catch(() => undefined);
+    return done;
+  }
+
+  /** @param atMs when the claim began, by `performance.now()`. */
+  private async add(endpointIds: readonly string[], atMs: number): Promise<readonly Lane[]> {
+    if (endpointIds.length === 0) return [];
+    const { db, lanes } = this.parts;
+    // Until they are held. A lane that is held already stays so.
+    for (const id of endpointIds) if (lanes.get(id) === undefined) this.unreleased.add(id);
+    this.hasReleasedAll = false;
+    const endpoints = await readLaneEndpoints(db, endpointIds);
+    // Good for as long as what is renewed at that time.
+    if (lanes.size === 0) this.renewedMs = atMs;
+    return endpoints.map((endpoint) => {
+      this.unreleased.delete(endpoint.id);
+      return lanes.add(endpoint);
+    });
+  }
+
+  private async readAgain(lists: readonly (readonly string[])[]): Promise<readonly void[]> {
+    const { db, lanes } = this.parts;
+    const ids = [...new Set(lists.flat())];
+    const endpoints = new Map((await readLaneEndpoints(db, ids)).map((each) => [each.id, each]));
+    for (const id of ids) {
+      const endpoint = endpoints.get(id);
+      if (endpoint === undefined) lanes.drop(id);
+      else lanes.get(id)?.replaceEndpoint(endpoint);
+    }
+    return lists.map(() => undefined);
+  }
+
+  /** The leases were not renewed for so long that they may expire: other processes will deliver. */
+  private dropExpired(): void {
+    const { log, lanes } = this.parts;
+    const text = 'Leases of webhook endpoints could not be renewed: they are left to other workers';
+    log.warn({ event: 'webhook_lanes_lost', lanes: lanes.size }, text);
+    lanes.dropAll();
+  }
+
+  private idleIds(): string[] {
+    const { lanes, times } = this.parts;
+    const isCrowded = lanes.size > CROWDED_LANES;
+    const lingerMs = isCrowded ? CROWDED_LINGER_MS : times.lingerMs;
+    const mayRest = (lane: Lane): boolean => lane.isIdleFor(lingerMs) && (isCrowded || !lane.isPaused);
+    return [...this.unreleased, ...lanes.idsOf(mayRest)].slice(0, LANES_PER_STATEMENT);
+  }
+}

@@ -1,0 +1,132 @@
+/** Records attempts: what each means for its delivery and its endpoint, written together with the results of others. */
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../stores/database/schema.js';
+import { DatabaseUnavailable } from '../../stores/database/database-errors.js';
+import type { WorkSignal } from '../../outbox/work-signal.js';
+import { Batcher } from '../../platform/batcher.js';
+import type { Clock } from '../../platform/clock.js';
+import type { Logger } from '../../platform/log.js';
+import { METRICS } from '../../platform/metrics.js';
+import type { AttemptMade } from '../sending/attempt.js';
+import type { EndpointHealthChecks } from './endpoint-health-checks.js';
+import { writeResults, type AttemptRecord, type DeliveryOutcome } from './rows/delivery-results.js';
+import type { DueDelivery } from './rows/due-deliveries.js';
+import type { EndpointHealth } from './rows/endpoint-health.js';
+import type { LaneEndpoint } from './rows/lane-endpoints.js';
+import { nextAttemptMs } from './rows/retry-schedule.js';
+
+/** Results of one transaction. SQLite has one connection, so a transaction delays everybody else. */
+const MOST_RESULTS = { sqlite: 64, postgres: 256 } as const;
+
+/** What results are recorded with. */
+export interface DeliveryRecorderParts {
+  readonly db: Kysely<Tables>;
+  readonly kind: 'sqlite' | 'postgres';
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: WorkSignal;
+  readonly healthChecks: EndpointHealthChecks;
+}
+
+/** DeliveryRecorder writes results. They wait while the database is away, and `isStuck` is true. */
+export class DeliveryRecorder {
+  private readonly results: Batcher<AttemptRecord, void>;
+
+  constructor(private readonly parts: DeliveryRecorderParts) {
+    this.results = new Batcher((records) => this.writeAll(records), {
+      most: MOST_RESULTS[parts.kind],
+      isAway: (error) => error instanceof DatabaseUnavailable,
+      isOneAtFault: () => true,
+    });
+  }
+
+  /** Whether results cannot be written now. An attempt that began now might be repeated, because its result is lost. */
+  get isStuck(): boolean {
+    return this.results.isStuck;
+  }
+
+  /** Gives up results that cannot be written. The leases expire, and other processes repeat those attempts. */
+  stop(): void {
+    this.results.stop(new DatabaseUnavailable('the results of webhooks are not written any more'));
+  }
+
+  /**
+   * Resolves with the delivery's outcome when it is committed.
+   * @param endpoint as it is now: its schedule decides when the next attempt is due.
+   * @param url of the attempt. The endpoint may have another one by now.
+   */
+  async record(
+    endpoint: LaneEndpoint,
+    delivery: DueDelivery,
+    made: AttemptMade,
+    url: string,
+  ): Promise<DeliveryOutcome> {
+    // A URL that is not the endpoint's any more cannot end a delivery by being gone.
+    const attempt = made.outcome === 'gone' && endpoint.url !== url ? { ...made, outcome: 'failed' as const } : made;
+    const outcome = outcomeOf(endpoint, delivery, attempt, this.parts.clock.now());
+    this.logAttempt(endpoint, delivery, attempt, outcome);
+    await this.results.add({ delivery, attempt, url, outcome, isOrdered: endpoint.isOrdered });
+    return outcome;
+  }
+
+  private logAttempt(
+    endpoint: LaneEndpoint,
+    delivery: DueDelivery,
+    made: AttemptMade,
+    { state }: DeliveryOutcome,
+  ): void {
+    this.parts.log.info({
+      event: 'webhook_attempt',
+      delivery_id: delivery.id,
+      event_id: delivery.eventId,
+      endpoint_id: endpoint.id,
+      account_id: endpoint.accountId,
+      attempt: delivery.attempts + 1,
+      status: made.statusCode,
+      duration_ms: made.durationMs,
+      outcome: made.outcome,
+      error: made.error,
+      delivery: state,
+    });
+  }
+
+  private async writeAll(records: readonly AttemptRecord[]): Promise<readonly void[]> {
+    const { db, clock, signal, healthChecks } = this.parts;
+    const { changed, released } = await writeResults(db, records, healthOf(records), clock.now());
+    signal.tell(released);
+    for (const { delivery, outcome } of records) {
+      if (outcome.state === 'pending' || !changed.has(delivery.id)) continue;
+      const reason = outcome.state === 'failed' ? outcome.reason : '';
+      METRICS.webhookDeliveries.series(outcome.state, reason).inc();
+    }
+    healthChecks.addFailures(records.filter(({ outcome }) => outcome.state !== 'succeeded'));
+    return records.map(() => undefined);
+  }
+}
+
+function outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptMade, nowMs: number): DeliveryOutcome {
+  if (made.outcome === 'succeeded') return { state: 'succeeded' };
+  if (made.outcome !== 'failed') return { state: 'failed', reason: made.outcome };
+  const { scheduleMs } = endpoint;
+  const { retryAfterMs } = made;
+  const attempts = delivery.attempts + 1;
+  const dueAtMs = nextAttemptMs({ scheduleMs, attempts, nowMs, retryAfterMs, random: Math.random });
+  return dueAtMs === undefined ? { state: 'failed', reason: 'exhausted' } : { state: 'pending', dueAtMs };
+}
+
+/** Sums up attempts by endpoint. A receiver that ends a delivery (`aborted`) has responded, so that is a success. */
+export function healthOf(records: readonly AttemptRecord[]): EndpointHealth[] {
+  const byEndpoint = new Map<string, EndpointHealth>();
+  for (const record of records.toSorted((one, other) => one.attempt.atMs - other.attempt.atMs)) {
+    const { endpointId } = record.delivery;
+    const before = byEndpoint.get(endpointId) ?? { endpointId, succeededAtMs: null, failures: 0, failingSinceMs: null };
+    byEndpoint.set(endpointId, healthAfter(before, record));
+  }
+  return [...byEndpoint.values()];
+}
+
+function healthAfter(before: EndpointHealth, { attempt: { atMs }, outcome }: AttemptRecord): EndpointHealth {
+  const hasSucceeded = outcome.state === 'succeeded' || (outcome.state === 'failed' && outcome.reason === 'aborted');
+  if (hasSucceeded) return { ...before, succeededAtMs: atMs, failures: 0, failingSinceMs: null };
+  return { ...before, failures: before.failures + 1, failingSinceMs: before.failingSinceMs ?? atMs };
+}

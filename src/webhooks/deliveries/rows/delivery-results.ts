@@ -1,0 +1,184 @@
+/**
+ * Writes what attempts came to, many together: each attempt, and what it means for its delivery, in one transaction. A
+ * result that comes too late, from an owner that has lost its lane meanwhile, changes nothing; its attempt is recorded
+ * all the same, for it was made. A success counts however late it comes.
+ */
+import { sql, type Kysely, type QueryResult, type RawBuilder } from 'kysely';
+import type { DatabaseHandle } from '../../../stores/database/connect.js';
+import { kindOf } from '../../../stores/database/database-kind.js';
+import { newId } from '../../../stores/database/ids.js';
+import { jsonRows, type JsonColumn } from '../../../stores/database/json-rows.js';
+import type { Tables } from '../../../stores/database/schema.js';
+import type { WebhookDeliveryTable } from '../../../stores/database/tables/webhook-tables.js';
+import { executeBatch, executeBatchInTransaction } from '../../../stores/database/statement-batch.js';
+import type { DueDelivery } from './due-deliveries.js';
+import { healthUpdate, type EndpointHealth } from './endpoint-health.js';
+import { lockLanes, lockOrdered, releaseNext, releaseOrdered, type ResourceOfEndpoint } from './order.js';
+
+/** What is kept of a response's body, in characters. */
+const LONGEST_KEPT_BODY = 1_024;
+
+/** One request, and what came of it. */
+export interface MadeAttempt {
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** Null: no response. */
+  readonly statusCode: number | null;
+  /** Why there was none. */
+  readonly error: string | null;
+  readonly address: string | null;
+  /** As much as is kept; null where there was no response. */
+  readonly responseBody: string | null;
+}
+
+/** What becomes of the delivery. */
+export type DeliveryOutcome =
+  | { readonly state: 'succeeded' }
+  | { readonly state: 'failed'; readonly reason: NonNullable<WebhookDeliveryTable['reason']> }
+  | { readonly state: 'pending'; readonly dueAtMs: number };
+
+/** An attempt with its delivery, as that was read. */
+export interface AttemptRecord {
+  readonly delivery: Pick<DueDelivery, 'id' | 'endpointId' | 'resource' | 'attempts' | 'cycle'>;
+  readonly attempt: MadeAttempt;
+  /** Where it was sent. */
+  readonly url: string;
+  readonly outcome: DeliveryOutcome;
+  /** Whether the endpoint wants order: then the next of the resource comes when this one has ended. */
+  readonly isOrdered: boolean;
+}
+
+/** What writing them has changed. */
+export interface WrittenResults {
+  /** Deliveries that are now as their records say; of the others the result came too late. */
+  readonly changed: ReadonlySet<string>;
+  /** Endpoints with deliveries that were held and are due now. */
+  readonly released: readonly string[];
+}
+
+type Value = string | number | null;
+
+const text = (name: string): JsonColumn => ({ name, type: 'text' });
+const number = (name: string): JsonColumn => ({ name, type: 'bigint' });
+
+const RESULT_COLUMNS = [
+  text('delivery_id'),
+  number('read_cycle'),
+  number('read_attempts'),
+  text('new_state'),
+  text('new_reason'),
+  number('new_due_at'),
+];
+
+const ATTEMPT_COLUMNS = [
+  text('new_id'),
+  text('of_delivery'),
+  number('of_number'),
+  number('of_cycle'),
+  number('made_at'),
+  number('status'),
+  number('duration'),
+  text('failure'),
+  text('peer'),
+  text('body'),
+];
+
+/**
+ * Writes results, and with them how it stands with their endpoints. Rejects as the database does; then nothing is
+ * written, and all can be written again.
+ */
+export async function writeResults(
+  db: Kysely<Tables>,
+  records: readonly AttemptRecord[],
+  health: readonly EndpointHealth[],
+  nowMs: number,
+): Promise<WrittenResults> {
+  const ended = endedResources(records, true);
+  const unordered = endedResources(records, false);
+  const kind = kindOf(db);
+  const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health).compile(db)];
+  const ofResults = [outcomeUpdate(kind, records, nowMs).compile(db), attemptInsert(kind, records, nowMs).compile(db)];
+  // Whoever made these knew of no order, and the endpoint may want it by now: what was held behind them comes.
+  const late = unordered.length === 0 ? [] : [releaseOrdered(kind, unordered, nowMs).compile(db)];
+  // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
+  if (ended.length === 0) {
+    const locks = unordered.length === 0 ? [] : [lockOrdered(kind, endpointsOf(unordered)).compile(db)];
+    const results = await executeBatchInTransaction(db, [...ofHealth, ...locks, ...ofResults, ...late]);
+    const outcomes = results[ofHealth.length + locks.length];
+    return { changed: idsIn(outcomes), released: late.length === 0 ? [] : endpointsIn(results.at(-1)) };
+  }
+  return db.transaction().execute(async (trx) => {
+    await executeBatch(trx, ofHealth);
+    await lockLanes(trx, endpointsOf([...ended, ...unordered]));
+    const results = await executeBatch(trx, [...ofResults, ...late]);
+    const lateOnes = late.length === 0 ? [] : endpointsIn(results.at(-1));
+    return { changed: idsIn(results[0]), released: [...lateOnes, ...(await releaseNext(trx, ended, nowMs))] };
+  });
+}
+
+function endpointsIn(result: QueryResult<unknown> | undefined): string[] {
+  return [...new Set(((result?.rows ?? []) as { endpoint_id: string }[]).map((row) => row.endpoint_id))];
+}
+
+function endpointsOf(resources: readonly ResourceOfEndpoint[]): string[] {
+  return [...new Set(resources.map(({ endpointId }) => endpointId))];
+}
+
+function idsIn(result: QueryResult<unknown> | undefined): ReadonlySet<string> {
+  return new Set(((result?.rows ?? []) as { id: string }[]).map(({ id }) => id));
+}
+
+function endedResources(records: readonly AttemptRecord[], wantOrder: boolean): ResourceOfEndpoint[] {
+  return records.flatMap(({ delivery: { endpointId, resource }, outcome, isOrdered }) =>
+    isOrdered === wantOrder && resource !== null && outcome.state !== 'pending' ? [{ endpointId, resource }] : [],
+  );
+}
+
+function outcomeUpdate(
+  kind: DatabaseHandle['kind'],
+  records: readonly AttemptRecord[],
+  nowMs: number,
+): RawBuilder<unknown> {
+  const rows = records.map(({ delivery: { id, cycle, attempts }, outcome }): Value[] => {
+    const reason = outcome.state === 'failed' ? outcome.reason : null;
+    return [id, cycle, attempts, outcome.state, reason, outcome.state === 'pending' ? outcome.dueAtMs : null];
+  });
+  return sql`
+    update webhook_delivery set state = new_state, reason = new_reason, due_at = coalesce(new_due_at, due_at),
+      attempts = case when attempts > read_attempts then attempts else read_attempts + 1 end, updated_at = ${nowMs}
+    from ${jsonRows(kind, RESULT_COLUMNS, rows, 'result')}
+    where id = delivery_id and cycle = read_cycle and (
+      (state = 'pending' and attempts = read_attempts) or (new_state = 'succeeded' and state <> 'succeeded'))
+    returning id`;
+}
+
+function attemptInsert(
+  kind: DatabaseHandle['kind'],
+  records: readonly AttemptRecord[],
+  nowMs: number,
+): RawBuilder<unknown> {
+  const rows = records.map(({ delivery: { id, cycle, attempts }, attempt }): Value[] => [
+    newId('wha', nowMs),
+    id,
+    attempts + 1,
+    cycle,
+    attempt.atMs,
+    attempt.statusCode,
+    attempt.durationMs,
+    attempt.error,
+    attempt.address,
+    storable(attempt.responseBody),
+  ]);
+  // Not of a delivery that was forgotten meanwhile.
+  return sql`
+    insert into webhook_attempt (id, delivery_id, number, cycle, at, status_code, duration_ms, error, address,
+      response_body)
+    select new_id, of_delivery, of_number, of_cycle, made_at, status, duration, failure, peer, body
+    from ${jsonRows(kind, ATTEMPT_COLUMNS, rows, 'made')}
+    join webhook_delivery on webhook_delivery.id = of_delivery`;
+}
+
+/** PostgreSQL takes no text with a NUL or half a character in it, and one response must not cost the others theirs. */
+function storable(body: string | null): string | null {
+  return body === null ? null : body.slice(0, LONGEST_KEPT_BODY).toWellFormed().replaceAll('\0', '\u{fffd}');
+}

@@ -1,0 +1,103 @@
+/**
+ * Ends deliveries that have waited for too long, and forgets those that nobody can look at any more, with their
+ * attempts. A few at a time: whoever delivers goes first.
+ */
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Clock } from '../../../platform/clock.js';
+import { kindOf } from '../../../stores/database/database-kind.js';
+import type { Tables } from '../../../stores/database/schema.js';
+import { DELIVERY_RETENTION_MS } from '../../../outbox/fan-out.js';
+import type { DueDelivery } from './due-deliveries.js';
+import { lockLanes, releaseNext } from './order.js';
+import type { WorkSignal } from '../../../outbox/work-signal.js';
+import { neverStopped, type IsStopped } from '../../../platform/repeated-run.js';
+
+const ROWS_AT_ONCE = 500;
+
+interface ExpiredRow {
+  readonly endpoint_id: string;
+  readonly resource: string | null;
+}
+
+/** Ends a delivery as expired because its event was deleted. @returns endpoints that have work by that: what was held behind it. */
+export async function expireDelivery(
+  db: Kysely<Tables>,
+  { id, endpointId, resource }: DueDelivery,
+  nowMs: number,
+): Promise<string[]> {
+  return await db.transaction().execute(async (trx) => {
+    await lockLanes(trx, [endpointId]);
+    await trx
+      .updateTable('webhook_delivery')
+      .set({ state: 'failed', reason: 'expired', updated_at: nowMs })
+      .where('id', '=', id)
+      .where('state', '=', 'pending')
+      .execute();
+    return resource === null ? [] : await releaseNext(trx, [{ endpointId, resource }], nowMs);
+  });
+}
+
+/** DeliveryRetention expires and forgets deliveries. */
+export class DeliveryRetention {
+  constructor(
+    private readonly db: Kysely<Tables>,
+    private readonly clock: Clock,
+    private readonly signal: WorkSignal,
+  ) {}
+
+  /** Forgets and expires all that is due for it. */
+  async sweep(isStopped: IsStopped = neverStopped): Promise<void> {
+    while ((await this.forgetSome()) === ROWS_AT_ONCE && !isStopped());
+    while (!isStopped() && (await this.expireSome()) === ROWS_AT_ONCE);
+    if (!isStopped()) await this.forgetEndpoints();
+  }
+
+  private async forgetSome(): Promise<number> {
+    const ended = sql`state in ('succeeded', 'failed') and keep_until <= ${this.clock.now()}`;
+    const { numAffectedRows } = await sql`
+      delete from webhook_delivery where id in ${this.some(ended)}
+    `.execute(this.db);
+    return Number(numAffectedRows ?? 0);
+  }
+
+  /** What is expired can be looked at, and replayed, as long again. */
+  private async expireSome(): Promise<number> {
+    const now = this.clock.now();
+    const open = sql`state in ('pending', 'held') and keep_until <= ${now}`;
+    const { expired, released } = await this.db.transaction().execute(async (trx) => {
+      const { rows } = await sql<{ endpoint_id: string }>`
+        select distinct endpoint_id from webhook_delivery where id in ${this.some(open, sql``)}
+      `.execute(trx);
+      await lockLanes(
+        trx,
+        rows.map((row) => row.endpoint_id),
+      );
+      const ended = await sql<ExpiredRow>`
+        update webhook_delivery set state = 'failed', reason = 'expired', updated_at = ${now},
+          keep_until = ${now + DELIVERY_RETENTION_MS}
+        where id in ${this.some(open)} returning endpoint_id, resource
+      `.execute(trx);
+      const resources = ended.rows.flatMap(({ endpoint_id: endpointId, resource }) =>
+        resource === null ? [] : [{ endpointId, resource }],
+      );
+      return { expired: ended.rows.length, released: await releaseNext(trx, resources, now) };
+    });
+    this.signal.tell(released);
+    return expired;
+  }
+
+  /** Endpoints that were deleted are kept as long as their deliveries can be looked at. */
+  private async forgetEndpoints(): Promise<void> {
+    await this.db
+      .deleteFrom('webhook_endpoint')
+      .where('deleted_at', '<=', this.clock.now() - 2 * DELIVERY_RETENTION_MS)
+      .execute();
+  }
+
+  /** `(select id …)` of a few; what somebody else is at is left for the next time. */
+  private some(condition: RawBuilder<unknown>, lock = sql`for update skip locked`): RawBuilder<unknown> {
+    const locked = kindOf(this.db) === 'postgres' ? lock : sql``;
+    return sql`(select id from webhook_delivery where ${condition} order by keep_until limit ${sql.lit(ROWS_AT_ONCE)}
+      ${locked})`;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Hears on a connection of its own what other processes tell over PostgreSQL. A client of `pg` whose session has ended
+ * never listens again by itself, and one whose network is silent does not know. A pooler in transaction mode accepts
+ * `listen`, and delivers nothing. So the process tells itself something, from another session, at first and now and
+ * then: only what is heard is proof.
+ */
+import { randomUUID } from 'node:crypto';
+import { Socket } from 'node:net';
+import type { Client, Notification } from 'pg';
+import type { Logger } from '../../platform/log.js';
+
+/** How often it tells itself something, and how long it waits to hear that. */
+const BEAT_INTERVAL_MS = 30_000;
+const BEAT_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Until a beat that could not be sent is sent again. */
+const UNSENT_PAUSE_MS = 1_000;
+/** Between two tries to connect; doubles. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+const BEAT = 'beat ';
+
+const NOTHING_HEARD =
+  'PostgreSQL accepts "listen" and delivers no notification, as behind a pooler in transaction mode';
+
+/** What is listened to, and who is told. */
+export interface WorkListenerParts {
+  readonly databaseUrl: string;
+  readonly channel: string;
+  /**
+   * Notifies the channel, from another session. The listener's own would prove nothing: a pooler hands a session its
+   * notifications while it runs a statement.
+   */
+  readonly notify: (message: string) => Promise<unknown>;
+  readonly onMessage: (message: string) => void;
+  /** It listens again: what was told meanwhile is lost. */
+  readonly onUp: () => void;
+  readonly onDown: () => void;
+  readonly log: Logger;
+  /** Other ones in tests. */
+  readonly beatIntervalMs?: number;
+  readonly beatTimeoutMs?: number;
+}
+
+/** WorkListener listens until it is stopped, whatever happens to the database. */
+export class WorkListener {
+  private client: Client | undefined;
+  private socket: Socket | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private pauseMs = FIRST_PAUSE_MS;
+  private isStopped = false;
+  private hasToldOfLoss = false;
+  private beat = '';
+  /** Whether notifications arrive. */
+  isListening = false;
+
+  constructor(private readonly parts: WorkListenerParts) {}
+
+  /** Begins. Never rejects: what does not succeed is tried again. */
+  async start(): Promise<void> {
+    // Only where it is needed: half a megabyte.
+    const { Client: PgClient } = await import('pg');
+    if (this.isStopped) return;
+    // Ours to destroy: a client whose server does not respond would wait for its last words.
+    const socket = new Socket();
+    const client = new PgClient({
+      connectionString: this.parts.databaseUrl,
+      application_name: 'trailgate listener',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      stream: () => socket,
+    });
+    this.client = client;
+    this.socket = socket;
+    client.on('error', (error) => this.lost(client, error));
+    client.on('end', () => this.lost(client, undefined));
+    client.on('notification', (notification) => this.hear(notification));
+    try {
+      await client.connect();
+      await client.query(`listen ${client.escapeIdentifier(this.parts.channel)}`);
+    } catch (error) {
+      return this.lost(client, error);
+    }
+    if (this.client === client) this.sendBeat(client);
+  }
+
+  /** Lets go of the connection. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    const { client, socket } = this;
+    this.client = undefined;
+    await client?.end().catch(() => undefined);
+    socket?.destroy();
+  }
+
+  private sendBeat(client: Client): void {
+    const { notify, beatTimeoutMs = BEAT_TIMEOUT_MS } = this.parts;
+    this.beat = `${BEAT}${randomUUID()}`;
+    this.timer = setTimeout(() => this.unheard(client), beatTimeoutMs);
+    this.timer.unref();
+    notify(this.beat).catch(() => this.unsent(client));
+  }
+
+  /** The database is away or busy. That says nothing of this connection: it is asked again. */
+  private unsent(client: Client): void {
+    if (this.client !== client || this.isStopped) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.sendBeat(client), UNSENT_PAUSE_MS);
+    this.timer.unref();
+  }
+
+  private hear({ payload = '' }: Notification): void {
+    if (!payload.startsWith(BEAT)) return this.parts.onMessage(payload);
+    const { client } = this;
+    // Those of other processes are nothing to this one.
+    if (payload !== this.beat || client === undefined) return;
+    clearTimeout(this.timer);
+    if (!this.isListening) this.up();
+    this.timer = setTimeout(() => this.sendBeat(client), this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS);
+    this.timer.unref();
+  }
+
+  private up(): void {
+    this.isListening = true;
+    this.pauseMs = FIRST_PAUSE_MS;
+    if (this.hasToldOfLoss) {
+      this.hasToldOfLoss = false;
+      this.parts.log.info({ event: 'webhook_listener_back' }, 'Workers hear again at once what there is to deliver');
+    }
+    this.parts.onUp();
+  }
+
+  private unheard(client: Client): void {
+    // Nothing will be heard soon where nothing has been heard yet.
+    if (!this.isListening) this.pauseMs = this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS;
+    this.lost(client, new Error(this.isListening ? 'nothing is heard' : NOTHING_HEARD));
+  }
+
+  private lost(client: Client, error: unknown): void {
+    if (this.client !== client || this.isStopped) return;
+    this.client = undefined;
+    clearTimeout(this.timer);
+    this.socket?.destroy();
+    client.end().catch(() => undefined);
+    if (this.isListening) this.parts.onDown();
+    this.isListening = false;
+    if (!this.hasToldOfLoss) {
+      this.hasToldOfLoss = true;
+      const text = 'Workers look for themselves what there is to deliver, until PostgreSQL tells them again';
+      this.parts.log.warn({ event: 'webhook_listener_lost', err: error }, text);
+    }
+    this.timer = setTimeout(() => void this.start(), this.pauseMs);
+    this.timer.unref();
+    this.pauseMs = Math.min(LONGEST_PAUSE_MS, this.pauseMs * 2);
+  }
+}
