@@ -1,9 +1,12 @@
 /** What attempts came to is written once, in order where that is wanted, and forgotten in time. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { writeResults, type AttemptRecord } from '../../src/webhooks/deliveries/rows/delivery-results.js';
+import {
+  writeResults,
+  type AttemptRecord,
+  type EndpointHealth,
+} from '../../src/webhooks/deliveries/rows/delivery-results.js';
 import { readPayloads } from '../../src/webhooks/deliveries/rows/due-deliveries.js';
-import type { EndpointHealth } from '../../src/webhooks/deliveries/rows/endpoint-health.js';
 import { ASLEEP, quietLane } from '../../src/outbox/lane-rows.js';
 import { holdBlocked, lockLanes, releaseSome } from '../../src/webhooks/deliveries/rows/order.js';
 import { DeliveryRetention } from '../../src/webhooks/deliveries/rows/retention.js';

@@ -9,9 +9,13 @@ import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 import type { AttemptMade } from '../sending/attempt.js';
 import type { EndpointHealthChecks } from './endpoint-health-checks.js';
-import { writeResults, type AttemptRecord, type DeliveryOutcome } from './rows/delivery-results.js';
+import {
+  writeResults,
+  type AttemptRecord,
+  type DeliveryOutcome,
+  type EndpointHealth,
+} from './rows/delivery-results.js';
 import type { DueDelivery } from './rows/due-deliveries.js';
-import type { EndpointHealth } from './rows/endpoint-health.js';
 import type { LaneEndpoint } from './rows/lane-endpoints.js';
 import { nextAttemptMs } from './rows/retry-schedule.js';
 
@@ -99,7 +103,8 @@ export class DeliveryRecorder {
       const reason = outcome.state === 'failed' ? outcome.reason : '';
       METRICS.webhookDeliveries.series(outcome.state, reason).inc();
     }
-    healthChecks.addFailures(records.filter(({ outcome }) => outcome.state !== 'succeeded'));
+    const failures = records.filter(({ outcome }) => outcome.state !== 'succeeded');
+    if (failures.length > 0) healthChecks.addFailures(failures);
     return records.map(() => undefined);
   }
 }

@@ -16,7 +16,7 @@ import type { ReadsGauges } from '../../platform/metrics-text.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 import { addEvents } from '../../outbox/outbox.js';
-import { EventSchemas } from './event-schemas.js';
+import { EventSchemas } from './event-batch.js';
 
 /** Whose events they are. */
 const SOURCE = 'emits';

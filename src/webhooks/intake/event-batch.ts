@@ -1,9 +1,10 @@
 /** The events of one request, judged one by one before any of them is written. */
-import { toPlain } from '../../platform/json/exact-json.js';
+import { createHash } from 'node:crypto';
+import { compileDataSchema, type DataCheck } from '../../config/data-schema.js';
+import type { EventType } from '../../config/model/schema.js';
+import { canonicalDigits, isExactNumber, toPlain } from '../../platform/json/exact-json.js';
 import type { FieldError } from '../../platform/problems/errors.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
-import type { EventSchemas } from './event-schemas.js';
-import { fingerprintOf } from './fingerprint.js';
 
 /** Of one event's data, as JSON. */
 const MOST_EVENT_BYTES = 256 * 1_024;
@@ -91,4 +92,52 @@ async function dataError(
   if (check === undefined) return { pointer: '/type', detail: 'is not a type that `events` of gateway.yaml names' };
   const fault = check?.(toPlain(data));
   return fault && { pointer: `/data${encodeURI(fault.pointer)}`, detail: fault.detail };
+}
+
+/** EventSchemas knows the types, and compiles a schema when the first event of its type comes. */
+export class EventSchemas {
+  private types: readonly EventType[] | undefined;
+  private checks = new Map<string, Promise<DataCheck> | null>();
+
+  constructor(private readonly current: () => readonly EventType[]) {}
+
+  /** The check of a type; null: it takes any object; undefined: there is no such type. */
+  async checkOf(type: string): Promise<DataCheck | null | undefined> {
+    const types = this.current();
+    if (types !== this.types) {
+      this.types = types;
+      this.checks = new Map();
+    }
+    const known = this.checks.get(type);
+    if (known !== undefined) return known;
+    const found = types.find(({ name }) => name === type);
+    if (found === undefined) return undefined;
+    const check = found.schema === null ? null : compileDataSchema(found.schema);
+    this.checks.set(type, check);
+    return check;
+  }
+}
+
+/** Hashes a value of JSON so that equal values have one hash, however they were written. */
+function fingerprintOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(value)))
+    .digest('base64url');
+}
+
+/** Returns the number with this value, or a list of its digits where JavaScript has none: `1.0` and `1` are equal. */
+function numberIn(digits: string): unknown {
+  const form = canonicalDigits(digits);
+  const number = Number(digits);
+  const isSame = Number.isFinite(number) && canonicalDigits(String(number)) === form;
+  return isSame ? number : ['number', form];
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  if (isExactNumber(value)) return numberIn(value.rawJSON);
+  const entries = Object.entries(value).map(([name, each]): [string, unknown] => [name, sorted(each)]);
+  // A list of pairs: `__proto__` is a name like any other, and numbers stand first in objects.
+  return entries.toSorted(([one], [other]) => (one < other ? -1 : 1));
 }

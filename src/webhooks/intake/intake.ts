@@ -15,8 +15,7 @@ import { Problem, type FieldError } from '../../platform/problems/errors.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 import { addEvents, type AddedEvents } from '../../outbox/outbox.js';
-import { judgeBatch, type HandedInEvent } from './event-batch.js';
-import { EventSchemas } from './event-schemas.js';
+import { EventSchemas, judgeBatch, type HandedInEvent } from './event-batch.js';
 import { knownEvents, knownEventsQuery, knownIn, type KnownEvent } from './known-events.js';
 
 /** A transaction takes no more requests when it has so many events. */

@@ -4,7 +4,7 @@ import { decodeCursor, pageOf, type Page, type PageRequest } from '../../stores/
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookAttemptTable, WebhookDeliveryTable } from '../../stores/database/tables/webhook-tables.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { payloadOf } from '../sending/payload.js';
+import { payloadOf } from '../sending/attempt.js';
 
 /** What counts of a list's row; the newest attempt of a delivery says how it stands. */
 export type LastAttempt = Pick<WebhookAttemptTable, 'at' | 'status_code' | 'error'>;

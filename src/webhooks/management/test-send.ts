@@ -15,8 +15,7 @@ import { DELIVERY_RETENTION_MS } from '../../outbox/fan-out.js';
 import type { WebhookEndpoint } from '../endpoints/endpoint-rows.js';
 import type { EventCatalogue, PublishedEventType } from '../../outbox/event-catalogue.js';
 import { TEST_EVENT, TEST_SOURCE } from '../../outbox/own-events.js';
-import type { AttemptMade, WebhookSender } from '../sending/attempt.js';
-import { payloadOf } from '../sending/payload.js';
+import { type AttemptMade, payloadOf, type WebhookSender } from '../sending/attempt.js';
 import type { WebhookSecrets } from '../signing/secret-store.js';
 
 /** What tests are sent with. */

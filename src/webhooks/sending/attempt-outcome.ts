@@ -1,5 +1,4 @@
 /** What an attempt came to, by the status of the response. */
-import { retryAfterMs } from './retry-after.js';
 
 /**
  * - `succeeded`: 2xx.
@@ -38,4 +37,18 @@ export function attemptResult(response: AttemptResponse | undefined, nowMs: numb
   if (webhookDelivery?.trim().toLowerCase() === ABORT) return { outcome: 'aborted' };
   if (!ASKS_FOR_TIME.has(statusCode)) return { outcome: 'failed' };
   return { outcome: 'failed', retryAfterMs: retryAfterMs(retryAfter, nowMs) };
+}
+
+const SECONDS = /^\d{1,9}$/;
+/** The one form of a date that is still sent (RFC 9110 section 5.6.7). */
+const IMF_FIXDATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const MS_PER_SECOND = 1_000;
+
+/** Reads `Retry-After` (RFC 9110 section 10.2.3). Returns at least 0; undefined if the field is missing or malformed. */
+export function retryAfterMs(field: string | undefined, nowMs: number): number | undefined {
+  const text = field?.trim() ?? '';
+  if (SECONDS.test(text)) return Number(text) * MS_PER_SECOND;
+  if (!IMF_FIXDATE.test(text)) return undefined;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }

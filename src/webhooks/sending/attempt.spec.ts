@@ -9,8 +9,7 @@ import { outboundRules } from '../../http/outbound/destination.js';
 import { OutboundFailed } from '../../http/outbound/outbound-failed.js';
 import { METRICS } from '../../platform/metrics.js';
 import { newSigningSeed, privateKeyOf } from '../signing/webhook-secret.js';
-import { WebhookSender, type AttemptMade, type WebhookToSend } from './attempt.js';
-import { payloadOf } from './payload.js';
+import { type AttemptMade, payloadOf, WebhookSender, type WebhookToSend } from './attempt.js';
 
 const NOW_MS = Date.parse('2026-11-22T17:04:05.123Z');
 /** Of attempts that are not to be late: on a machine that is busy with other things, too. */

@@ -10,6 +10,7 @@ import { OutboundRefused } from '../../http/outbound/outbound-refused.js';
 import type { Clock } from '../../platform/clock.js';
 import { METRICS, type OwnResource, type WebhookAttemptOutcome } from '../../platform/metrics.js';
 import { resourceOf, SHORTAGES } from '../../platform/resources/shortages.js';
+import { formatUtc } from '../../platform/rfc3339.js';
 import { VERSION } from '../../platform/version.js';
 import { attemptResult, type AttemptResult } from './attempt-outcome.js';
 import { signatureFields, type SigningKeys } from '../signing/webhook-signature.js';
@@ -32,6 +33,26 @@ export interface WebhookToSend {
   readonly timeoutMs: number;
   /** Of the request that the event comes from. */
   readonly traceparent?: string | undefined;
+}
+
+/** What a receiver is told of an event. */
+export interface EventToSend {
+  /** `evt_…`, which is the `webhook-id`, too. */
+  readonly id: string;
+  readonly type: string;
+  readonly accountId: string;
+  readonly occurredAtMs: number;
+  /** JSON as it was accepted. */
+  readonly data: string;
+}
+
+/**
+ * Builds the body. `data` is put in as it is: read and written again, a number of more digits than JavaScript has, or
+ * two members of one name, would come out as something else than was handed in.
+ */
+export function payloadOf({ id, type, accountId, occurredAtMs, data }: EventToSend): Buffer {
+  const head = JSON.stringify({ id, type, timestamp: formatUtc(occurredAtMs), account_id: accountId });
+  return Buffer.from(`${head.slice(0, -1)},"data":${data}}`);
 }
 
 /** What came of an attempt. */

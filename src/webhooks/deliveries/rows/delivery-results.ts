@@ -12,7 +12,6 @@ import type { Tables } from '../../../stores/database/schema.js';
 import type { WebhookDeliveryTable } from '../../../stores/database/tables/webhook-tables.js';
 import { executeBatch, executeBatchInTransaction } from '../../../stores/database/statement-batch.js';
 import type { DueDelivery } from './due-deliveries.js';
-import { healthUpdate, type EndpointHealth } from './endpoint-health.js';
 import { lockLanes, lockOrdered, releaseNext, releaseOrdered, type ResourceOfEndpoint } from './order.js';
 
 /** What is kept of a response's body, in characters. */
@@ -48,6 +47,16 @@ export interface AttemptRecord {
   readonly isOrdered: boolean;
 }
 
+/** The health of an endpoint by some of its attempts. */
+export interface EndpointHealth {
+  readonly endpointId: string;
+  /** The last success among them; null: there was none. */
+  readonly succeededAtMs: number | null;
+  /** Failed attempts after that, and the first of them. */
+  readonly failures: number;
+  readonly failingSinceMs: number | null;
+}
+
 /** What writing them has changed. */
 export interface WrittenResults {
   /** Deliveries that are now as their records say; of the others the result came too late. */
@@ -81,6 +90,13 @@ const ATTEMPT_COLUMNS = [
   text('failure'),
   text('peer'),
   text('body'),
+];
+
+const HEALTH_COLUMNS: readonly JsonColumn[] = [
+  { name: 'of_endpoint', type: 'text' },
+  { name: 'succeeded_at', type: 'bigint' },
+  { name: 'more_failures', type: 'bigint' },
+  { name: 'since', type: 'bigint' },
 ];
 
 /**
@@ -176,6 +192,18 @@ function attemptInsert(
     select new_id, of_delivery, of_number, of_cycle, made_at, status, duration, failure, peer, body
     from ${jsonRows(kind, ATTEMPT_COLUMNS, rows, 'made')}
     join webhook_delivery on webhook_delivery.id = of_delivery`;
+}
+
+/** Each endpoint once, in one order for all processes. */
+function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHealth[]): RawBuilder<unknown> {
+  const rows = health
+    .toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
+    .map((each) => [each.endpointId, each.succeededAtMs, each.failures, each.failingSinceMs]);
+  return sql`
+    update webhook_endpoint set last_success_at = coalesce(succeeded_at, last_success_at),
+      failing_since = case when succeeded_at is null then coalesce(failing_since, since) else since end,
+      failures = case when succeeded_at is null then failures else 0 end + more_failures
+    from ${jsonRows(kind, HEALTH_COLUMNS, rows, 'health')} where id = of_endpoint`;
 }
 
 /** PostgreSQL takes no text with a NUL or half a character in it, and one response must not cost the others theirs. */

@@ -10,8 +10,7 @@ import {
   SHORTEST_PAUSE_MS,
   USUAL_RETRY_SCHEDULE_MS,
 } from './retry-schedule.js';
-import { retryAfterMs } from '../../sending/retry-after.js';
-import { attemptResult } from '../../sending/attempt-outcome.js';
+import { attemptResult, retryAfterMs } from '../../sending/attempt-outcome.js';
 
 const NOW_MS = Date.UTC(2026, 10, 22, 12);
 const HOUR_MS = 3_600_000;
