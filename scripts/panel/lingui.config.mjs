@@ -1,4 +1,7 @@
-/** Where the words of the panel are: the English ones in the source, all of them in one catalogue a language. */
+/**
+ * The words of the panel: English in the source, and one catalog for each language. Descriptions of events come from the
+ * program, which marks them with `i18n`.
+ */
 import { formatter } from '@lingui/format-po';
 import { fileURLToPath } from 'node:url';
 
@@ -6,7 +9,13 @@ export default {
   sourceLocale: 'en',
   locales: ['en', 'es'],
   rootDir: fileURLToPath(new URL('../../src/panel', import.meta.url)),
-  catalogs: [{ path: '<rootDir>/locales/{locale}', include: ['<rootDir>'], exclude: ['**/*.spec.ts', '**/*.d.ts'] }],
+  catalogs: [
+    {
+      path: '<rootDir>/locales/{locale}',
+      include: ['<rootDir>', '<rootDir>/../outbox/own-events.ts'],
+      exclude: ['**/*.spec.ts', '**/*.d.ts'],
+    },
+  ],
   // Line numbers change with every edit and say nothing that a search does not.
   format: formatter({ lineNumbers: false }),
 };

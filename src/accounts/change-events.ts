@@ -5,7 +5,8 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { AccountTable, ApiKeyTable, Tables } from '../stores/database/schema.js';
 import type { WorkSignal } from '../outbox/work-signal.js';
-import type { EventType, NewEvent } from '../outbox/event-types.js';
+import type { NewEvent } from '../outbox/event-types.js';
+import type { EventType } from '../outbox/own-events.js';
 import { addEvents, countOwnEvents, type AddedEvents } from '../outbox/outbox.js';
 import { parseStrings } from '../keys/api-key-columns.js';
 import { timestamp } from './api-key-rows.js';

@@ -1,7 +1,8 @@
 /** What the outbox promises, on both databases. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import type { Event, NewEvent, QuotaThresholdReached } from '../../src/outbox/event-types.js';
+import type { Event, NewEvent } from '../../src/outbox/event-types.js';
+import type { QuotaThresholdReached } from '../../src/outbox/own-events.js';
 import { addEvents, EventOutbox } from '../../src/outbox/outbox.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import type { QuotaThresholdReached } from '../../src/outbox/event-types.js';
+import type { QuotaThresholdReached } from '../../src/outbox/own-events.js';
 import { EventOutbox } from '../../src/outbox/outbox.js';
 import { METRICS } from '../../src/platform/metrics.js';
 import { MonthLedger } from '../../src/quota/usage/month-ledger.js';

@@ -1,4 +1,5 @@
 /** An integrator at the page of webhooks, in a real browser, on the built program, with a receiver of their own. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parseEnv } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -24,6 +25,13 @@ const BAD_BODY = '<script>document.title = "taken"</script><b>no database</b>';
 const SECRET = /whsec_[A-Za-z0-9+/]{32,}=*/;
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1_280, height: 860 };
+
+/** Returns the panel's translation of a text. */
+function spanish(text: string): string {
+  const catalog = readFileSync('src/panel/locales/es.po', 'utf8').split('\n');
+  const translation = catalog[catalog.indexOf(`msgid "${text}"`) + 1];
+  return /^msgstr "(.+)"$/.exec(translation ?? '')?.[1] ?? `no translation of ${text}`;
+}
 
 describeWithChromium('the page of webhooks', () => {
   let trailgate: RunningTrailgate;
@@ -291,6 +299,10 @@ describeWithChromium('the page of webhooks', () => {
       }
     }
     await page.getByText('Lo que se envía').waitFor();
+    // The program describes its events in English; the panel translates that.
+    await page.goto(at('webhooks/new'));
+    await page.getByLabel(spanish('Select events')).check();
+    await page.getByText(spanish('An API key was created.')).waitFor();
     expect(browser.faults).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
 import { Failure } from '../words/failure.js';
 import type { EndpointValues } from './endpoint-values.js';
-import { useEventWords } from './webhook-words.js';
+import { useEventDescription } from './webhook-words.js';
 import { useEventTypes } from './webhooks.js';
 
 interface EventTypePickerProps {
@@ -43,7 +43,7 @@ interface TypesProps {
 
 function Types({ chosen, onChange }: TypesProps) {
   const { t } = useLingui();
-  const words = useEventWords();
+  const describe = useEventDescription();
   const { data, error, refetch } = useEventTypes();
   if (error !== null && data === undefined) return <Failure error={error} again={() => void refetch()} />;
   const types = data?.data ?? [];
@@ -67,11 +67,11 @@ function Types({ chosen, onChange }: TypesProps) {
         <Stack key={family} gap={6}>
           <Pattern pattern={family} about={t`All events of this kind`} chosen={chosen} onToggle={toggle} />
           <Stack gap={6} pl="xl">
-            {ofFamily.map(({ type, description }) => (
+            {ofFamily.map((eventType) => (
               <Pattern
-                key={type}
-                pattern={type}
-                about={words(type, description)}
+                key={eventType.type}
+                pattern={eventType.type}
+                about={describe(eventType)}
                 chosen={chosen}
                 isCovered={chosen.includes(family)}
                 onToggle={toggle}

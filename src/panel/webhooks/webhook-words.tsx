@@ -1,7 +1,7 @@
 /** What states, reasons and errors of webhooks mean, in words. */
 import { Badge } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
-import type { Delivery, DeliveryStatus, Endpoint, EndpointStatus } from './webhooks.js';
+import type { Delivery, DeliveryStatus, Endpoint, EndpointStatus, EventType } from './webhooks.js';
 
 const COLORS: Readonly<Record<EndpointStatus | DeliveryStatus, string>> = {
   enabled: 'river',
@@ -37,25 +37,11 @@ export function DeliveryState({ of: { status } }: { readonly of: Delivery }) {
   );
 }
 
-/** What events of the gateway's own tell; of another one it is what the operator says of it. */
-export function useEventWords(): (type: string, described: string | null) => string | null {
-  const { t } = useLingui();
-  const words: Readonly<Record<string, string>> = {
-    'quota.threshold_reached': t`A month is used up to 80 or 100 percent: once for each threshold, limit and period.`,
-    'api_key.created': t`An API key was created.`,
-    'api_key.rotated': t`An API key has a new secret; the one before may work for a while.`,
-    'api_key.previous_secret_ended': t`The previous secret of an API key was ended before its time.`,
-    'api_key.paused': t`An API key was paused: it is refused until it goes on.`,
-    'api_key.resumed': t`An API key that was paused goes on.`,
-    'api_key.revoked': t`An API key was revoked: it is refused for good.`,
-    'api_key.expiring': t`An API key ends within a week, and once more: within a day.`,
-    'account.suspended': t`The account was suspended: its keys are refused.`,
-    'account.reactivated': t`The account is active again.`,
-    'webhook_endpoint.failing': t`Nothing has arrived at another endpoint for a day: it is disabled after five.`,
-    'webhook_endpoint.disabled': t`Another endpoint was disabled: nothing arrived for five days, or it said 410.`,
-    'webhook.test': t`Somebody has sent a test to this endpoint, and to no other.`,
-  };
-  return (type, described) => words[type] ?? described;
+/** Translates the description of an event type. Descriptions of the operator's own types stay as they are. */
+export function useEventDescription(): (type: EventType) => string | null {
+  const { i18n } = useLingui();
+  return ({ source, description }) =>
+    source === 'gateway' && description !== null ? i18n._(description) : description;
 }
 
 /** Why nothing more is tried. */

@@ -16,6 +16,7 @@ export type Delivery = components['schemas']['WebhookDelivery'];
 export type DeliveryDetail = components['schemas']['WebhookDeliveryDetail'];
 export type DeliveryStatus = Delivery['status'];
 export type Attempt = DeliveryDetail['attempt_log'][number];
+export type EventType = components['schemas']['EventType'];
 export type Replay = components['schemas']['ReplayWebhookDeliveries'];
 
 /** Deliveries that are read again and again: the newest ones. */

@@ -9,7 +9,7 @@ import { textList } from '../../stores/database/json-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import { quietLane } from '../../outbox/lane-rows.js';
-import type { WebhookEndpointState } from '../../outbox/event-types.js';
+import type { WebhookEndpointState } from '../../outbox/own-events.js';
 import { addEvents } from '../../outbox/outbox.js';
 import { mailDisabled } from './disabled-mail.js';
 
