@@ -1,7 +1,7 @@
 /**
  * Attempt slots: how many attempts a process has under way at the same time, over all endpoints, and how much memory
- * their bodies take. Attempts at slow receivers, and at receivers that are not known yet, share slots of their own. However many of
- * them hang, the other endpoints keep theirs.
+ * their bodies take. Attempts at slow receivers, and at receivers that are not known yet, share slots of their own.
+ * However many of them hang, the other endpoints keep theirs.
  *
  * An attempt that began as a quick one and takes long moves to the slow slots. So receivers that were quick and all
  * hang at once block the quick slots for two seconds, not until their attempts time out.

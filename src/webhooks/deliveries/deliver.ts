@@ -1,6 +1,6 @@
 /**
- * Delivers webhooks in four steps: lease a lane, read its due deliveries, attempt them, record the results. A lane is one
- * webhook endpoint. One process leases it at a time, so order, rate and concurrency of an endpoint are exact in memory.
+ * Delivers webhooks in four steps: lease a lane, read its due deliveries, attempt them, record the results. A lane is
+ * one webhook endpoint. One process leases it at a time, so its order, rate and concurrency are exact in memory.
  *
  * 1. `lease.ts`: claims lanes with work that no process owns.
  * 2. `due.ts`: reads what is due. Deliveries behind an open one of their resource are held back.
@@ -33,7 +33,7 @@ const TROUBLE_PAUSE_MS = 30_000;
 /** Pause while the database is away. */
 const OUTAGE_PAUSE_MS = 1_000;
 
-/** What deliveries are made with. */
+/** The parts that deliveries are made with. */
 export interface DeliveryParts {
   readonly lanes: Pick<HeldLanes, 'all' | 'get'>;
   readonly leases: Pick<LaneLeases, 'areValid' | 'isEnding' | 'claimThese' | 'claimDue' | 'refresh'>;
@@ -91,7 +91,7 @@ export class Delivery implements TakesTurns {
 
   /** Reads what is due if the lane wants more, and begins its next attempt if one may begin. */
   takeTurn(lane: Lane): Turn {
-    lane.dropExpiredKeys(this.parts.clock.now());
+    lane.dropExpiredKeys(this.parts.clock);
     if (!lane.isOpen || !this.canBegin()) return 'nothing';
     if (lane.pauseMs > 0) return this.turns.queueTurnIn(lane, lane.pauseMs);
     if (lane.wantsRead) void this.readDue(lane);

@@ -13,7 +13,7 @@ import { expireDelivery } from './rows/retention.js';
 /** Events of one query: each may have a quarter of a megabyte. */
 const PAYLOADS_AT_ONCE = 64;
 
-/** What attempts are made with. */
+/** The parts that attempts are made with. */
 export interface DeliveryAttemptsParts {
   readonly db: Kysely<Tables>;
   readonly clock: Clock;

@@ -46,8 +46,8 @@ export class WorkerGauges implements ReadsGauges {
 }
 
 /**
- * Shows how much waits to be delivered, and how many endpoints there are. Every worker shows the same numbers. They stay as they are while
- * the database is away.
+ * Shows how much waits to be delivered, and how many endpoints there are. Every worker shows the same numbers. They
+ * stay as they are while the database is away.
  * @returns stops it.
  */
 export function watchBacklog(db: Kysely<Tables>, clock: Clock): { stop(): Promise<void> } {

@@ -22,7 +22,7 @@ const MOST_REMEMBERED = 10_000;
 /** Own lanes that one statement looks at. */
 const LANES_PER_LOOK = 500;
 
-/** What the worker works with. */
+/** The parts that the worker directs. */
 export interface DeliveryWorkerParts {
   readonly rows: Lanes;
   readonly scan: LaneScan;
@@ -180,7 +180,7 @@ export class DeliveryWorker {
     for (;;) {
       const released = await leases.releaseIdle();
       if (released.length === 0 || this.isStopping) return;
-      // Events that were added meanwhile found the lanes owned. Those that were being committed are seen a second later.
+      // Events that were added meanwhile found the lanes owned. `lookAgain` sees those that were being committed.
       const nowMs = clock.now();
       this.notify(released.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ endpointId }) => endpointId));
       const ids = released.map(({ endpointId }) => endpointId);

@@ -10,7 +10,7 @@ import { disableGone, judgeFailing, type Verdicts } from '../management/endpoint
 import type { AttemptRecord } from './rows/delivery-results.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** What endpoints are checked with. */
+/** The parts that endpoints are checked with. */
 export interface EndpointHealthChecksParts {
   readonly db: Kysely<Tables>;
   readonly clock: Clock;
@@ -22,7 +22,8 @@ export interface EndpointHealthChecksParts {
 }
 
 /**
- * EndpointHealthChecks gathers failures and checks their endpoints together, so that an endpoint that always fails costs little.
+ * EndpointHealthChecks gathers failures and checks their endpoints together, so that an endpoint that always fails
+ * costs little.
  * Failures that are lost with the process do no harm: the next failure repeats the check.
  */
 export class EndpointHealthChecks {

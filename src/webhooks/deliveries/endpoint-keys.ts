@@ -1,6 +1,6 @@
 /**
- * Signing keys of endpoints. Opening them costs a query and as much time as two signatures. An endpoint with an event every few
- * seconds is released and taken again each time, so the keys of released endpoints are kept.
+ * Signing keys of endpoints. Opening them costs a query and as much time as two signatures. An endpoint with an event
+ * every few seconds is released and taken again each time, so the keys of released endpoints are kept.
  */
 import { Batcher } from '../../platform/batcher.js';
 import type { Clock } from '../../platform/clock.js';

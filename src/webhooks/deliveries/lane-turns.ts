@@ -1,7 +1,7 @@
 /**
  * Turns of the lanes: each lane with work begins one attempt, then the next lane, round after round while slots are
- * free. So an endpoint with a thousand deliveries delays no other. A lane that found no slot goes before all lanes that come
- * later, even where theirs would fit: else a large body might wait for ever.
+ * free. So an endpoint with a thousand deliveries delays no other. A lane that found no slot goes before all lanes that
+ * come later, even where theirs would fit: else a large body might wait for ever.
  */
 import type { AttemptSlot, AttemptSlots } from './attempt-slots.js';
 import type { Lane } from './lane.js';

@@ -1,4 +1,5 @@
-/** A lane in this process: one webhook endpoint, which deliveries wait there, and which are under way. It waits for nothing. */
+/** A lane in this process: one webhook endpoint, with the deliveries that wait there and those under way. */
+import type { Clock } from '../../platform/clock.js';
 import type { SigningKeys } from '../signing/webhook-signature.js';
 import type { DuePage } from './due.js';
 import type { OpenedKeys } from './endpoint-keys.js';
@@ -144,9 +145,9 @@ export class Lane {
   }
 
   /** Forgets keys of which one has expired: they must sign nothing more. */
-  dropExpiredKeys(nowMs: number): void {
+  dropExpiredKeys(clock: Clock): void {
     const endsAtMs = this.keys?.endsAtMs;
-    if (endsAtMs !== undefined && endsAtMs <= nowMs) this.keys = undefined;
+    if (endsAtMs !== undefined && endsAtMs <= clock.now()) this.keys = undefined;
   }
 
   /** Whether `beginAttempt` has something to begin. */

@@ -24,7 +24,7 @@ const LANES_PER_STATEMENT = 500;
 const CROWDED_LANES = 5_000;
 const CROWDED_LINGER_MS = 2_000;
 
-/** What leases are kept with. */
+/** The parts that leases are kept with. */
 export interface LaneLeasesParts {
   readonly db: Kysely<Tables>;
   readonly rows: Lanes;

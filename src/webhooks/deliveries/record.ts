@@ -22,7 +22,7 @@ import { nextAttemptMs } from './rows/retry-schedule.js';
 /** Results of one transaction. SQLite has one connection, so a transaction delays everybody else. */
 const MOST_RESULTS = { sqlite: 64, postgres: 256 } as const;
 
-/** What results are recorded with. */
+/** The parts that results are recorded with. */
 export interface DeliveryRecorderParts {
   readonly db: Kysely<Tables>;
   readonly kind: 'sqlite' | 'postgres';

@@ -23,7 +23,7 @@ import { Lanes } from './rows/lanes.js';
 import { WorkListener } from './work-listener.js';
 import { WORKER_TIMES, type WorkerTimes } from './worker-times.js';
 
-/** What webhooks are delivered with. */
+/** The parts of the program that webhooks are delivered with. */
 export interface DeliveriesParts {
   readonly db: Kysely<Tables>;
   readonly kind: 'sqlite' | 'postgres';

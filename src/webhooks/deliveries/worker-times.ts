@@ -7,7 +7,7 @@ export interface WorkerTimes {
   /** The same pause while the worker gets no notifications from other processes. */
   readonly deafLookMs: number;
   readonly renewMs: number;
-  /** The worker releases leases that it could not renew for this long: before they expire and another worker takes them. */
+  /** The worker drops lanes whose leases it could not renew for this long, before they expire. */
   readonly leasePatienceMs: number;
   readonly scanMs: number;
   /** Each scan comes up to this much earlier or later. */

@@ -19,7 +19,7 @@ interface ExpiredRow {
   readonly resource: string | null;
 }
 
-/** Ends a delivery as expired because its event was deleted. @returns endpoints that have work by that: what was held behind it. */
+/** Ends a delivery as expired because its event was deleted. @returns endpoints with deliveries that it held back. */
 export async function expireDelivery(
   db: Kysely<Tables>,
   { id, endpointId, resource }: DueDelivery,
