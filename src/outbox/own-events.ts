@@ -155,7 +155,7 @@ function keyEvents<Action extends string>(
       },
     ];
   });
-  return Object.fromEntries(events) as Record<`api_key.${What}`, OwnEvent>;
+  return Object.fromEntries(events) as Record<`api_key.${Action}`, OwnEvent>;
 }
 
 function accountExample(status: 'active' | 'suspended'): object {
