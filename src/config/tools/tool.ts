@@ -12,6 +12,8 @@ export const WRAPPED_UNDER = 'result';
 
 /** Formats of whole numbers that may be longer than JavaScript keeps (OpenAPI Format Registry). */
 export const LONG_FORMATS: ReadonlySet<unknown> = new Set(['int64', 'uint64']);
+/** Pattern by which the schema of a tool allows the digits of such a number as a text. */
+export const LONG_DIGITS = String.raw`^-?\d+$`;
 
 /** An operation that assistants may call. */
 export interface Tool {

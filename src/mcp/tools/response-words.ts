@@ -39,13 +39,19 @@ export function responseResult(
   if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined, onMisfit);
   const type = CONTENT_TYPE.exec(lines)?.[1] ?? '';
   if (isCut) return cutResult(tool, type, body, mostBytes);
-  if (type === USUAL_TYPE || JSON_TYPE.test(type)) return jsonResult(tool, body.toString('utf8'), onMisfit);
+  if (type === USUAL_TYPE || JSON_TYPE.test(type))
+    return jsonResult(tool, withoutMark(body.toString('utf8')), onMisfit);
   if (IMAGE_TYPE.test(type)) {
     const block = { type: 'image', data: body.toString('base64'), mimeType: type.toLowerCase() };
     return `"content":[${JSON.stringify(block)}]`;
   }
   if (type === '' || TEXT_TYPE.test(type)) return textResult(body.toString('utf8'));
   return errorResult(`The response is ${type} of ${body.length} bytes, which is no text: ask for it over HTTP.`);
+}
+
+/** Removes a byte order mark, which some backends write before JSON, and which is not JSON (RFC 8259 section 8.1). */
+function withoutMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 function jsonResult(tool: Tool, text: string, onMisfit: OnMisfit): string {

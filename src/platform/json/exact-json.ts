@@ -96,8 +96,12 @@ export function plainDigits(value: number | ExactNumber): string {
   return significant + '0'.repeat(Number(power));
 }
 
+/** Characters of an exponent that is converted; all of these are exact as JavaScript numbers. */
+const LONGEST_EXPONENT = 15;
+
 /**
- * Returns a canonical form, which is the same for equal numbers. `1.10` and `11e-1` both become `11e-1`.
+ * Returns a canonical form, which is the same for equal numbers. `1.10` and `11e-1` both become `11e-1`. Exponents of more
+ * than 15 characters stay as they are.
  * @param digits a JSON number.
  */
 export function canonicalDigits(digits: string): string {
@@ -106,7 +110,9 @@ export function canonicalDigits(digits: string): string {
   const all = `${whole}${fraction}`.replace(/^0+/, '');
   const significant = trimZeros(all);
   if (significant === '') return '0';
-  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(all.length - significant.length);
+  // A longer exponent takes seconds to convert, and no value of it can be used.
+  if (exponent.length > LONGEST_EXPONENT) return `${sign}${significant}e${exponent.replace('+', '')}`;
+  const power = Number(exponent) - fraction.length + all.length - significant.length;
   return `${sign}${significant}e${power}`;
 }
 

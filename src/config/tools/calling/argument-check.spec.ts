@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { parseExact } from '../../../platform/json/exact-json.js';
 import { cpuMsOf } from '../../../../test/support/cpu-time.js';
+import { LONG_DIGITS } from '../tool.js';
 import { checkArguments } from './argument-check.js';
 
 const object = (properties: object, more: object = {}) => ({
@@ -17,7 +18,8 @@ const saidOf = (args: unknown, schema: object): string[] =>
 
 describe('a text of digits', () => {
   const DIGITS = '1234567890123456789';
-  const int64 = { type: ['integer', 'string'], format: 'int64' };
+  // As the schema of a tool allows a text for the sake of the digits.
+  const int64 = { type: ['integer', 'string'], format: 'int64', pattern: LONG_DIGITS };
   const corrected = (schema: object, value: unknown): string => {
     const args = { a: value };
     expect(saidOf(args, object({ a: schema }))).toEqual([]);
@@ -44,8 +46,25 @@ describe('a text of digits', () => {
     expect(corrected(schema, DIGITS)).toBe(`{"a":"${DIGITS}"}`);
   });
 
-  it('that a number would hold is refused, as any other text is', () => {
-    expect(saidOf({ a: '5' }, object({ a: int64 }))).toEqual(['a: must be a whole number, not a text']);
+  it.each(['5', '0', '-7'])('%s is taken for a whole number where the schema of its tool allows it', (text) => {
+    const args = { a: text };
+    expect([saidOf(args, object({ a: int64 })), JSON.stringify(args)]).toEqual([[], `{"a":${text}}`]);
+  });
+
+  it.each(['me', '1.5', '05', ''])('%j is refused there', (text) => {
+    expect(saidOf({ a: text }, object({ a: int64 }))).toEqual(['a: must be a whole number, not a text']);
+  });
+
+  it('stays a text where the document itself allows texts', () => {
+    for (const text of ['me', '5', DIGITS])
+      expect(corrected({ type: ['integer', 'string'], format: 'int64' }, text)).toBe(`{"a":"${text}"}`);
+  });
+
+  it('that names a field is no value of it', () => {
+    const schema = { type: 'object', propertyNames: { type: 'integer' } };
+    const args = { a: { [DIGITS]: { qty: 1 } } };
+    expect(saidOf(args, object({ a: schema }))).not.toEqual([]);
+    expect(JSON.stringify(args)).toBe(`{"a":{"${DIGITS}":{"qty":1}}}`);
   });
 });
 
@@ -203,6 +222,7 @@ describe('whatever arguments are', () => {
       { type: 'string', pattern: '^.*a.*a.*a.*b$' },
       'a'.repeat(500_000),
     ],
+    ['a number with an exponent of a million digits', { type: 'integer' }, parseExact(`1e-${'9'.repeat(900_000)}`)],
     [
       'many names for a pattern',
       { type: 'object', patternProperties: { '^(x+)+$': { type: 'string' } } },

@@ -10,7 +10,7 @@ import type { ArgumentFault, JsonSchema } from '../tool.js';
 import { alternativeFaults } from './alternatives.js';
 import { patternOf } from './bounded-pattern.js';
 import { type Fault, fieldOf, type Place } from './fault.js';
-import { isLongInteger, isOfType, valueFaults } from './value-check.js';
+import { isWrittenInteger, isOfType, valueFaults } from './value-check.js';
 
 const MOST_FAULTS = 10;
 /** Pairs of a value and a schema, of less than a microsecond each. */
@@ -99,7 +99,7 @@ class Check {
     this.stepsLeft--;
     const { $ref: reference } = schema;
     if (typeof reference === 'string') this.check(value, this.definition(reference), place, faults);
-    if (place !== undefined && this.mayCorrect && isLongInteger(value, schema)) {
+    if (place !== undefined && this.mayCorrect && isWrittenInteger(value, schema)) {
       this.corrections.push({ place, value: JSON.rawJSON(value) });
       return valueFaults(Number(value), schema, place, faults, false);
     }
@@ -214,7 +214,7 @@ class Check {
     for (const name of names) {
       if (this.isDone(faults)) return;
       const at: Place = { within: place, key: name };
-      if (propertyNames !== undefined) this.check(name, propertyNames, at, faults);
+      if (propertyNames !== undefined) faults.push(...this.faultsOf(name, propertyNames, at));
       let isKnown = Object.hasOwn(known, name);
       if (isKnown && object[name] === null && !listOf(required).includes(name) && this.isLeftOut(known[name], at))
         continue;

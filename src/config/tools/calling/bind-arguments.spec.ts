@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ANY_CHARACTER } from '../../../../test/support/texts.js';
+import { parseExact } from '../../../platform/json/exact-json.js';
 import { bound, json, toolOf, toolsOf } from '../../../../test/support/tools.js';
 
 const parameter = (where: string, schema: unknown, more: object = {}) => ({
@@ -216,6 +217,12 @@ describe('a body', () => {
     ['of a vendor', { content: { 'application/vnd.x+json': { schema: fields } } }, { a: 1 }, '{"a":1}'],
     ['of text', { content: { 'text/plain': {} } }, { body: 'ä\n' }, 'ä\n'],
     ['of a form', form(fields), { a: 'x&y=z', b: [1, 2] }, 'a=x%26y%3Dz&b=1&b=2'],
+    [
+      'of a form with numbers of many digits',
+      form(fields),
+      { b: parseExact('[1.10,9007199254740993]') },
+      'b=1.10&b=9007199254740993',
+    ],
     ['of a form with a nested field', form(fields), { a: [{ n: 1 }] }, 'a%5B0%5D%5Bn%5D=1'],
     [
       'of a form that is encoded as it says',
@@ -242,6 +249,12 @@ describe('a body', () => {
   ])('has what is fixed: %s', (_case, settings, args, text) => {
     const schema = 'body' in (('fixed' in settings && settings.fixed) || {}) ? list : fields;
     expect(bodyOf(json(schema), args, settings)).toBe(text);
+  });
+
+  it('has a long number that is fixed, written as a text, as a number', () => {
+    const schema = { type: 'object', properties: { id: { type: 'integer', format: 'int64' } } };
+    const digits = '1234567890123456789';
+    expect(bodyOf(json(schema), {}, { fixed: { id: digits } })).toBe(`{"id":${digits}}`);
   });
 
   it('takes no argument for what is fixed or hidden', () => {

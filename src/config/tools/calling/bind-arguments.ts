@@ -1,4 +1,5 @@
 /** Checked arguments become a request: path, query, field lines, body. */
+import { isExactNumber } from '../../../platform/json/exact-json.js';
 import type {
   BodyBinding,
   HeaderBinding,
@@ -128,7 +129,9 @@ function form(given: readonly (readonly [string, unknown])[], { fields }: BodyBi
   const pairs = given.flatMap(([name, value]) => {
     const { style = 'form', explode = true } = fields.find((field) => field.name === name) ?? {};
     const isNested =
-      typeof value === 'object' && value !== null && Object.values(value).some((each) => typeof each === 'object');
+      typeof value === 'object' &&
+      value !== null &&
+      Object.values(value).some((each) => typeof each === 'object' && !isExactNumber(each));
     return queryPairs(value, { name, style: isNested ? 'deepObject' : style, explode, isJson: false });
   });
   return Buffer.from(pairs.join('&'));

@@ -12,7 +12,7 @@ import {
 } from '../../../platform/json/exact-json.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { patternOf } from './bounded-pattern.js';
-import { LONG_FORMATS } from '../tool.js';
+import { LONG_DIGITS } from '../tool.js';
 import type { Fault, Place } from './fault.js';
 
 const MOST_VALUES_NAMED = 20;
@@ -21,6 +21,8 @@ const LONGEST_SHOWN = 200;
 const LONGEST_FORMATTED = 2_000;
 /** Has 16 digits at least, as 2^53 has. */
 const LONG_INTEGER = /^-?[1-9]\d{15,399}$/;
+/** Any whole number, as JSON writes it. */
+const INTEGER = /^-?(?:0|[1-9]\d{0,399})$/;
 const DOUBTFUL = 'is beyond 2^53 and may have been rounded: send it as a text with all of its digits';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -51,7 +53,7 @@ export function isOfType(value: unknown, schema: JsonObject, place: Place | unde
   const { type } = schema;
   if (type === undefined || (typeof type === 'string' && isOfOneType(value, type))) return true;
   const all = Array.isArray(type) ? (type as string[]) : [type as string];
-  // Digits of a long number are no text.
+  // Digits of a number are no text.
   const types = isInteger(schema) ? all.filter((one) => one !== 'string') : all;
   if (types.some((one) => isOfOneType(value, one))) return true;
   const words = types.map((one) => TYPES[one] ?? one).join(' or ');
@@ -81,23 +83,24 @@ function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'boolean') return String(value);
-  if (typeof value === 'number' || isExactNumber(value)) return digitsOf(value);
+  if (typeof value === 'number' || isExactNumber(value)) return shown(digitsOf(value));
   return TYPES[typeof value] ?? typeof value;
 }
 
 /**
- * Reports whether a text stands for a whole number that is too long for JavaScript, where only whole numbers are
- * allowed. Hosts in JavaScript round such a number: as a text it keeps its digits.
+ * Reports whether a text stands for a whole number, where only whole numbers are allowed. Hosts in JavaScript round a long
+ * number: as a text it keeps its digits. Where the schema of the tool allows such a text, a short number may be one, too.
  */
-export function isLongInteger(value: unknown, schema: JsonObject): value is string {
-  return typeof value === 'string' && isInteger(schema) && LONG_INTEGER.test(value);
+export function isWrittenInteger(value: unknown, schema: JsonObject): value is string {
+  if (typeof value !== 'string' || !isInteger(schema)) return false;
+  return (Array.isArray(schema['type']) && schema['type'].includes('string') ? INTEGER : LONG_INTEGER).test(value);
 }
 
-/** Reports whether only whole numbers are meant, also where their digits may be sent as a text. */
-function isInteger({ type, format }: JsonObject): boolean {
+/** Reports whether only whole numbers are meant, also where we have allowed their digits as a text. */
+function isInteger({ type, pattern }: JsonObject): boolean {
   if (!Array.isArray(type)) return type === 'integer';
   if (!type.includes('integer') || type.includes('number')) return false;
-  return !type.includes('string') || LONG_FORMATS.has(format);
+  return !type.includes('string') || pattern === LONG_DIGITS;
 }
 
 /**

@@ -183,9 +183,11 @@ class Conversion {
         converted[name] = mapValues(value as JsonObject, (each) => this.any(each, inside, depth));
       } else if (['allOf', 'anyOf', 'oneOf', 'prefixItems'].includes(name)) {
         // An alternative is no further down than what it is an alternative of.
-        converted[name] = listOf(value).map((each) =>
-          withKind(schema, each, this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0))),
-        );
+        const isChoice = this.use === 'input' && (name === 'anyOf' || name === 'oneOf');
+        converted[name] = listOf(value).map((each) => {
+          const alternative = this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0));
+          return isChoice ? withKind(schema, each, alternative) : alternative;
+        });
       } else if (['not', 'if', 'then', 'else'].includes(name)) converted[name] = this.any(value, inside, depth);
       else if (['items', 'additionalProperties', 'propertyNames', 'contains'].includes(name))
         converted[name] = one(value);
@@ -224,10 +226,12 @@ function withKind({ discriminator }: JsonObject, alternative: unknown, converted
   const mapped = Object.entries(isObject(mapping) ? mapping : {}).flatMap(([value, to]) =>
     to === reference || `#/components/schemas/${String(to)}` === reference ? [value] : [],
   );
-  const kind =
-    mapped.length > 1 ? { enum: mapped } : { const: mapped[0] ?? reference.slice(reference.lastIndexOf('/') + 1) };
-  const own = properties[name];
-  return { ...converted, properties: { ...properties, [name]: { ...(isObject(own) ? own : {}), ...kind } } };
+  const kinds = mapped.length > 0 ? mapped : [reference.slice(reference.lastIndexOf('/') + 1)];
+  const own = isObject(properties[name]) ? properties[name] : {};
+  // Its own values say what is meant, also where they are not the name of the schema as they should be.
+  if (own['enum'] !== undefined || own['const'] !== undefined) return converted;
+  const kind = kinds.length > 1 ? { enum: kinds } : { const: kinds[0] };
+  return { ...converted, properties: { ...properties, [name]: { ...own, ...kind } } };
 }
 
 /** The nearest place at which a reference was followed already. */

@@ -7,7 +7,6 @@ import type { JsonObject } from '../../openapi/openapi-traversal.js';
 import type { NumberedDraft } from '../../openapi/operations.js';
 import { annotationsOf } from './annotations.js';
 import { OWN_NAMES } from '../own-names.js';
-import { checkArguments } from '../calling/argument-check.js';
 import { SchemaConverter } from './convert-schema.js';
 import { type OptIn, readOptIn } from './opt-in.js';
 import { readParameters } from './parameters.js';
@@ -107,13 +106,6 @@ class ToolMaker {
     };
     const made = makeArguments(request, settings);
     for (const { field, at, message, hint } of made.faults) this.report(optIn, message, hint, field, at);
-    for (const { name, value, schema, definitions } of made.fixed) {
-      const alone = { properties: { [name]: schema }, $defs: Object.fromEntries(definitions) };
-      const [fault] = checkArguments({ [name]: value }, alone);
-      if (fault === undefined) continue;
-      const message = `\`${fault.field}\` ${fault.detail}`;
-      this.report(optIn, message, 'write a value that the operation takes', 'fixed', name);
-    }
     const fallback = `${draft.method} ${draft.template}`;
     const standard = defaultToolName(draft.id ?? operation.id, fallback);
     const title = settings.title ?? words(openapi['summary'], LONGEST_TITLE);

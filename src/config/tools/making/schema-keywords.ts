@@ -1,13 +1,11 @@
 /** The keywords of JSON Schema 2020-12 that a tool's schema may have, each with values that every validator takes. */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
-import { LONG_FORMATS } from '../tool.js';
+import { LONG_DIGITS, LONG_FORMATS } from '../tool.js';
 
 /** What a schema is for: what is sent, which is checked, or what comes back, which may be more or less than that. */
 export type SchemaUse = 'input' | 'output';
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']);
-/** Holds for texts only. */
-const DIGITS = String.raw`^-?\d+$`;
 const LONGEST_PATTERN = 80;
 const LONGEST_INPUT_WORDS = 1_000;
 const LONGEST_OUTPUT_WORDS = 300;
@@ -87,7 +85,7 @@ function withLongIntegers(kept: JsonObject): JsonObject {
   const types = Array.isArray(of) ? (of as unknown[]) : [of];
   const isLong = LONG_FORMATS.has(format) && types.includes('integer') && (maximum as number) > Number.MAX_SAFE_INTEGER;
   if (!isLong || types.includes('string') || kept['enum'] !== undefined || kept['const'] !== undefined) return kept;
-  return { ...kept, type: [...types, 'string'], pattern: DIGITS };
+  return { ...kept, type: [...types, 'string'], pattern: LONG_DIGITS };
 }
 
 /** OpenAPI's `example` is one of JSON Schema's `examples`. */

@@ -3,6 +3,7 @@ import type { BodyBinding, BodyField, ParameterBinding, ToolBinding } from '../.
 import type { ToolSettings } from '../../model/mcp-schema.js';
 import { didYouMean } from '../../model/problem.js';
 import type { JsonObject } from '../../openapi/openapi-traversal.js';
+import { checkArguments } from '../calling/argument-check.js';
 import type { Parameter } from './parameters.js';
 import type { RequestBody, RequestField } from './request-body.js';
 
@@ -15,19 +16,10 @@ export interface SettingFault {
   readonly hint: string;
 }
 
-/** A value that is always the same, with the schema that it has to be like. */
-export interface FixedValue {
-  readonly name: string;
-  readonly value: unknown;
-  readonly schema: JsonObject;
-  readonly definitions: ReadonlyMap<string, JsonObject>;
-}
-
 /** The arguments of a tool. */
 export interface ToolArguments {
   readonly inputSchema: JsonObject;
   readonly binding: ToolBinding;
-  readonly fixed: readonly FixedValue[];
   readonly faults: readonly SettingFault[];
 }
 
@@ -103,7 +95,6 @@ export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hi
       accept: request.accept,
       ...(body === undefined ? {} : { body: bodyBinding(body, bodyInputs, whole[0], choice) }),
     },
-    fixed: choice.fixed,
     faults: choice.faults,
   };
 }
@@ -175,7 +166,6 @@ class Naming {
 /** What of the inputs an assistant does not see. */
 class Choice {
   readonly faults: SettingFault[] = [];
-  readonly fixed: readonly FixedValue[];
   private readonly hidden = new Set<Input>();
   private readonly values = new Map<Input, unknown>();
 
@@ -195,7 +185,7 @@ class Choice {
     };
     for (const [name, value] of Object.entries(fixed)) {
       const input = find(name, 'fixed', name);
-      if (input !== undefined) this.values.set(input, value);
+      if (input !== undefined) this.values.set(input, this.checked(name, value, input, definitions));
     }
     for (const [index, name] of hide.entries()) {
       const input = find(name, 'hide', index);
@@ -205,7 +195,23 @@ class Choice {
       const message = `\`${name}\` is required, so hidden it needs a value`;
       this.faults.push({ field: 'hide', at: index, message, hint: `give it one under \`fixed\`, or do not hide it` });
     }
-    this.fixed = [...this.values].map(([{ name, schema }, value]) => ({ name, value, schema, definitions }));
+  }
+
+  /** Returns a fixed value as it is sent: a long number that is written as a text as a number. Notes what is wrong with it. */
+  private checked(
+    at: string,
+    value: unknown,
+    { name, schema }: Input,
+    definitions: ReadonlyMap<string, JsonObject>,
+  ): unknown {
+    const given = { [name]: value };
+    const alone = { properties: { [name]: schema }, required: [name], $defs: Object.fromEntries(definitions) };
+    const [fault] = checkArguments(given, alone);
+    if (fault !== undefined) {
+      const message = `\`${fault.field}\` ${fault.detail}`;
+      this.faults.push({ field: 'fixed', at, message, hint: 'write a value that the operation takes' });
+    }
+    return given[name];
   }
 
   isHidden(input: Input): boolean {

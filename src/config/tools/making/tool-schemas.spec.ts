@@ -25,6 +25,29 @@ describe('the alternatives of a discriminator', () => {
   ])('say their value %s', (_case, discriminator, kinds) => {
     expect(kindsOf(discriminator)).toMatchObject(kinds.map((kind) => ({ type: 'string', ...kind })));
   });
+
+  it('keep the values that they have of their own, whatever their schemas are called', () => {
+    const own = (kind: string) => ({ type: 'object', properties: { kind: { enum: [kind] } } });
+    const schemas = { Cat: own('cat'), Dog: own('dog') };
+    const schema = { oneOf, discriminator: { propertyName: 'kind' } };
+    const tool = toolOf('POST /x', { requestBody: { required: true, ...json(schema) } }, { components: { schemas } });
+    const { body } = propertiesOf(tool.inputSchema) as { body: { oneOf: object[] } };
+    expect(body.oneOf.map((each) => propertiesOf(each)['kind'])).toEqual([{ enum: ['cat'] }, { enum: ['dog'] }]);
+  });
+
+  it('say it of choices alone: what is built on another schema is not that schema', () => {
+    const motor = { allOf: [oneOf[0]], discriminator: { propertyName: 'kind' } };
+    const tool = toolOf('POST /x', { requestBody: { required: true, ...json(motor) } }, { components });
+    expect(JSON.stringify(tool.inputSchema)).not.toContain('const');
+  });
+
+  it('say it of what is sent alone: no value of a response is promised', () => {
+    const schema = { oneOf, discriminator: { propertyName: 'kind' } };
+    const responses = { '200': { description: 'ok', ...json(schema) } };
+    const tool = toolOf('GET /x', { responses }, { components });
+    expect(tool.outputSchema).toBeDefined();
+    expect(JSON.stringify(tool.outputSchema)).not.toMatch(/const|enum/);
+  });
 });
 
 describe('an input schema', () => {
