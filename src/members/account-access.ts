@@ -1,27 +1,27 @@
-/** What an account-bound request is about: which account, how it stands, and what a member is there. */
+/** Resolves the account that an admin API request is about, and the member's role in it. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
 import type { Role } from './permissions.js';
 
-/** What a request names: an account, or something of one. */
+/** A resource that a request names: an account, or something that belongs to one. */
 export interface Named {
   readonly kind: 'account' | 'api_key' | 'link' | 'webhook_endpoint' | 'webhook_delivery' | 'event';
   readonly id: string;
 }
 
-/** The account of what a request names. */
+/** The account that a named resource belongs to. */
 export interface NamedAccount {
   readonly id: string;
   readonly isSuspended: boolean;
-  /** Of the member that was asked about; null where they are no member, or nobody was. */
+  /** The member's role. Null if the member does not belong to the account, or if no member was given. */
   readonly role: Role | null;
 }
 
-/** AccountAccess finds the account that a request is about, with one statement. */
+/** AccountAccess finds a resource's account and a member's role in it, with one query. */
 export class AccountAccess {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** Undefined where there is nothing of that id. */
+  /** Returns undefined if the resource does not exist. */
   async find({ kind, id }: Named, memberId: string | null): Promise<NamedAccount | undefined> {
     const row = await this.db
       .selectFrom('account')

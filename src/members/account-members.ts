@@ -1,4 +1,4 @@
-/** Who is what in an account. The last owner stays. */
+/** Membership of accounts: listing, changing roles, removing and leaving. An account always keeps one active owner. */
 import type { Transaction } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
 import type { AuditAction } from '../records/audit-actions.js';
@@ -16,7 +16,7 @@ import type { AccessChange, AccessChanges, AccessLoss } from './credential-ends.
 import { readKept, readRemovalImpact, type MemberCredentials } from './created-by-member.js';
 import { lockMemberRow } from './credentials.js';
 
-/** A member as an account sees them. */
+/** A member as shown in the member list of an account. */
 export interface AccountMember {
   readonly id: string;
   readonly email: string;
@@ -26,11 +26,14 @@ export interface AccountMember {
   readonly hasSecondFactor: boolean;
   readonly lastSignedInAt: number | null;
   readonly joinedAt: number;
-  /** Of what they are in the account. */
+  /** Version of the membership row, for `If-Match`. */
   readonly version: number;
 }
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/**
+ * AccountMembers manages who belongs to an account. Methods reject with a `Problem` for errors of the caller, and with
+ * the database's error otherwise.
+ */
 export class AccountMembers {
   constructor(
     private readonly database: DatabaseHandle,
@@ -38,7 +41,7 @@ export class AccountMembers {
     private readonly access: AccessChanges,
   ) {}
 
-  /** The members of an account in the order in which they were made. */
+  /** Lists the members of an account, ordered by member ID. */
   async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<AccountMember>> {
     const list = `account-members:${accountId}`;
     let query = this.members().where('account_member.account_id', '=', accountId);
@@ -51,9 +54,8 @@ export class AccountMembers {
   }
 
   /**
-   * Gives a member another role, and ends the credentials that they may no longer make. Rejects with
-   * `resource_not_found`, `forbidden`, `last_owner`, and with `precondition_failed` for a change that was made on
-   * another version.
+   * Changes a member's role and ends the credentials that the new role may not create.
+   * @throws Problem `resource_not_found`, `forbidden`, `last_owner`; `precondition_failed` for a stale version
    */
   async change(
     accountId: string,
@@ -67,7 +69,7 @@ export class AccountMembers {
       const { trx } = access;
       const { member: before, account } = await this.lock(trx, accountId, memberId);
       checkMayGive(giver, before.role, role);
-      // A repeated change has nothing to be in the way of.
+      // Setting the same role again always succeeds, whatever version the caller expects.
       if (before.role === role) return;
       await checkVersion(trx, versioned(before), expected, account.time_zone);
       context.authorize?.('account_member', { role: before.role }, { role });
@@ -84,8 +86,8 @@ export class AccountMembers {
   }
 
   /**
-   * Removes a member from an account and ends the credentials that they made in it; they stay a member elsewhere.
-   * Rejects as `change` does.
+   * Removes a member from an account and ends the credentials that they created in it. Other memberships stay.
+   * @throws Problem `resource_not_found`, `forbidden`, `last_owner`; `precondition_failed` for a stale version
    */
   async remove(
     accountId: string,
@@ -102,7 +104,10 @@ export class AccountMembers {
     });
   }
 
-  /** Removes a member who wants to leave, whatever their role. Rejects with `resource_not_found`, `last_owner`. */
+  /**
+   * Removes a member who leaves voluntarily, whatever their role.
+   * @throws Problem `resource_not_found`, `last_owner`
+   */
   async leave(accountId: string, memberId: string, context: ChangeContext): Promise<MemberCredentials> {
     return this.access.run(async (access) => {
       const { member } = await this.lock(access.trx, accountId, memberId);
@@ -110,13 +115,16 @@ export class AccountMembers {
     });
   }
 
-  /** Reads what would end and what would stay if a member were removed. Rejects with `resource_not_found`. */
+  /**
+   * Reads which credentials would end, and what would stay, if the member were removed. Changes nothing.
+   * @throws Problem `resource_not_found`
+   */
   async impact(accountId: string, memberId: string): Promise<MemberCredentials> {
     if ((await this.roleOf(accountId, memberId)) === undefined) return notThere();
     return readRemovalImpact(this.database.db, { accountId, memberId, nowMs: this.clock.now() });
   }
 
-  /** What a member is in an account; undefined where they are no member of it. */
+  /** Returns a member's role in an account, or undefined if they do not belong to it. */
   async roleOf(accountId: string, memberId: string): Promise<Role | undefined> {
     const query = this.database.db.selectFrom('account_member').select('role').where('account_id', '=', accountId);
     return (await query.where('member_id', '=', memberId).executeTakeFirst())?.role;
@@ -154,7 +162,7 @@ export class AccountMembers {
     return { ended, ...(await readKept(trx, memberId, accountId)) };
   }
 
-  /** Locks the member and the account, so that two owners cannot make each other none at the same moment. */
+  /** Locks the member and the account, so that two owners cannot demote each other at the same time. */
   private async lock(trx: Transaction<Tables>, accountId: string, memberId: string) {
     await lockMemberRow(trx, this.database.kind, memberId, 'update');
     const account = await lockAccount(trx, this.database.kind, accountId);
@@ -169,8 +177,9 @@ export class AccountMembers {
 }
 
 /**
- * Throws `last_owner` where nobody else owns an account, which is locked. An owner who is disabled owns nothing: nobody
- * could let them in again but an operator.
+ * Checks that an account keeps an active owner without this member. Locks the account. Disabled owners do not count,
+ * because only an operator can enable them again.
+ * @throws Problem `last_owner`
  */
 export async function checkOthersOwn(
   trx: Transaction<Tables>,
@@ -195,7 +204,10 @@ function versioned({ account_id: accountId, member_id: id, version }: AccountMem
   return { id, version, accountId };
 }
 
-/** Makes a member one of an account. Rejects with `already_a_member`. */
+/**
+ * Adds a member to an account and records it in the audit log.
+ * @throws Problem `already_a_member`
+ */
 export async function joinAccount(
   trx: Transaction<Tables>,
   accountId: string,

@@ -1,4 +1,4 @@
-/** What an account's token may be given from outside, and what its secret looks like. */
+/** Request schema and secret format of account tokens. */
 import { z } from 'zod';
 import { nameField } from '../records/account-fields.js';
 import { allowedIps } from '../accounts/api-key-fields.js';
@@ -8,19 +8,21 @@ const PREFIX = 'tga_';
 const RANDOM_LENGTH = 30;
 const SECRET = /^tga_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
-/** A new secret, `tga_…`, in the form of an API key's, so that scanners of secrets know it. */
+/**
+ * Creates a secret, `tga_` and 36 characters. It has an API key's format and checksum, so that secret scanners find it.
+ */
 export function createTokenSecret(): string {
   const random = randomBase62(RANDOM_LENGTH);
   return `${PREFIX}${random}${checksum(random)}`;
 }
 
-/** Whether a text has the form of such a secret and its checksum fits. */
+/** Reports whether a text has the format of an account token and a valid checksum. */
 export function isTokenSecret(text: string): boolean {
   const [, random = '', check] = SECRET.exec(text) ?? [];
   return check !== undefined && checksum(random) === check;
 }
 
-/** What people recognise a token by. */
+/** Returns the prefix and the last four characters, by which people recognize a token. */
 export function tokenHintOf(secret: string): string {
   return `${PREFIX}…${secret.slice(-4)}`;
 }

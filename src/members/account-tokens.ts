@@ -1,4 +1,6 @@
-/** Tokens for programs: each acts in one account, in the role that it was given, until it expires or is revoked. */
+/**
+ * Account tokens: bearer tokens for programs, limited to one account and one role, until they expire or are revoked.
+ */
 import type { Selectable } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -15,7 +17,7 @@ import { checkCreator } from './credentials.js';
 import type { PassingNotes } from './passing-notes.js';
 import { hashToken } from './session-token.js';
 
-/** A token as it is shown: everything but its secret. */
+/** An account token without its secret. */
 export interface AccountToken {
   readonly id: string;
   readonly accountId: string;
@@ -36,7 +38,10 @@ type Row = Selectable<AccountTokenTable>;
 const LONGEST_LIFE_MS = 366 * 86_400_000;
 const LAST_USED_INTERVAL_MS = 60_000;
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/**
+ * AccountTokens creates, lists, revokes and looks up tokens. Methods reject with a `Problem` for errors of the caller,
+ * and with the database's error otherwise.
+ */
 export class AccountTokens {
   private readonly networks: AllowedNetworks;
 
@@ -50,8 +55,9 @@ export class AccountTokens {
   }
 
   /**
-   * Makes a token; its secret is shown once. It ends when its creator may no longer make tokens. Rejects with
-   * `resource_not_found` for the account, `forbidden` for a creator who lost their role meanwhile.
+   * Creates a token. The secret is returned only here. The token ends when its creator may no longer create tokens.
+   * @throws Problem `validation_failed` for the expiration, `resource_not_found` for the account, `forbidden` if the
+   * creator lost their role in the meantime
    */
   async create(
     accountId: string,
@@ -92,7 +98,7 @@ export class AccountTokens {
     return { token: tokenOf(row, now), secret };
   }
 
-  /** The tokens of an account in the order in which they were made, the dead ones too. */
+  /** Lists all tokens of an account in order of creation, including expired and revoked ones. */
   async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<AccountToken>> {
     const list = `tokens:${accountId}`;
     const now = this.clock.now();
@@ -105,7 +111,7 @@ export class AccountTokens {
     return pageOf(list, limit, rows, (row) => tokenOf(row, now));
   }
 
-  /** Reads the names of the members who created these tokens, by their ids. Forgotten members have none. */
+  /** Reads the names of the members who created these tokens, keyed by member ID. Forgotten members have no entry. */
   async creatorNames(tokens: readonly AccountToken[]): Promise<ReadonlyMap<string, string>> {
     const ids = [...new Set(tokens.map(({ createdBy }) => createdBy))];
     if (ids.length === 0) return new Map();
@@ -114,7 +120,10 @@ export class AccountTokens {
     return new Map(rows.map(({ id, name, email }) => [id, name || email]));
   }
 
-  /** Ends a token for good; repeating it changes nothing. Rejects with `resource_not_found`. */
+  /**
+   * Revokes a token. Revoking it again changes nothing.
+   * @throws Problem `resource_not_found`
+   */
   async revoke(accountId: string, id: string, context: ChangeContext): Promise<AccountToken> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
@@ -130,7 +139,10 @@ export class AccountTokens {
     });
   }
 
-  /** The token of a secret that works now; notes that it was used, at most once a minute and where that can be. */
+  /**
+   * Returns the active token with this secret, or undefined. Records the time of use at most once a minute, if the
+   * database accepts writes.
+   */
   async find(secret: string): Promise<AccountToken | undefined> {
     if (!isTokenSecret(secret)) return undefined;
     const { db } = this.database;
@@ -147,7 +159,7 @@ export class AccountTokens {
     return token;
   }
 
-  /** Reports whether a token may be used from an address. */
+  /** Reports whether the token's allowed networks include an address. An empty list allows every address. */
   mayBeUsedFrom({ id, allowedIps }: AccountToken, address: string): boolean {
     return this.networks.read(allowedIps, id)?.holds(address) ?? true;
   }

@@ -25,7 +25,7 @@ export interface MemberCredentials {
   readonly hasMore: boolean;
 }
 
-/** The longest list of keys, and of endpoints. */
+/** Maximum number of keys, and of endpoints, in the list. */
 const MOST_KEPT = 100;
 
 /** Reads what would end and what would stay if the member were removed from the account now. */

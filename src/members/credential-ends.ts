@@ -1,6 +1,6 @@
 /**
- * Ends credentials whose creator may no longer make them. Every change that takes access from a member runs as an
- * `AccessChange`: the credentials end in its transaction, and every node hears of revoked keys after the commit.
+ * Ends credentials whose creator may no longer create them. Every change that takes access from a member runs as an
+ * `AccessChange`. Credentials end in its transaction, and nodes learn of revoked keys after the commit.
  */
 import type { Transaction } from 'kysely';
 import type { AuditAction } from '../records/audit-actions.js';
@@ -11,7 +11,7 @@ import type { Clock } from '../platform/clock.js';
 import { mayMake, readAccess, type Credential } from './credentials.js';
 import { findPortalSessions, findTokensAndLinks } from './open-credentials.js';
 
-/** How a member lost access; the audit log keeps it as the cause of what ended with it. */
+/** Why a member lost access. The audit log records it as the cause of each credential that ended. */
 export type AccessLoss =
   | 'creator_removed'
   | 'creator_left'
@@ -20,7 +20,7 @@ export type AccessLoss =
   | 'creator_no_longer_operator'
   | 'creator_forgotten';
 
-/** Revokes the keys of OAuth clients; the store of API keys. */
+/** Revokes the API keys of OAuth clients. Implemented by the store of API keys. */
 export interface KeyRevocations {
   /** Revokes a key in a transaction. Call `announce` with the row after the commit. */
   revokeWithin(
@@ -29,11 +29,11 @@ export interface KeyRevocations {
     context: ChangeContext,
     cause: AuditedFields,
   ): Promise<ApiKeyTable>;
-  /** Tells every node of a key that has changed. */
+  /** Announces a changed key to every node. */
   announce(row: ApiKeyTable): Promise<void>;
 }
 
-/** AccessChanges runs changes of what members may do. */
+/** AccessChanges runs transactions that can take access from members. */
 export class AccessChanges {
   constructor(
     private readonly database: DatabaseHandle,
@@ -41,7 +41,7 @@ export class AccessChanges {
     private readonly keys: KeyRevocations,
   ) {}
 
-  /** Runs a change in a transaction. */
+  /** Runs a change in a transaction, then announces the keys that it revoked. */
   async run<T>(change: (access: AccessChange) => Promise<T>): Promise<T> {
     const revoked: ApiKeyTable[] = [];
     const { database, clock, keys } = this;
@@ -78,11 +78,12 @@ export class AccessChange {
     const { trx } = this;
     const query = { memberId, accountId, nowMs: this.clock.now() };
     const access = await readAccess(trx, memberId);
-    // The response of the request shows the change that was asked for, not what ended with it.
+    // The response and the idempotency record belong to the requested change, not to the credentials that ended with
+    // it.
     const by = { ...context, response: undefined, made: undefined, authorize: undefined };
     const cause = { cause: loss, created_by: memberId };
     const ended: Credential[] = [];
-    // Sessions come last: a portal link that was being taken has become one by now.
+    // Look for sessions last. A portal link that was being used during the first query is a session by now.
     for (const find of [() => findTokensAndLinks(trx, query, this.kind), () => findPortalSessions(trx, query)]) {
       for (const credential of await find()) {
         if (mayMake(access(credential.accountId), credential)) continue;
@@ -92,7 +93,7 @@ export class AccessChange {
     return ended;
   }
 
-  /** Ends one; false where it had ended. */
+  /** Ends one credential. Returns false if it had already ended. */
   private async end(
     credential: Credential,
     context: ChangeContext,
@@ -117,7 +118,7 @@ export class AccessChange {
   }
 }
 
-/** What the audit log says of each type. */
+/** Audit action and previous status for each type of credential. */
 const ENDED: Readonly<
   Record<Exclude<Credential['type'], 'oauth_grant'>, { readonly action: AuditAction; readonly before: string }>
 > = {

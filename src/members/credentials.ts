@@ -1,6 +1,6 @@
 /**
- * Credentials that members make for programs, assistants and other people, and the rule that lets them make one. A
- * credential works only as long as its creator may make it. `credential-ends.ts` ends those that break the rule.
+ * Credentials that members create for programs, assistants and other people, and who may create each. A credential
+ * works only as long as its creator may create it. `credential-ends.ts` ends those that violate this.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ChangeContext } from '../records/audit-log.js';
@@ -18,7 +18,7 @@ export const CREDENTIAL_TYPES = [
 ] as const;
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number];
 
-/** A credential that works. */
+/** A credential that still works. */
 export interface Credential {
   readonly type: CredentialType;
   /** The key's id for an OAuth grant; the link's or the session's id for a portal session. */
@@ -26,13 +26,13 @@ export interface Credential {
   /** Null for a password link, which belongs to no account. */
   readonly accountId: string | null;
   readonly name: string;
-  /** The role that it grants; null: it grants none. */
+  /** The role that the credential grants, or null if it grants none. */
   readonly role: Role | null;
   /** The member that a password link is for; null for every other credential. */
   readonly forMember: string | null;
 }
 
-/** The operation that makes a credential: who may call it may have one. */
+/** The operation that creates each type of credential. Its permission decides who may have one. */
 const MADE_BY: Readonly<Record<CredentialType, OperationId>> = {
   account_token: 'createAccountToken',
   invitation: 'createInvitation',
@@ -41,7 +41,7 @@ const MADE_BY: Readonly<Record<CredentialType, OperationId>> = {
   portal_session: 'createPortalSession',
 };
 
-/** Reports whether somebody with this access may make such a credential. @param giver null: has no access. */
+/** Reports whether a person with this access may create such a credential. @param giver null: no access. */
 export function mayMake(giver: Giver | null, { type, role }: Pick<Credential, 'type' | 'role'>): boolean {
   if (giver === null) return false;
   const roles: readonly Role[] = PERMISSIONS[MADE_BY[type]].roles;
@@ -63,8 +63,8 @@ export async function readAccess(db: Kysely<Tables>, memberId: string): Promise<
 }
 
 /**
- * Holds a member's row until the transaction ends. Everything that takes access away locks the member before any
- * account, and everything that makes a credential does too: neither can overtake the other.
+ * Locks a member's row until the transaction ends. Transactions that create credentials and transactions that remove
+ * access both lock the member before any account. So neither can miss the other's change.
  */
 export async function lockMemberRow(
   trx: Transaction<Tables>,
@@ -72,15 +72,15 @@ export async function lockMemberRow(
   memberId: string,
   lock: 'update' | 'share',
 ): Promise<void> {
-  // A transaction of SQLite is alone in the database anyway.
+  // SQLite runs one write transaction at a time.
   if (kind !== 'postgres') return;
   const row = trx.selectFrom('member').select('id').where('id', '=', memberId);
   await (lock === 'update' ? row.forUpdate() : row.forShare()).executeTakeFirst();
 }
 
 /**
- * Checks that a member who makes a credential still may, in the transaction that makes it: they may have lost their
- * access since the request was let in. Call it before the transaction locks anything else.
+ * Checks that the member who creates a credential still may. They can lose their access after the request was
+ * authorized. Call it in the creating transaction, before any other lock.
  * @throws Problem `forbidden`
  */
 export async function checkCreator(
@@ -97,7 +97,10 @@ export async function checkCreator(
   throw new Problem('forbidden', { detail: 'You no longer have the role that this needs.' });
 }
 
-/** Reports whether an actor of the audit log is a member. The operator token and programs keep what they made. */
+/**
+ * Reports whether an audit log actor is a member. Credentials created by the operator token or by programs are not
+ * checked.
+ */
 function isMember(actor: string): boolean {
   return actor.startsWith('mem_');
 }

@@ -1,4 +1,4 @@
-/** The way in to an installation that has nobody yet, and to the demo. */
+/** Sign-in links for a new installation without members, and for the demo. */
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Clock } from '../platform/clock.js';
 import { createLink } from './links.js';
@@ -10,7 +10,7 @@ const START_LINK_MS = 15 * 60_000;
 const DEMO_MEMBER = 'demo_member';
 const DEMO_EMAIL = 'demo@example.com';
 
-/** FirstOwner makes links for who is first. */
+/** FirstOwner creates the links that the program prints at startup. */
 export class FirstOwner {
   constructor(
     private readonly database: DatabaseHandle,
@@ -19,8 +19,8 @@ export class FirstOwner {
   ) {}
 
   /**
-   * A link that makes whoever takes it the operator; null where there is an operator. It replaces the one of the start
-   * before: only its hash is kept, so nobody could be shown that again.
+   * Creates a link whose recipient becomes the first operator. Returns null if an operator exists. The previous link is
+   * revoked: only its hash is stored, so it cannot be shown again.
    */
   async link(): Promise<string | null> {
     if (await this.members.hasOperator()) return null;
@@ -33,13 +33,13 @@ export class FirstOwner {
     });
   }
 
-  /** Whether somebody is the demo's operator, who comes in by the link of each start and needs nothing else. */
+  /** Reports whether a member is the demo's operator, who signs in with the link printed at each start. */
   async isDemo(memberId: string): Promise<boolean> {
     const kept = this.database.db.selectFrom('installation').select('value').where('name', '=', DEMO_MEMBER);
     return (await kept.executeTakeFirst())?.value === memberId;
   }
 
-  /** A link that signs the demo's operator in; the member is made at the first start. */
+  /** Creates a link that signs in the demo's operator. Creates that member at the first start. */
   async startLink(): Promise<string> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {

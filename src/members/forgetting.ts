@@ -1,6 +1,6 @@
 /**
- * Forgetting a person who asks for it: whatever names them is emptied, and what is left is an id that the audit log
- * goes on with. Nothing signs them in any more, and their address is free.
+ * Erases the personal data of a member who asks for it. The member's ID stays for the audit log. The member can no
+ * longer sign in, and their email address becomes available.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -15,11 +15,11 @@ import type { AccessChange, AccessChanges } from './credential-ends.js';
 import { readKept, type MemberCredentials } from './created-by-member.js';
 import type { Credential } from './credentials.js';
 
-/** Entries that are emptied in one statement. */
+/** Number of audit entries that one query reads or updates. */
 const ENTRIES_AT_ONCE = 500;
-/** What of a person stands in what an entry tells of a change. */
+/** Fields with personal data in the `before` and `after` of audit entries. */
 const PERSONAL_FIELDS = ['email', 'name'] as const;
-/** Tables with rows of a member, none of which outlives them. */
+/** Tables whose rows of the member are deleted. */
 const THEIRS = [
   'member_identity',
   'member_passkey',
@@ -29,10 +29,10 @@ const THEIRS = [
   'account_member',
 ] as const;
 
-/** What an entry of the audit log tells of a change. */
+/** The recorded change of an audit entry. */
 type Entry = Pick<AuditEntryTable, 'id' | 'before' | 'after'>;
 
-/** Forgetting forgets people. */
+/** Forgetting erases members. */
 export class Forgetting {
   constructor(
     private readonly database: DatabaseHandle,
@@ -41,13 +41,14 @@ export class Forgetting {
   ) {}
 
   /**
-   * Forgets a member; repeating it ends what was interrupted.
-   * @returns the credentials that ended with it, and what the member made that stays.
-   * @throws Problem `resource_not_found`; `last_owner` where an account would be left without one.
+   * Erases a member. Call it again to finish an interrupted erasure.
+   * @returns the credentials that ended, and the resources of the member that stay
+   * @throws Problem `resource_not_found`; `last_owner` if an account would lose its last owner
    */
   async forget(id: string, context: ChangeContext): Promise<MemberCredentials> {
     const ended = await this.access.run((access) => this.forgetIn(access, id, context));
-    // Many entries take more than one statement may: their names go last, and again where that was interrupted.
+    // Audit entries can exceed one statement, so they are erased in batches after the transaction. Another call
+    // continues.
     for (const column of ['actor', 'target_id'] as const) {
       for (let emptied = ENTRIES_AT_ONCE; emptied === ENTRIES_AT_ONCE;) emptied = await this.emptyEntries(column, id);
     }
@@ -82,14 +83,14 @@ export class Forgetting {
     return access.endCredentials(id, 'creator_forgotten', by);
   }
 
-  /** In the order of their ids: two who are forgotten at once do not wait for each other. */
+  /** Locks the accounts in ID order, so that two concurrent erasures cannot deadlock. */
   private async leaveAccounts(trx: Transaction<Tables>, id: string): Promise<void> {
     const owned = trx.selectFrom('account_member').select('account_id').where('member_id', '=', id);
     const accounts = await owned.where('role', '=', 'owner').orderBy('account_id').execute();
     for (const { account_id: accountId } of accounts) await checkOthersOwn(trx, this.database.kind, accountId, id);
   }
 
-  /** Empties some of what they did, or of what was done to them; resolves with how many. */
+  /** Erases names from one batch of entries by or about the member. Returns the number of entries changed. */
   private async emptyEntries(column: 'actor' | 'target_id', memberId: string): Promise<number> {
     const { db } = this.database;
     if (column === 'actor') {
@@ -117,8 +118,8 @@ export class Forgetting {
 }
 
 /**
- * Empties what the audit log tells of invitations to an address, also of those whose links are long forgotten. In the
- * transaction that forgets the address: nobody finds them afterwards.
+ * Erases the address from audit entries of invitations, including those whose links no longer exist. It runs in the
+ * transaction that erases the address, because nothing can find the entries afterwards.
  */
 async function emptyInvitationsTo(trx: Transaction<Tables>, emailKey: string): Promise<void> {
   for (let last: string | undefined = '', entries: Entry[]; last !== undefined; last = entries.at(-1)?.id) {
@@ -131,12 +132,12 @@ async function emptyInvitationsTo(trx: Transaction<Tables>, emailKey: string): P
       .orderBy('id')
       .limit(ENTRIES_AT_ONCE)
       .execute();
-    // Compared here: a database may know of capitals in ASCII only.
+    // Compared in code, because `lower` of a database may fold ASCII letters only.
     for (const entry of entries) if (invitedIn(entry) === emailKey) await emptyEntry(trx, entry);
   }
 }
 
-/** Whom the entry of an invitation names, as members are looked up. */
+/** Returns the normalized email address in an invitation's audit entry. */
 function invitedIn({ after }: Entry): string | undefined {
   const { email } = JSON.parse(after ?? '{}') as { readonly email?: unknown };
   return typeof email === 'string' ? emailKeyOf(email) : undefined;
@@ -151,7 +152,7 @@ function forgotten(row: MemberRow, nowMs: number): MemberRow {
   return {
     ...row,
     email: '',
-    // Unique, and nobody's address.
+    // Unique, and not a valid address.
     email_key: row.id,
     email_verified_at: null,
     name: '',
@@ -170,7 +171,7 @@ function forgotten(row: MemberRow, nowMs: number): MemberRow {
   };
 }
 
-/** The fields of a change, with nothing in those that name somebody. */
+/** Returns the JSON of a change with its personal fields set to null. */
 function withoutPerson(json: string | null): string | null {
   if (json === null) return null;
   const fields = JSON.parse(json) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Forgets what is over: sessions, steps of sign-ins, links. */
+/** Deletes expired sessions, sign-in steps and links. */
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { deleteExpiredRows } from '../stores/database/expired-rows.js';
 import type { Clock } from '../platform/clock.js';
@@ -6,15 +6,15 @@ import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
 const LINKS_KEPT_MS = 30 * 86_400_000;
 
-/** What is forgotten, and how long after it is over. */
+/** Tables with rows that expire, and how long to keep them afterwards. */
 const PAST = [
   { table: 'member_session', key: 'hash', until: 'ends_at', keptMs: 0 },
   { table: 'sign_in_step', key: 'hash', until: 'expires_at', keptMs: 0 },
-  // An invitation that has ended is shown for a while.
+  // Ended invitations remain visible for 30 days.
   { table: 'link', key: 'hash', until: 'expires_at', keptMs: LINKS_KEPT_MS },
 ] as const;
 
-/** Resolves with how many rows were forgotten. Run now and then by the worker role. */
+/** Deletes expired rows and returns their number. The worker role runs this periodically. */
 export async function forgetEndedSignIns(
   { db }: DatabaseHandle,
   clock: Clock,

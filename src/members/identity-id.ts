@@ -1,4 +1,4 @@
-/** Ids of linked identities, as they stand in paths and in the audit log. */
+/** IDs of linked identities, as used in URL paths and in the audit log. */
 import { hash } from 'node:crypto';
 
 /** The pair that names a person at an identity provider. */

@@ -1,7 +1,6 @@
 /**
- * Links that work once: for the first owner of an installation, for who is invited, who has forgotten a password, who
- * is sent by a portal, and who has just typed `npm start`. A link that was used, taken back, is too old or never was is
- * told in one text.
+ * Single-use links: first operator, invitation, password reset, portal, email verification and demo. Used, revoked,
+ * expired and unknown links get the same error, so that it reveals nothing.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../stores/database/ids.js';
@@ -12,7 +11,7 @@ import { createToken, hashToken, isToken } from './session-token.js';
 
 export type LinkRow = Selectable<LinkTable>;
 
-/** What a new link is for. */
+/** Fields of a new link. `lastsMs` is its lifetime. */
 export interface NewLink {
   readonly kind: LinkRow['kind'];
   readonly accountId?: string;
@@ -24,7 +23,7 @@ export interface NewLink {
   readonly lastsMs: number;
 }
 
-/** Makes a link; its token exists in the clear only in what is returned. */
+/** Creates a link. The returned token is the only plain copy; the database has its hash. */
 export async function createLink(
   db: Kysely<Tables>,
   link: NewLink,
@@ -50,7 +49,10 @@ export async function createLink(
   return { token, row };
 }
 
-/** The link of a token while it works. Rejects with `link_ended`. Looking uses nothing up. */
+/**
+ * Returns the link with this token without using it.
+ * @throws Problem `link_ended`
+ */
 export async function findLink(db: Kysely<Tables>, token: string, nowMs: number): Promise<LinkRow> {
   if (!isToken(token)) throw linkEnded();
   const row = await db.selectFrom('link').selectAll().where('hash', '=', hashToken(token)).executeTakeFirst();
@@ -59,7 +61,10 @@ export async function findLink(db: Kysely<Tables>, token: string, nowMs: number)
   return row;
 }
 
-/** Uses a link up in the transaction of what it is for: of two at once one gets it. Rejects with `link_ended`. */
+/**
+ * Marks a link as used, in the transaction of the action that it authorizes. Only one of two concurrent calls succeeds.
+ * @throws Problem `link_ended`
+ */
 export async function takeLink(trx: Transaction<Tables>, hash: string, nowMs: number): Promise<LinkRow> {
   const row = await trx
     .updateTable('link')
@@ -74,14 +79,14 @@ export async function takeLink(trx: Transaction<Tables>, hash: string, nowMs: nu
   return row;
 }
 
-/** One text for every link that does not work. */
+/** Creates the error that every invalid link gets. */
 export function linkEnded(): Problem {
   return new Problem('link_ended', {
     detail: 'This link was used, taken back or is too old, or it was not copied whole. Ask for a new one.',
   });
 }
 
-/** What a link carries beside its columns. */
+/** Parses the JSON data of a link. */
 export function dataOf({ data }: LinkRow): Readonly<Record<string, unknown>> {
   return data === null ? {} : (JSON.parse(data) as Record<string, unknown>);
 }

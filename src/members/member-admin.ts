@@ -1,4 +1,6 @@
-/** The members of the installation, as operators manage them. Nobody is deleted: the audit log names them. */
+/**
+ * Management of the installation's members by operators. Rows are never deleted, because the audit log refers to them.
+ */
 import type { Transaction } from 'kysely';
 import { changedFields, recordChange, type ChangeContext } from '../records/audit-log.js';
 import { checkVersion, type ExpectedVersions } from '../records/versions.js';
@@ -17,14 +19,14 @@ import type { AccessChange, AccessChanges } from './credential-ends.js';
 import { checkCreator } from './credentials.js';
 import { MAILED, verifiedMemberByEmail } from './verified-addresses.js';
 
-/** A link by which a member chooses a password. */
+/** A link with which a member sets a password. */
 export interface PasswordLink {
-  /** Null where it goes out by mail, and nobody else has it. */
+  /** Null if the link is sent by mail. */
   readonly token: string | null;
   readonly expiresAt: number;
 }
 
-/** A new member, and the link for their password. */
+/** A new member and the link to set their password. */
 export interface CreatedMember {
   readonly member: Member;
   readonly link: PasswordLink;
@@ -32,11 +34,14 @@ export interface CreatedMember {
 
 const RESET_LINK_MS = 24 * 3_600_000;
 const FIRST_PASSWORD_LINK_MS = 7 * 86_400_000;
-/** A mail that nobody asked for is a nuisance: one of these is enough for a while. */
+/** Minimum time between two reset mails to one member. */
 const RESET_INTERVAL_MS = 5 * 60_000;
 const LIST = 'members';
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/**
+ * MemberAdmin manages members. Methods reject with a `Problem` for errors of the caller, and with the database's error
+ * otherwise.
+ */
 export class MemberAdmin {
   constructor(
     private readonly database: DatabaseHandle,
@@ -45,7 +50,7 @@ export class MemberAdmin {
     private readonly access: AccessChanges,
   ) {}
 
-  /** In the order in which they were made. */
+  /** Lists members in order of creation. */
   async list({ limit, cursor }: PageRequest): Promise<Page<Member>> {
     let query = this.database.db.selectFrom('member').selectAll().where('removed_at', 'is', null);
     if (cursor !== undefined) query = query.where('id', '>', decodeCursor(LIST, cursor));
@@ -56,7 +61,10 @@ export class MemberAdmin {
     return pageOf(LIST, limit, rows, memberOf);
   }
 
-  /** Adds a member without a password, and the link by which they choose one. Rejects with `already_a_member`. */
+  /**
+   * Creates a member without a password, and a link to set one.
+   * @throws Problem `already_a_member`
+   */
   async create(input: CreateMember, context: ChangeContext): Promise<CreatedMember> {
     const now = this.clock.now();
     const wanted = {
@@ -77,8 +85,8 @@ export class MemberAdmin {
   }
 
   /**
-   * Changes what is named. A member who is disabled is signed out at once. Rejects with `resource_not_found`, and with
-   * `precondition_failed` for a change that was made on another version.
+   * Changes the given fields. A member who is disabled is signed out at once.
+   * @throws Problem `resource_not_found`; `precondition_failed` for a stale version
    */
   async update(
     id: string,
@@ -93,7 +101,10 @@ export class MemberAdmin {
     return memberOf(row);
   }
 
-  /** A link by which a member chooses a new password. Rejects with `resource_not_found`. */
+  /**
+   * Creates a password reset link.
+   * @throws Problem `resource_not_found`
+   */
   async resetLink(id: string, context: ChangeContext): Promise<PasswordLink> {
     return this.database.db.transaction().execute(async (trx) => {
       await checkCreator(trx, this.database.kind, context, { type: 'password_link', role: null }, null);
@@ -104,14 +115,14 @@ export class MemberAdmin {
     });
   }
 
-  /** Mails a reset link to the member whose verified address this is. Does nothing for any other address. */
+  /** Mails a reset link to the member with this verified address. Does nothing for any other address. */
   async requestReset(email: string, context: ChangeContext): Promise<void> {
     if (!this.hasMail()) return;
-    // A mailbox that was never proven to be the member's must not take them over.
+    // An unverified address may belong to somebody else, who could take over the member.
     const row = await verifiedMemberByEmail(this.database.db, email);
     if (row === undefined || row.status !== 'active') return;
     await this.database.db.transaction().execute(async (trx) => {
-      // Behind the lock: of two at once one finds the other's link.
+      // Check under the lock, so that two concurrent requests send one mail.
       const member = await lockMember(trx, this.database.kind, row.id);
       if (await this.hasFreshReset(trx, row.id)) return;
       await this.linkFor(trx, member, RESET_LINK_MS, { ...context, actor: 'nobody' });
@@ -127,7 +138,7 @@ export class MemberAdmin {
     return (await fresh.executeTakeFirst()) !== undefined;
   }
 
-  /** Ends the links before: one is enough. */
+  /** Creates a link and revokes the member's previous ones. */
   private async linkFor(
     trx: Transaction<Tables>,
     { id, email, name, locale }: MemberRow,
@@ -150,7 +161,9 @@ export class MemberAdmin {
   }
 }
 
-/** Changes a locked member. Ends the sessions that began with other rights, and credentials the member may not make. */
+/**
+ * Updates a locked member. Ends sessions with outdated rights, and credentials that the member may no longer create.
+ */
 export async function updateMemberRow(
   access: AccessChange,
   before: MemberRow,
@@ -170,7 +183,7 @@ export async function updateMemberRow(
   await checkVersion(trx, { ...before, accountId: null }, expected, 'UTC');
   context.authorize?.('member', accessOf(before), accessOf(after));
   await trx.updateTable('member').set(changed).where('id', '=', id).execute();
-  // A session that was begun with other rights is not to be found by who steals the browser.
+  // A session must not outlive a change of rights.
   if (status === 'disabled' || operator !== before.is_operator) await endSessionsOf(trx, id);
   const target = { ...targetOf(id), targetVersion: after.version, action: 'member.updated' } as const;
   await recordChange(trx, context, { ...target, ...difference }, nowMs);

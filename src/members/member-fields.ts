@@ -1,4 +1,4 @@
-/** What a member may be given from outside: one schema for the admin API, its description and the store. */
+/** Schemas of the fields of a member, shared by the admin API, its description and the store. */
 import { z } from 'zod';
 import { nameField } from '../records/account-fields.js';
 import { emailAddress } from '../config/model/mail-values.js';
@@ -7,13 +7,15 @@ import { emailAddress } from '../config/model/mail-values.js';
 export const LOCALES = ['en', 'es'] as const;
 export type Locale = (typeof LOCALES)[number];
 
-/** Longer than any that is taken: what is wrong with a password is said in words, not by its schema. */
+/**
+ * Longer than any accepted password. `password-rules.ts` explains what is wrong with a password; this is a size limit.
+ */
 const LONGEST_INPUT = 1_000;
 
 export const emailField = emailAddress.meta({ description: 'E-mail address.', example: 'ana@example.com' });
 export const localeField = z.enum(LOCALES).meta({ description: 'Language of the panel and of mail.' });
 
-/** A password as somebody types it. */
+/** A password as entered. */
 export const passwordField = z.string().min(1, 'must not be empty').max(LONGEST_INPUT);
 
 export const updateMeSchema = z
@@ -23,7 +25,7 @@ export const updateMeSchema = z
 
 export type UpdateMe = z.output<typeof updateMeSchema>;
 
-/** How an address is looked up: two spellings that reach one mailbox are one member. */
+/** Normalizes an email address for lookup: trimmed, NFC, lower case. */
 export function emailKeyOf(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** Members as rows and as the rest of the program sees them. */
+/** Rows of the member table, and their mapping to `Member`. */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { AuditedFields } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -10,7 +10,7 @@ import { emailKeyOf, type Locale } from './member-fields.js';
 
 export type MemberRow = Selectable<MemberTable>;
 
-/** A member: everything but what signs them in. */
+/** A member without credentials. */
 export interface Member {
   readonly id: string;
   readonly email: string;
@@ -27,7 +27,7 @@ export interface Member {
   readonly lastSignedInAt: number | null;
 }
 
-/** What a new member is made of. */
+/** Fields of a new member. */
 export interface NewMember {
   readonly email: string;
   readonly name: string;
@@ -36,7 +36,7 @@ export interface NewMember {
   readonly locale: Locale | null;
 }
 
-/** The row as the program sees it. */
+/** Maps a row to a member. */
 export function memberOf(row: MemberRow): Member {
   return {
     id: row.id,
@@ -55,7 +55,7 @@ export function memberOf(row: MemberRow): Member {
   };
 }
 
-/** Adds a member. The caller sees to it that nobody has the address; the database refuses a second one. */
+/** Inserts a member. Rejects with the database's unique violation if the address is taken. */
 export async function insertMember(trx: Transaction<Tables>, member: NewMember, nowMs: number): Promise<MemberRow> {
   const row: MemberRow = {
     id: newId('mem', nowMs),
@@ -81,7 +81,10 @@ export async function insertMember(trx: Transaction<Tables>, member: NewMember, 
   return row;
 }
 
-/** The member's row, held until the transaction ends. Rejects with `resource_not_found`. */
+/**
+ * Reads a member's row and locks it until the transaction ends.
+ * @throws Problem `resource_not_found`
+ */
 export async function lockMember(
   trx: Transaction<Tables>,
   kind: DatabaseHandle['kind'],
@@ -97,7 +100,7 @@ export async function lockMember(
   return row ?? memberNotFound();
 }
 
-/** The member of an address; undefined where nobody has it. */
+/** Returns the member with an email address, or undefined. */
 export async function memberByEmail(db: Kysely<Tables>, email: string): Promise<MemberRow | undefined> {
   return db.selectFrom('member').selectAll().where('email_key', '=', emailKeyOf(email)).executeTakeFirst();
 }
@@ -106,7 +109,7 @@ export function memberNotFound(): never {
   throw new Problem('resource_not_found', { detail: 'There is no member with this id.' });
 }
 
-/** What the audit log keeps of a member: what people can change, and nothing that signs them in. */
+/** Selects the fields that the audit log records. Credentials are not among them. */
 export function auditedMember(row: MemberRow): AuditedFields {
   const { email, name, status, locale } = row;
   return { email, name, status, locale, is_operator: row.is_operator === 1 };

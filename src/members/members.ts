@@ -1,4 +1,4 @@
-/** The people who use the panel: who they are, and in which accounts they are what. */
+/** The members of the installation and the accounts that they can see. */
 import type { Transaction } from 'kysely';
 import { changedFields, recordChange, type ChangeContext } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -8,29 +8,38 @@ import type { UpdateMe } from './member-fields.js';
 import { auditedMember, lockMember, memberNotFound, memberOf, type Member, type MemberRow } from './member-rows.js';
 import type { Role } from './permissions.js';
 
-/** An account as somebody who may see it has it in their switcher. */
+/** An account in a member's account list. */
 export interface OwnAccount {
   readonly id: string;
   readonly name: string;
   readonly status: 'active' | 'suspended';
-  /** Operators may all that an owner may, everywhere. */
+  /** `owner` for operators, who have all rights of an owner in every account. */
   readonly role: Role;
 }
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/**
+ * MemberStore reads members and updates their own profile. Methods reject with a `Problem` for errors of the caller,
+ * and with the database's error otherwise.
+ */
 export class MemberStore {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
   ) {}
 
-  /** Rejects with `resource_not_found` where there is none. */
+  /**
+   * Returns a member.
+   * @throws Problem `resource_not_found`
+   */
   async get(id: string): Promise<Member> {
     const query = this.database.db.selectFrom('member').selectAll().where('id', '=', id);
     return memberOf((await query.where('removed_at', 'is', null).executeTakeFirst()) ?? memberNotFound());
   }
 
-  /** Whether somebody is there who may everything, and can sign in: the demo's operator, who comes by links, cannot. */
+  /**
+   * Reports whether an active operator exists who can sign in. The demo's operator has no password, passkey or identity
+   * and does not count.
+   */
   async hasOperator(): Promise<boolean> {
     const active = this.database.db.selectFrom('member').select('id').where('status', '=', 'active');
     const withWayIn = active.where('is_operator', '=', 1).where(({ or, exists, eb, selectFrom }) => {
@@ -41,7 +50,7 @@ export class MemberStore {
     return (await withWayIn.limit(1).executeTakeFirst()) !== undefined;
   }
 
-  /** The accounts that somebody may see, by name; at most `most`, and one more where there are more. */
+  /** Lists the accounts that a caller can see, by name. Returns one more than `most` if there are more. */
   async accountsOf(who: 'operator' | { readonly memberId: string }, most: number): Promise<readonly OwnAccount[]> {
     const accounts = this.database.db
       .selectFrom('account')
@@ -59,7 +68,7 @@ export class MemberStore {
       .execute();
   }
 
-  /** Changes what is named of the member's own fields. */
+  /** Updates the member's own name and language. Only the given fields change. */
   async updateOwn(id: string, changes: UpdateMe, context: ChangeContext): Promise<Member> {
     const row = await this.database.db.transaction().execute((trx) => this.updateIn(trx, id, changes, context));
     return memberOf(row);

@@ -1,4 +1,4 @@
-/** A new member, whoever lets them in: the row, and the entry in the audit log. */
+/** Creation of members, with their entry in the audit log. */
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
 import { isUniqueViolation } from '../stores/database/database-errors.js';
@@ -7,9 +7,9 @@ import type { Problem } from '../platform/problems/errors.js';
 import { auditedMember, insertMember, type MemberRow, type NewMember } from './member-rows.js';
 
 /**
- * Adds a member.
- * @param contextOf who does it: often the member themselves.
- * @param taken what is thrown where somebody has the address.
+ * Creates a member and records it.
+ * @param contextOf returns the actor for the audit log: often the new member
+ * @param taken creates the error to throw if the address is taken
  */
 export async function addMember(
   trx: Transaction<Tables>,

@@ -4,17 +4,19 @@ import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { Credential } from './credentials.js';
 
-/** Credentials of one creator. */
+/** Selects credentials of one creator. */
 export interface CredentialQuery {
   readonly memberId: string;
-  /** Only those of this account; undefined: all. */
+  /** Limits the query to one account; undefined: all accounts. */
   readonly accountId?: string | undefined;
   readonly nowMs: number;
 }
 
 const NONE = { role: null, forMember: null } as const;
 
-/** Reads the account tokens, OAuth grants and open links. @param kind locks the links where it is given. */
+/**
+ * Reads active account tokens, OAuth grants and open links. @param kind if given, also locks the links (PostgreSQL).
+ */
 export async function findTokensAndLinks(
   db: Kysely<Tables>,
   query: CredentialQuery,
@@ -23,7 +25,7 @@ export async function findTokensAndLinks(
   return [...(await findTokens(db, query)), ...(await findGrants(db, query)), ...(await findLinks(db, query, kind))];
 }
 
-/** Reads the portal sessions that began with a link of the member. */
+/** Reads the portal sessions that began with a link created by the member. */
 export async function findPortalSessions(
   db: Kysely<Tables>,
   { memberId, accountId, nowMs }: CredentialQuery,
@@ -79,7 +81,9 @@ async function findGrants(db: Kysely<Tables>, { memberId, accountId, nowMs }: Cr
 const LINK_TYPES = { invitation: 'invitation', portal: 'portal_session', password_reset: 'password_link' } as const;
 const LINK_KINDS = ['invitation', 'portal', 'password_reset'] as const;
 
-/** A link that somebody takes at this moment is locked: the query waits, and finds it used. */
+/**
+ * Reads open links. With a lock, the query waits for a transaction that is using a link, and then skips the used link.
+ */
 async function findLinks(
   db: Kysely<Tables>,
   { memberId, accountId, nowMs }: CredentialQuery,

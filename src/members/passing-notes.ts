@@ -1,14 +1,14 @@
 /**
- * What is noted on the way and nothing depends on: that somebody was seen, that a token was used. Reading goes on where
- * the database takes no writes: it is full, read-only, in recovery, or another holds the row.
+ * Best-effort writes of times of last use. A request must not fail because the database is full, read-only or in
+ * recovery, or because another transaction holds the row.
  */
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
 
-/** After a note that failed none is tried for so long: a write that hangs must not hold up every request. */
+/** Pause after a failed write, so that a write that hangs does not delay every request. */
 const PAUSE_MS = 10_000;
 
-/** PassingNotes writes them, or does without. */
+/** PassingNotes writes what a request can do without. */
 export class PassingNotes {
   private failedAtMs = -Infinity;
 
@@ -17,7 +17,7 @@ export class PassingNotes {
     private readonly log: Pick<Logger, 'warn'>,
   ) {}
 
-  /** Writes a note down. Resolves with whether it was; never rejects. */
+  /** Runs a write. Returns whether it succeeded; never rejects. */
   async write(note: () => Promise<unknown>): Promise<boolean> {
     const now = this.clock.now();
     if (now >= this.failedAtMs && now - this.failedAtMs < PAUSE_MS) return false;

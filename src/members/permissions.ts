@@ -1,48 +1,50 @@
 /**
- * Who may do what: one row for each operation of the admin API. The guard, the API's description, the panel and the
- * tests read this table and nothing else, so it imports nothing.
+ * Permissions of the admin API, one row per operation. The guard, the OpenAPI description, the panel and the tests all
+ * read this table. The panel bundles this file, so it imports nothing.
  */
 
-/** What somebody is in an account; a portal session and an account token have one of them, too. */
+/** Roles in an account. Portal sessions and account tokens have one, too. */
 export const ROLES = ['owner', 'admin', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What somebody who changes members is there themselves. */
+/** The access of a caller who grants or removes roles. */
 export type Giver = Role | 'operator';
 
-/** Whether the giver may give and take these roles: nobody gives or takes more than they have. */
+/**
+ * Reports whether the caller may grant and remove these roles. Only owners and operators may grant or remove `owner`.
+ */
 export function mayGive(giver: Giver, ...roles: readonly Role[]): boolean {
   if (giver === 'operator' || giver === 'owner') return true;
   return giver === 'admin' && !roles.includes('owner');
 }
 
-/** What an operation is about: nothing that needs a sign-in, the caller, an account, or the installation. */
+/** Scope of an operation: no sign-in needed, the caller's own profile, an account, or the installation. */
 export type About = 'anybody' | 'oneself' | 'account' | 'installation';
 
 /** Permission says who may call an operation. */
 export interface Permission {
   readonly about: About;
-  /** Roles of the account that may; empty: operators only. Operators may everything. */
+  /** Account roles that may call it. Empty means operators only. Operators may call everything. */
   readonly roles: readonly Role[];
-  /** Which bearer tokens may: account tokens in their role and the operators' token, that one alone, or none. */
+  /** Bearer tokens that may call it: account tokens and the operator token, the operator token alone, or none. */
   readonly tokens: 'any' | 'operator' | 'none';
-  /** Whether a portal session may. */
+  /** Whether portal sessions may call it. */
   readonly portal: boolean;
-  /** What of it a portal session may that is limited to scopes. */
+  /** Access of portal sessions that are limited to scopes. */
   readonly limitedPortal: LimitedPortal;
-  /** When a member must have confirmed in the last ten minutes that it is them. */
+  /** When the member must have confirmed their identity in the last ten minutes. */
   readonly confirm: Confirm;
 }
 
 /**
- * What a portal session may that is limited to scopes: `yes`, as any other; `keys`, only for keys whose scopes it has;
- * `no`, nothing. Events name no scope that covers their data, so events and webhooks are `no`.
+ * Access of portal sessions that are limited to scopes. `yes` is full access. `keys` is access to keys within those
+ * scopes. Events name no scope that covers their data, so events and webhooks are `no`.
  */
 export type LimitedPortal = 'yes' | 'keys' | 'no';
 
 /**
- * When an operation asks for a confirmation. `when_widening`: only for a change that `widensAccess` calls wider, which
- * the store decides on the row that it changes. A `never` row has no change that widens.
+ * When an operation needs a recent confirmation. `when_widening` asks only if `widensAccess` finds that the change
+ * widens access. The store decides that on the locked row. Operations with `never` cannot widen access.
  */
 export type Confirm = 'never' | 'when_widening' | 'always';
 
@@ -115,10 +117,10 @@ export const PERMISSIONS = {
   listPlans: everyone,
   listOperations: everyone,
 
-  // Each sees what is theirs.
+  // Returns only the accounts that the caller can see.
   listAccounts: everyone,
   getAccount: read,
-  // Plan, status, zone and billing day are what is paid for.
+  // Plan, status, time zone and billing day are commercial terms, so only operators change them.
   createAccount: operate,
   updateAccount: { ...operate, confirm: 'when_widening' },
 
@@ -130,11 +132,11 @@ export const PERMISSIONS = {
   updateApiKey: widen,
   pauseApiKey: manage,
   resumeApiKey: widen,
-  // Taking away must be quick.
+  // Revoking must be quick, so it needs no confirmation.
   revokeApiKey: manage,
   endPreviousApiKeySecret: manage,
 
-  // A person says so, to whom a browser was sent.
+  // OAuth consent needs a signed-in person.
   getAuthorizationRequest: self,
   denyAuthorizationRequest: self,
   approveAuthorizationRequest: { ...secret, tokens: 'none', portal: false, limitedPortal: 'no' },
@@ -142,7 +144,7 @@ export const PERMISSIONS = {
   getUsage: readKeys,
   listQuotaAdjustments: readKeys,
   createQuotaAdjustment: { ...operate, confirm: 'always' },
-  // What events are about is the data of customers.
+  // Events contain customer data.
   listEvents: hooks,
   getEvent: hooks,
   listEventTypes: everyone,
@@ -162,7 +164,7 @@ export const PERMISSIONS = {
 
   explain: readKeys,
   listMcpTools: read,
-  // Where people were is not for everybody.
+  // Request logs contain client addresses.
   listRequests: { ...readKeys, roles: MANAGERS },
   getRequest: { ...readKeys, roles: MANAGERS },
   listAuditLog: { ...read, roles: MANAGERS, portal: false, limitedPortal: 'no' },
@@ -199,10 +201,10 @@ export const PERMISSIONS = {
   getDeprecatedCalls: operate,
 } as const satisfies Record<string, Permission>;
 
-/** The id of an operation of the admin API. */
+/** Operation ID in the admin API. */
 export type OperationId = keyof typeof PERMISSIONS;
 
-/** Throws where an operation has no row in the table, or a row no operation. */
+/** Throws if an operation has no row, or a row has no operation. */
 export function checkPermissions(ids: readonly string[]): void {
   const without = ids.filter((id) => !(id in PERMISSIONS));
   if (without.length > 0) throw new Error(`no permission is written down for ${without.join(', ')}`);

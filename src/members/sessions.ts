@@ -1,6 +1,6 @@
 /**
- * Browsers that are signed in. A session is looked up with every request and kept nowhere else, so that its end is in
- * force with the next request on every node.
+ * Sessions of signed-in browsers. Every request reads its session from the database, without a cache. So a session that
+ * ends is invalid at once on every node.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
@@ -15,31 +15,31 @@ import type { PassingNotes } from './passing-notes.js';
 import type { Role } from './permissions.js';
 import { createToken, hashToken, isToken } from './session-token.js';
 
-/** How long a session may last. */
+/** Maximum lifetime of sessions. */
 export interface SessionLimits {
-  /** Without a request. */
+  /** Maximum time without a request. */
   readonly idleMs: number;
-  /** Whatever is done in it. */
+  /** Maximum time in total. */
   readonly absoluteMs: number;
 }
 
-/** How a session was begun. */
+/** How the session's user signed in. */
 export type SignInMethod = MemberSessionTable['method'];
 
-/** Where a request comes from, as a list of sessions shows it. */
+/** Origin of a request, as shown in the list of sessions. */
 export interface SeenFrom {
   readonly ip: string;
   readonly userAgent: string;
 }
 
-/** What a portal session may, and for whom. */
+/** Access of a portal session. */
 export interface PortalGrant {
   readonly accountId: string;
   readonly role: Role;
-  /** The session sees and manages only keys with no other scopes; null: all keys. */
+  /** Limits the session to keys that have only these scopes; null: all keys. */
   readonly scopes: readonly string[] | null;
   readonly label: string;
-  /** Where the panel leads back to. */
+  /** URL for the panel's link back to the company's page. */
   readonly returnUrl: string;
 }
 
@@ -47,24 +47,24 @@ export interface PortalGrant {
 export interface PortalOwner {
   readonly portal: PortalGrant;
   readonly absoluteMs: number;
-  /** Who made the link, as an actor of the audit log. */
+  /** Actor that created the link, as in the audit log. */
   readonly createdBy: string;
 }
 
-/** A session as it is shown. */
+/** A session without its secret. */
 export interface Session extends SeenFrom {
   readonly id: string;
   readonly method: SignInMethod;
   readonly createdAt: number;
   readonly lastSeenAt: number;
-  /** When it ends unless something is asked for in it. */
+  /** When the session ends if there is no further request. */
   readonly idleUntil: number;
   readonly endsAt: number;
-  /** When the person last confirmed. Equal to `createdAt` where they only signed in. */
+  /** When the member last confirmed their identity. Equals `createdAt` if they have only signed in. */
   readonly confirmedAt: number;
 }
 
-/** The member of a session, as each request needs them. */
+/** The member of a session. */
 export interface SessionMember {
   readonly id: string;
   readonly email: string;
@@ -72,28 +72,28 @@ export interface SessionMember {
   readonly isOperator: boolean;
 }
 
-/** A session that holds: of a member, or of a portal link. */
+/** A valid session, of a member or of a portal link. */
 export type LiveSession =
   | { readonly session: Session; readonly member: SessionMember; readonly portal: null }
   | { readonly session: Session; readonly member: null; readonly portal: PortalGrant };
 
-/** Whose a new session is; `continuing` is the one that it goes on from, where nobody has signed in anew. */
+/** Owner of a new session. `continuing` is the session to extend, if the member has not signed in again. */
 type SessionOwner = { readonly memberId: string; readonly continuing?: Session | undefined } | PortalOwner;
 
-/** A session with its secret, at the only moment at which that exists in the clear. */
+/** A new session with its plain token, which exists only here. */
 export interface BegunSession {
   readonly token: string;
   readonly session: Session;
 }
 
 const LONGEST_USER_AGENT = 300;
-/** Being seen is written at most so often, and for short idle limits more often. */
+/** Limits how often the time of last use is written. Short idle limits need more frequent writes. */
 const LAST_SEEN_INTERVAL_MS = 60_000;
 const WRITES_PER_IDLE_LIMIT = 10;
 
 type Row = Selectable<MemberSessionTable>;
 
-/** Sessions of members and of portal links. */
+/** Sessions manages the sessions of members and portal links. */
 export class Sessions {
   constructor(
     private readonly database: DatabaseHandle,
@@ -103,10 +103,11 @@ export class Sessions {
   ) {}
 
   /**
-   * Begins a session under a new secret. The one that the browser brought ends with it: nobody can have planted it. One
-   * that goes on from it (`continuing`) shows nobody who it is again, and lasts no longer.
-   * @throws Problem `session_ended` where what it would go on from has ended meanwhile.
-   * @param trx the transaction of the sign-in, where it is one.
+   * Starts a session with a new secret. The browser's previous session ends, against session fixation. With
+   * `continuing`, the new session keeps the confirmation time and the end of that session.
+   * @param replaced secret of the browser's previous session
+   * @param trx transaction of the sign-in, if there is one
+   * @throws Problem `session_ended` if the session to continue has ended
    */
   async begin(
     owner: SessionOwner,
@@ -146,9 +147,9 @@ export class Sessions {
   }
 
   /**
-   * The session of a cookie, if it holds; each call is a look into the database, and counts as being seen. Where that
-   * cannot be written it holds all the same, until it has not been seen for too long by what was written last.
-   * @param isAttended false where a page asks by itself, with nobody at it: that is not being seen.
+   * Returns the valid session of a cookie and records its use. Reads the database each time. If the use cannot be
+   * recorded, the session stays valid until the recorded time of last use is too old.
+   * @param isAttended false for background requests of the page, which do not count as use
    */
   async find(token: string, isAttended = true): Promise<LiveSession | undefined> {
     if (!isToken(token)) return undefined;
@@ -169,7 +170,7 @@ export class Sessions {
     return { session, member, portal: null };
   }
 
-  /** The sessions of a member that hold, the one last seen first. */
+  /** Lists the member's valid sessions, most recently used first. */
   async list(memberId: string): Promise<readonly Session[]> {
     const rows = await this.database.db
       .selectFrom('member_session')
@@ -180,7 +181,7 @@ export class Sessions {
     return rows.filter((row) => !this.isOver(row)).map((row) => this.sessionOf(row));
   }
 
-  /** Records that the person of a session has confirmed. The time differs from that of the sign-in. */
+  /** Records that the member confirmed their identity. The time is made to differ from the time of sign-in. */
   async confirm(id: string): Promise<Session | undefined> {
     const now = this.clock.now();
     const update = this.database.db.updateTable('member_session').set(({ eb }) => ({
@@ -195,7 +196,10 @@ export class Sessions {
     return row === undefined ? undefined : this.sessionOf(row);
   }
 
-  /** Ends one session of a member. Rejects with `resource_not_found` for one that is not theirs. */
+  /**
+   * Ends one session of a member.
+   * @throws Problem `resource_not_found` if the member has no such session
+   */
   async endOne(memberId: string, id: string, context: ChangeContext): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
       const ended = trx.deleteFrom('member_session').where('id', '=', id).where('member_id', '=', memberId);
@@ -208,7 +212,7 @@ export class Sessions {
     });
   }
 
-  /** Ends the sessions of a member, but the one with that id. */
+  /** Ends all sessions of a member, except the one with this ID. */
   async endAll(memberId: string, context: ChangeContext, except?: string): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
       const count = await endSessionsOf(trx, memberId, except);
@@ -219,7 +223,7 @@ export class Sessions {
     });
   }
 
-  /** Ends the session of a cookie, if it is there: its own browser has signed out. */
+  /** Ends the session of a cookie, if it exists. */
   async signOut(token: string, context: ChangeContext): Promise<void> {
     if (!isToken(token)) return;
     await this.database.db.transaction().execute(async (trx) => {
@@ -235,7 +239,7 @@ export class Sessions {
   private async noteSeen(row: Row): Promise<void> {
     const now = this.clock.now();
     const interval = Math.min(LAST_SEEN_INTERVAL_MS, this.limits().idleMs / WRITES_PER_IDLE_LIMIT);
-    // A clock that was set back is no reason to write with every request.
+    // If the clock was set back, the difference is negative and nothing is written.
     if (now - row.last_seen_at < interval) return;
     const seen = this.database.db.updateTable('member_session').set({ last_seen_at: now });
     if (await this.notes.write(() => seen.where('hash', '=', row.hash).execute())) row.last_seen_at = now;
@@ -261,15 +265,15 @@ export class Sessions {
   }
 }
 
-/** Ends one session; whether it was there. */
+/** Deletes a session. Returns whether it existed. */
 async function endByHash(db: Kysely<Tables>, hash: string): Promise<boolean> {
   const { numDeletedRows } = await db.deleteFrom('member_session').where('hash', '=', hash).executeTakeFirst();
   return numDeletedRows === 1n;
 }
 
 /**
- * Ends sessions of a member in the transaction of what ends them.
- * @param except the id of the one that stays.
+ * Ends sessions of a member within a transaction. Returns their number.
+ * @param except ID of the session to keep
  */
 export async function endSessionsOf(
   trx: Transaction<Tables>,
@@ -282,8 +286,8 @@ export async function endSessionsOf(
 }
 
 /**
- * Holds a member and their session until the transaction ends. Call it before a change of what signs the member in: a
- * request that was let in before a reset must not add anything after it.
+ * Locks a member and checks that their session still exists. Call it before adding a sign-in method. Otherwise, a
+ * request authorized before a reset could add one after it.
  * @throws Problem `session_ended`
  */
 export async function holdSession(

@@ -1,7 +1,7 @@
 /**
- * Which addresses of members are verified. An address is verified once someone opened a link that was mailed to it, or
- * an identity provider said `email_verified: true` about it. An address that an inviter, an operator or the first owner
- * typed is unverified: it is a name to sign in with, and nothing is given to a member because of it.
+ * Verification state of members' email addresses. An address is verified once a mailed link was opened, or an identity
+ * provider sent `email_verified: true`. Addresses entered by an inviter, an operator or the first owner are unverified.
+ * They work for sign-in but grant nothing.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from '../stores/database/schema.js';
@@ -9,15 +9,15 @@ import { dataOf, type LinkRow } from './links.js';
 import { emailKeyOf } from './member-fields.js';
 import type { MemberRow } from './member-rows.js';
 
-/** What the data of a link says when its token goes out by mail alone, so that whoever has it reads that mailbox. */
+/** Data of a link that is sent by mail only. Its holder can read that mailbox. */
 export const MAILED = { mailed: true } as const;
 
-/** Reports whether taking the link proves its address. */
+/** Reports whether using the link verifies its address. */
 export function isMailed(link: LinkRow): boolean {
   return dataOf(link)['mailed'] === true;
 }
 
-/** Marks the address of a member as verified, if `email` is theirs. Call it in the transaction of the proof. */
+/** Marks a member's address as verified, if it is `email`. Call it in the transaction of the verification. */
 export async function markVerified(
   trx: Transaction<Tables>,
   memberId: string,
@@ -33,7 +33,7 @@ export async function markVerified(
     .execute();
 }
 
-/** Returns the member whose verified address this is; undefined if nobody has proven it. */
+/** Returns the member with this verified address, or undefined. */
 export async function verifiedMemberByEmail(db: Kysely<Tables>, email: string): Promise<MemberRow | undefined> {
   const byAddress = db.selectFrom('member').selectAll().where('email_key', '=', emailKeyOf(email));
   return await byAddress.where('email_verified_at', 'is not', null).executeTakeFirst();

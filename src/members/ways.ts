@@ -1,4 +1,4 @@
-/** How members can sign in and confirm that it is them: what they have, as far as the configuration takes it. */
+/** Sign-in and confirmation methods that a member has and the configuration allows. */
 import type { Kysely, Transaction } from 'kysely';
 import type { AdminConfig } from '../config/model/admin-schema.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -7,42 +7,45 @@ import { Problem } from '../platform/problems/errors.js';
 import type { SignInMethod } from './sessions.js';
 import { lockMember, memberNotFound } from './member-rows.js';
 
-/** What the configuration takes. */
+/** Methods that the configuration allows. */
 export interface OfferedWays {
   readonly passwords: boolean;
   readonly passkeys: boolean;
-  /** Of the identity providers. */
+  /** Issuers of the identity providers. */
   readonly issuers: readonly string[];
 }
 
-/** What a member has, taken or not. */
+/** Methods that a member has, allowed or not. */
 export interface MemberWays {
   readonly password: boolean;
   readonly totp: boolean;
   readonly passkeys: number;
-  /** Of each identity. */
+  /** Issuer of each linked identity. */
   readonly issuers: readonly string[];
 }
 
-/** A way to sign in. */
+/** A sign-in method. */
 type SignInWay = 'password' | 'passkey' | 'oidc';
 
-/** A way to confirm. `password_and_code`: with a code of the authenticator app beside the password. */
+/** A confirmation method. `password_and_code` is the password together with a code of the authenticator app. */
 export type ConfirmationWay = SignInWay | 'password_and_code';
 
-/** What of the configuration says how one signs in. */
+/** Reads the allowed methods from the configuration. */
 export function offeredWaysOf({ passwords, passkeys, providers }: AdminConfig['signIn']): OfferedWays {
   return { passwords, passkeys, issuers: Object.values(providers).map(({ issuer }) => issuer) };
 }
 
-/** OwnWays knows how each member can sign in. */
+/** OwnWays determines the methods of each member. */
 export class OwnWays {
   constructor(
     private readonly database: DatabaseHandle,
     readonly offered: () => OfferedWays,
   ) {}
 
-  /** What a member has. Rejects with `resource_not_found`. */
+  /**
+   * Reads the methods that a member has.
+   * @throws Problem `resource_not_found`
+   */
   async of(memberId: string, db: Kysely<Tables> = this.database.db): Promise<MemberWays> {
     const row = await db
       .selectFrom('member')
@@ -66,9 +69,9 @@ export class OwnWays {
   }
 
   /**
-   * Returns the ways in which a signed-in member can confirm; empty: none. With an authenticator app a password needs a
-   * code beside it, and an identity provider counts only where it is how the person signs in: it opened this session,
-   * or there is no password.
+   * Returns how a signed-in member can confirm their identity; empty: not at all. With an authenticator app, a password
+   * needs a code. An identity provider then counts only if it opened this session, or if the member cannot sign in with
+   * a password.
    */
   async toConfirm(memberId: string, method: SignInMethod): Promise<readonly ConfirmationWay[]> {
     const own = await this.of(memberId);
@@ -81,11 +84,12 @@ export class OwnWays {
   }
 
   /**
-   * Takes something from a member that may sign them in: nobody locks themselves out.
-   * @throws Problem `last_way_to_sign_in` where nothing would be left, and nothing is taken then.
+   * Removes a sign-in method, unless it is the member's last one.
+   * @param take performs the removal in `trx`, which the caller must roll back on error
+   * @throws Problem `last_way_to_sign_in`
    */
   async keepingOne(trx: Transaction<Tables>, memberId: string, take: () => Promise<void>): Promise<void> {
-    // Behind the lock: of two that are taken at once the second finds the first one gone.
+    // The lock makes concurrent removals see each other's result.
     await lockMember(trx, this.database.kind, memberId);
     const before = this.toSignIn(await this.of(memberId, trx));
     await take();
@@ -95,12 +99,12 @@ export class OwnWays {
     });
   }
 
-  /** Reports whether a member with these ways can sign in without a link. */
+  /** Reports whether a member with these methods can sign in without a link. */
   canSignIn(ways: MemberWays): boolean {
     return this.toSignIn(ways).length > 0;
   }
 
-  /** Throws `forbidden` where the configuration does not take it. */
+  /** Throws `forbidden` if the configuration does not allow this method. */
   checkOffered(way: 'passwords' | 'passkeys'): void {
     if (this.offered()[way]) return;
     throw new Problem('forbidden', { detail: `${way === 'passwords' ? 'Passwords' : 'Passkeys'} are turned off.` });

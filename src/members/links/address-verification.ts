@@ -1,4 +1,4 @@
-/** Lets members prove their own address: by a link that is mailed to it, and that only they can take. */
+/** Verification of a member's own email address, with a link that is mailed to it. */
 import type { Transaction } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -15,7 +15,7 @@ import { refuseBeyond } from './invitation-pace.js';
 const LINK_MS = 24 * 3_600_000;
 const KIND = 'email_verification';
 
-/** AddressVerification mails the links. */
+/** AddressVerification sends the links. */
 export class AddressVerification {
   constructor(
     private readonly database: DatabaseHandle,
@@ -24,9 +24,9 @@ export class AddressVerification {
   ) {}
 
   /**
-   * Mails a link to the member's own address. The link before ends. Rejects with `conflict` where no mail is set up or
-   * the address is verified, and with `too_many_requests`.
-   * @returns when the link ends, in milliseconds since the epoch
+   * Sends a verification link to the member's address and revokes the previous one.
+   * @throws Problem `conflict` if mail is not configured or the address is already verified; `too_many_requests`
+   * @returns when the link expires, in milliseconds since the epoch
    */
   async request(memberId: string, context: ChangeContext): Promise<number> {
     if (!this.hasMail()) {

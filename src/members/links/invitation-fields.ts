@@ -1,4 +1,4 @@
-/** What an invitation may be given from outside. */
+/** Request schemas for invitations and memberships. */
 import { z } from 'zod';
 import { emailField, localeField } from '../member-fields.js';
 import { ROLES } from '../permissions.js';

@@ -1,4 +1,4 @@
-/** How often an account invites: each invitation may be a mail of ours to somebody who has not asked for one. */
+/** Rate limit for invitations. Each may send mail to a person who did not ask for it. */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js';
@@ -6,9 +6,9 @@ import { Problem } from '../../platform/problems/errors.js';
 import type { Giver } from '../permissions.js';
 
 /**
- * Throws `too_many_requests` with `Retry-After` where the account has invited too many in the last hour, or one address
- * too often. An invitation that is sent again or corrected counts once more. Operators are not held to it: the mails
- * are theirs. Give it the transaction that makes the invitation.
+ * Checks the hourly limits of invitations per account and per address. Resent invitations count again. Operators are
+ * exempt. Call it in the transaction that creates the invitation.
+ * @throws Problem `too_many_requests` with `Retry-After`
  */
 export async function checkPace(
   trx: Transaction<Tables>,
@@ -26,7 +26,7 @@ export async function checkPace(
     .orderBy('id', 'desc')
     .limit(THROTTLES.invitations.limit)
     .execute();
-  // What a clock that was ahead has written says nothing of this hour.
+  // Ignore links dated in the future by a clock that was ahead.
   const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < THROTTLES.invitations.windowMs);
   const toAddress = fresh.filter((link) => link.email_key === emailKey);
   refuseBeyond(THROTTLES.invitations, fresh, 'Too many people were invited within an hour.', nowMs);
@@ -34,8 +34,8 @@ export async function checkPace(
 }
 
 /**
- * Throws `too_many_requests` where as many were made as the throttle allows.
- * @param made within the window of the throttle, the newest first
+ * Throws `too_many_requests` if the limit of a throttle is reached.
+ * @param made links created within the throttle's window, newest first
  */
 export function refuseBeyond(
   { limit, windowMs }: ThrottleRow,

@@ -1,4 +1,7 @@
-/** Invitations to an account: to one address, in one role, for some days. Sending one again ends the link before. */
+/**
+ * Invitations to an account, each for one email address and one role. Resending an invitation revokes the previous
+ * link.
+ */
 import type { Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
 import type { AuditAction } from '../../records/audit-actions.js';
@@ -18,27 +21,27 @@ import type { Giver, Role } from '../permissions.js';
 import { checkMayGive } from '../role-rules.js';
 import { MAILED, verifiedMemberByEmail } from '../verified-addresses.js';
 
-/** An invitation as it is shown: everything but its link. */
+/** An invitation without its link. */
 export interface Invitation {
   readonly id: string;
   readonly accountId: string;
   readonly email: string;
   readonly role: Role;
   readonly status: 'open' | 'accepted' | 'revoked' | 'expired';
-  /** How it stands with its mail; none where its link was handed over. */
+  /** Delivery status of the mail; `none` if the caller received the link instead. */
   readonly mail: MailState | 'none';
   readonly createdBy: string;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
 
-/** An invitation with the token of its link, at the only moment at which that exists in the clear; null: by mail. */
+/** A new invitation and its token. The token is null if the link is sent by mail. */
 export interface MadeInvitation {
   readonly invitation: Invitation;
   readonly token: string | null;
 }
 
-/** What an invitation is made of. */
+/** Fields of a new invitation. `lastsMs` is its lifetime. */
 interface NewInvitation {
   readonly accountId: string;
   readonly email: string;
@@ -49,7 +52,10 @@ interface NewInvitation {
 
 const DAY_MS = 86_400_000;
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/**
+ * Invitations creates, lists, resends and revokes invitations. Methods reject with a `Problem` for errors of the
+ * caller, and with the database's error otherwise.
+ */
 export class Invitations {
   constructor(
     private readonly database: DatabaseHandle,
@@ -58,8 +64,8 @@ export class Invitations {
   ) {}
 
   /**
-   * Invites somebody. An open invitation of the same address ends. Rejects with `already_a_member`, `forbidden`,
-   * `too_many_requests`.
+   * Invites an address. Revokes open invitations for the same address in this account.
+   * @throws Problem `already_a_member`, `forbidden`, `too_many_requests`
    */
   async create(
     accountId: string,
@@ -85,7 +91,7 @@ export class Invitations {
     });
   }
 
-  /** The invitations of an account, the newest first, those that are over too. */
+  /** Lists the invitations of an account, newest first, including ended ones. */
   async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<Invitation>> {
     const list = `invitations:${accountId}`;
     const now = this.clock.now();
@@ -104,8 +110,8 @@ export class Invitations {
   }
 
   /**
-   * A new link for who was invited; the old one ends. Rejects with `resource_not_found`, `conflict`,
-   * `too_many_requests`.
+   * Creates a new invitation for the same address and revokes the old one.
+   * @throws Problem `resource_not_found`, `forbidden`, `conflict`, `too_many_requests`
    */
   async resend(id: string, giver: Giver, context: ChangeContext): Promise<MadeInvitation> {
     const now = this.clock.now();
@@ -130,7 +136,10 @@ export class Invitations {
     });
   }
 
-  /** Takes an invitation back; repeating it changes nothing. Rejects with `resource_not_found`, `conflict`. */
+  /**
+   * Revokes an invitation. Revoking it again changes nothing.
+   * @throws Problem `resource_not_found`, `forbidden`, `conflict` if it was accepted
+   */
   async revoke(id: string, giver: Giver, context: ChangeContext): Promise<Invitation> {
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
@@ -179,7 +188,7 @@ export class Invitations {
     return made;
   }
 
-  /** What a mail calls account and host; a program and the operators' token have no name. */
+  /** Reads the names for the mail. Programs and the operator token have no name. */
   private async namesOf(trx: Transaction<Tables>, accountId: string, actor: string) {
     const account = trx.selectFrom('account').select('name').where('id', '=', accountId);
     const member = trx.selectFrom('member').select(['name', 'locale']).where('id', '=', actor);

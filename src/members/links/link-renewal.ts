@@ -1,9 +1,9 @@
-/** Gives a link another token: whoever sends it makes one that nobody else has seen, and that stands nowhere. */
+/** Renews the token of a link. The mail worker does this when it sends, so that the token is never stored. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { createToken, hashToken } from '../session-token.js';
 
-/** The new token, in the place of the one before; undefined where the link does not work any more. */
+/** Replaces the token of a link. Returns undefined if the link is used, revoked or expired. */
 export async function renewLinkToken(db: Kysely<Tables>, linkId: string, nowMs: number): Promise<string | undefined> {
   const token = createToken();
   const { numUpdatedRows } = await db

@@ -1,4 +1,4 @@
-/** Links by which a company sends its own customers into the panel, without a second sign-in. */
+/** Portal links: a company signs its own customers in to the panel without another sign-in. */
 import { z } from 'zod';
 import { nameField, plainText } from '../../records/account-fields.js';
 import { lockAccount } from '../../accounts/accounts.js';
@@ -36,7 +36,7 @@ export const createPortalSessionSchema = z
 
 export type CreatePortalSession = z.output<typeof createPortalSessionSchema>;
 
-/** PortalLinks makes them, and ends what has come of them. */
+/** PortalLinks creates portal links and ends all portal access of an account. */
 export class PortalLinks {
   constructor(
     private readonly database: DatabaseHandle,
@@ -44,13 +44,16 @@ export class PortalLinks {
     private readonly returnOrigins: () => readonly string[],
   ) {}
 
-  /** Rejects with `validation_failed` for an address that leads elsewhere, `resource_not_found` for the account. */
+  /**
+   * Creates a link that works for 15 minutes.
+   * @throws Problem `validation_failed` for a return URL of another origin, `resource_not_found` for the account
+   */
   async create(
     input: CreatePortalSession,
     context: ChangeContext,
   ): Promise<{ readonly id: string; readonly token: string; readonly expiresAt: number }> {
     const { account_id: accountId, role, return_url: returnUrl } = input;
-    // No other page is led to: a link of ours would lend it our name.
+    // Prevents open redirects: only configured origins are accepted.
     if (!this.returnOrigins().includes(new URL(returnUrl).origin)) {
       const errors = [{ pointer: '#/return_url', detail: 'is of an origin that admin.portal.returnOrigins has not' }];
       throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
@@ -70,7 +73,7 @@ export class PortalLinks {
     });
   }
 
-  /** Takes all of an account back: links and sessions. */
+  /** Revokes every portal link of an account and ends its portal sessions. */
   async endAll(accountId: string, context: ChangeContext): Promise<void> {
     const now = this.clock.now();
     await this.database.db.transaction().execute(async (trx) => {

@@ -1,10 +1,10 @@
-/** Calls to identity providers: a deadline comes with each of them, and no response is read that is larger than any. */
+/** HTTP for calls to identity providers, with a limit on the response size. The caller sets the deadline. */
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
 
-/** Metadata, keys and tokens have a few kilobytes. */
+/** Metadata, keys and tokens take a few kilobytes. */
 const LARGEST_RESPONSE_BYTES = 1_048_576;
 
-/** BoundedFetch is `fetch` that gives up on a response that does not end. */
+/** Fetches a URL and rejects if the response exceeds 1 MiB. */
 export const boundedFetch: CustomFetch = async (url: string, options: CustomFetchOptions): Promise<Response> => {
   const response = await fetch(url, options as RequestInit);
   const { status, statusText, headers, body } = response;
@@ -15,12 +15,12 @@ export const boundedFetch: CustomFetch = async (url: string, options: CustomFetc
     if (bytes > LARGEST_RESPONSE_BYTES) throw new Error(`The response has more than ${LARGEST_RESPONSE_BYTES} bytes`);
     chunks.push(chunk);
   }
-  // These have no body, and a response may not be made with one.
+  // `Response` throws if these statuses have a body.
   const isEmpty = status === 204 || status === 205 || status === 304;
   return new Response(isEmpty ? null : Buffer.concat(chunks), { status, statusText, headers: plainHeaders(headers) });
 };
 
-/** The body is decoded already, and has another length. */
+/** Drops the fields that no longer match the decoded body. */
 function plainHeaders(headers: Headers): Headers {
   const plain = new Headers(headers);
   plain.delete('content-encoding');

@@ -1,4 +1,6 @@
-/** Who members are at identity providers: an issuer and a subject, never an address. */
+/**
+ * Links between members and their identities at providers. An identity is an issuer and a subject, never an address.
+ */
 import type { Kysely, Transaction } from 'kysely';
 import type { AuditAction } from '../../records/audit-actions.js';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -12,17 +14,17 @@ import { markVerified } from '../verified-addresses.js';
 import type { OwnWays } from '../ways.js';
 import type { ProviderIdentity } from './provider-identity.js';
 
-/** MemberIdentity is one as its owner sees it. */
+/** A linked identity, as shown to its owner. */
 export interface MemberIdentity {
   readonly id: string;
   readonly issuer: string;
-  /** As the provider told it last. */
+  /** The email address that the provider reported last. */
   readonly email: string | null;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
 }
 
-/** Identities links them to members and finds members by them. */
+/** Identities links identities to members and finds members by identity. */
 export class Identities {
   constructor(
     private readonly database: DatabaseHandle,
@@ -30,7 +32,7 @@ export class Identities {
     private readonly ways: OwnWays,
   ) {}
 
-  /** The member of an identity, which is noted as used; null where nobody has linked it. */
+  /** Returns the member ID of an identity and records its use, or returns null if it is not linked. */
   async use(identity: ProviderIdentity, trx: Transaction<Tables>): Promise<string | null> {
     const row = await this.using(identity, trx).returning('member_id').executeTakeFirst();
     if (row === undefined) return null;
@@ -38,15 +40,15 @@ export class Identities {
     return row.member_id;
   }
 
-  /** Whether an identity is this member's, which is then noted as used. */
+  /** Records the use of an identity if it belongs to this member. Returns whether it does. */
   async useOwn(identity: ProviderIdentity, memberId: string): Promise<boolean> {
     const own = this.using(identity, this.database.db).where('member_id', '=', memberId);
     return (await own.executeTakeFirst()).numUpdatedRows === 1n;
   }
 
   /**
-   * Links an identity to a member, in the transaction of what it follows from.
-   * @throws Problem `conflict` where it is somebody else's; nothing happens where it is theirs.
+   * Links an identity to a member, in the caller's transaction. Linking one's own identity again changes nothing.
+   * @throws Problem `conflict` if another member has linked it
    */
   async link(
     trx: Transaction<Tables>,
@@ -79,14 +81,14 @@ export class Identities {
     }
   }
 
-  /** Those of a member, the oldest first. */
+  /** Lists the identities of a member, oldest first. */
   async list(memberId: string): Promise<readonly MemberIdentity[]> {
     return (await this.rowsOf(this.database.db, memberId)).map(identityOfRow);
   }
 
   /**
-   * Takes an identity away from a member.
-   * @throws Problem `resource_not_found` where the member has no such one; `last_way_to_sign_in`
+   * Unlinks an identity.
+   * @throws Problem `resource_not_found`; `last_way_to_sign_in`
    */
   async unlink(memberId: string, id: string, context: ChangeContext): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {

@@ -1,4 +1,4 @@
-/** Whom an identity provider makes an operator: its word counts with each sign-in there. */
+/** Operator rights from a claim of an identity provider, applied at each sign-in. */
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { AccessChange } from '../credential-ends.js';
 import { updateMemberRow } from '../member-admin.js';
@@ -7,9 +7,9 @@ import type { Browser } from '../sign-in/sign-in.js';
 import type { ProviderIdentity } from './provider-identity.js';
 
 /**
- * Makes a member an operator, or takes that away, as the provider says; nothing where it has no say. Sessions with the
- * rights from before end, and so do the credentials that the member may no longer make.
- * @param access the transaction of the sign-in, before its session begins.
+ * Grants or removes operator rights according to the provider. Does nothing if the provider has no `operators` rule. A
+ * change ends the member's older sessions, and credentials that they may no longer create.
+ * @param access the transaction of the sign-in, before its session begins
  */
 export async function applyOperatorClaim(
   access: AccessChange,

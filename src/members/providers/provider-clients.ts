@@ -1,40 +1,40 @@
 /**
- * What is known of the identity providers of the configuration: discovered at first use, kept for a while, and asked
- * for again after a failure, but not with every person who tries.
+ * OpenID Connect clients for the configured providers. Discovery runs at first use and is cached for ten minutes. A
+ * failed discovery is cached too, for five seconds.
  */
 import type { ClientAuth, Configuration } from 'openid-client';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { boundedFetch } from './bounded-fetch.js';
 
-/** Each call to a provider. */
+/** Timeout of each call to a provider. */
 const CALL_TIMEOUT_MS = 5_000;
 const KEPT_MS = 10 * 60_000;
-/** Between two tries of a provider that failed. */
+/** Pause after a failed discovery. */
 const RETRY_MS = 5_000;
-/** How far the provider's clock may be from ours. */
+/** Accepted difference between the provider's clock and ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
 type OpenIdClient = typeof import('openid-client');
 
 interface Known {
-  /** Compared by identity: a configuration that was read anew has new objects. */
+  /** Compared by reference: a reloaded configuration has new objects. */
   readonly provider: ProviderConfig;
   readonly atMs: number;
   readonly client: Promise<Configuration>;
   hasFailed: boolean;
 }
 
-/** Loads the library at its first use. */
+/** Imports the library at first use. */
 export const loadOpenIdClient = (): Promise<OpenIdClient> => import('openid-client');
 
-/** ProviderClients discovers providers, and keeps what it has found. */
+/** ProviderClients discovers providers and caches the result. */
 export class ProviderClients {
   private readonly known = new Map<string, Known>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** The client for a provider. Rejects with what the library says where it is away, too slow, or not what it says. */
+  /** Returns the client of a provider. Rejects with the library's error if discovery fails. */
   async find(id: string, provider: ProviderConfig): Promise<Configuration> {
     const known = this.known.get(id);
     if (known !== undefined && known.provider === provider && this.isFresh(known)) return await known.client;
@@ -62,11 +62,11 @@ export class ProviderClients {
 async function discover({ issuer, clientId, clientSecret }: ProviderConfig): Promise<Configuration> {
   const library = await loadOpenIdClient();
   const { allowInsecureRequests, clockTolerance, customFetch, discovery, enableNonRepudiationChecks } = library;
-  // The configuration takes plain HTTP for providers on this machine alone.
+  // The configuration allows plain HTTP only for providers on the same machine.
   const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : [];
   const metadata = { [clockTolerance]: CLOCK_TOLERANCE_SECONDS };
   const found = await discovery(new URL(issuer), clientId, metadata, clientAuth(library, clientSecret), {
-    // An ID token is believed by its signature, not by the connection that it came over.
+    // Verify the signature of ID tokens. TLS alone is not enough.
     execute: [enableNonRepudiationChecks, ...insecure],
     timeout: CALL_TIMEOUT_MS / 1_000,
     [customFetch]: boundedFetch,
@@ -75,14 +75,17 @@ async function discover({ issuer, clientId, clientSecret }: ProviderConfig): Pro
   return found;
 }
 
-/** Browsers are sent there, and the library takes whatever stands there: a script would run as the panel's own. */
+/** Rejects `javascript:` and other URLs that must not become a redirect. The library does not check the scheme. */
 function checkWay(endpoint: string | undefined, issuer: string): void {
   const way = URL.parse(endpoint ?? '');
   const isPage = way?.protocol === 'https:' || (way?.protocol === 'http:' && issuer.startsWith('http:'));
   if (!isPage) throw new Error('The authorization endpoint is no page that a browser may be sent to');
 }
 
-/** The secret goes into the header, which providers must take (RFC 6749 section 2.3.1), unless they say otherwise. */
+/**
+ * Sends the client secret as HTTP Basic, which providers must support (RFC 6749 section 2.3.1), unless metadata says
+ * otherwise.
+ */
 function clientAuth({ ClientSecretBasic, ClientSecretPost }: OpenIdClient, secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, client, body, headers) => {

@@ -1,4 +1,4 @@
-/** Who somebody is, as an identity provider says: read from its claims, none of which is believed beyond its words. */
+/** Mapping of the claims of an identity provider to an identity. */
 import { nameField, plainText } from '../../records/account-fields.js';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
 import { emailAddress } from '../../config/model/mail-values.js';
@@ -7,38 +7,38 @@ const LONGEST_NAME = 200;
 /** OpenID Connect Core 1.0 section 2: at most 255 characters. */
 const SUBJECT = plainText(255).min(1);
 
-/** A person at a provider. */
+/** A person's identity at a provider. */
 export interface ProviderIdentity {
   readonly provider: string;
-  /** With `subject` the only thing that names them: addresses change hands. */
+  /** Identifies the person together with `subject`. Email addresses can be reassigned. */
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | null;
-  /** Whether the provider says that the address is theirs, and may speak for its domain. */
+  /** Whether the provider verified the address and is allowed to speak for its domain. */
   readonly isEmailVerified: boolean;
   readonly name: string | null;
-  /** Whether the provider makes them an operator; null where it has no say in that. */
+  /** Whether the provider grants operator rights; null if it has no `operators` rule. */
   readonly isOperator: boolean | null;
-  /** When they last signed in at the provider, seconds; null where it does not say. */
+  /** Time of the last sign-in at the provider, in seconds since the epoch; null if not reported. */
   readonly authTime: number | null;
 }
 
-/** Claims of an ID token, and of the response of the userinfo endpoint where it was asked. */
+/** Claims of an ID token or of a userinfo response. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Whether a subject is one: two people whom a database cannot tell apart would be one member. */
+/** Reports whether a subject is valid. Longer or unprintable subjects could collide in a database column. */
 export function isSubject(subject: unknown): boolean {
   return SUBJECT.safeParse(subject).success;
 }
 
-/** Reads who it is, of a token whose subject is one. */
+/** Reads the identity from the claims. Check the subject with `isSubject` first. */
 export function identityOf(id: string, provider: ProviderConfig, token: Claims, userInfo: Claims): ProviderIdentity {
-  // What is signed stands over what was fetched.
+  // Signed claims take precedence over userinfo claims.
   const claims = { ...userInfo, ...token };
-  // Whether an address is verified is said beside it: of another address it would be no word of this one.
+  // `email` and `email_verified` must come from the same source.
   const { email: told, email_verified: verified } = token.email === undefined ? userInfo : token;
   const email = typeof told === 'string' && emailAddress.safeParse(told).success ? told : null;
-  // A boolean (OpenID Connect Core 1.0 section 5.1). Text is no proof, whatever it says.
+  // Must be a boolean (OpenID Connect Core 1.0 section 5.1). The text "true" does not count.
   const isVerified = verified === true;
   const { name, auth_time: authTime } = claims;
   return {
@@ -54,16 +54,18 @@ export function identityOf(id: string, provider: ProviderConfig, token: Claims, 
   };
 }
 
-/** Whether a provider that is restricted to domains may sign this person in at all. */
+/**
+ * Reports whether the provider may sign in this person. A provider limited to domains needs a verified address in one.
+ */
 export function isOfItsDomains(provider: ProviderConfig, identity: ProviderIdentity): boolean {
   return provider.domains.length === 0 || identity.isEmailVerified;
 }
 
-/** As a name may be here: what is in it stands in pages and in the head of mails. */
+/** Limits a name to what pages and mail headers can safely show. */
 function nameOf(told: unknown): string | null {
   if (typeof told !== 'string') return null;
   const start = told.trim().slice(0, LONGEST_NAME);
-  // The cut may have left half a character.
+  // Drop half a surrogate pair at the cut.
   const name = nameField.safeParse(start.isWellFormed() ? start : start.slice(0, -1));
   return name.success ? name.data : null;
 }

@@ -1,4 +1,4 @@
-/** Taking an invitation by showing at an identity provider whose the invited address is. */
+/** Invitations accepted by signing in at an identity provider that verifies the invited address. */
 import type { Transaction } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -17,7 +17,7 @@ import { applyOperatorClaim } from './operator-claims.js';
 import type { ProviderIdentity } from './provider-identity.js';
 import type { ProviderArrival } from './providers.js';
 
-/** An invitation that names all that it has to. */
+/** A complete invitation. */
 interface Invited {
   readonly accountId: string;
   readonly role: NonNullable<LinkRow['role']>;
@@ -25,7 +25,7 @@ interface Invited {
   readonly emailKey: string;
 }
 
-/** ProviderInvitations lets in whom an invitation is for. */
+/** ProviderInvitations accepts invitations. */
 export class ProviderInvitations {
   constructor(
     private readonly database: DatabaseHandle,
@@ -35,7 +35,10 @@ export class ProviderInvitations {
     private readonly access: AccessChanges,
   ) {}
 
-  /** What a journey to a provider is bound to; nothing is used up. Rejects with `link_ended`. */
+  /**
+   * Returns the hash of the invitation link, which the sign-in is bound to. Does not use the link.
+   * @throws Problem `link_ended`
+   */
   async begin(token: string): Promise<string> {
     const link = await findLink(this.database.db, token, this.clock.now());
     invitedBy(link);
@@ -43,9 +46,9 @@ export class ProviderInvitations {
   }
 
   /**
-   * Uses the invitation up, for the member of the identity or for a new one, and begins their session.
-   * @throws Problem `link_ended`; `identity_unknown` where the provider does not say that the invited address is
-   * theirs; `missing_credentials` where a member has that address who has not linked the identity.
+   * Accepts the invitation for the identity's member, or for a new one, and starts a session.
+   * @throws Problem `link_ended`; `identity_unknown` if the provider does not verify the invited address;
+   * `missing_credentials` if another member has the address and has not linked the identity
    */
   async take({ identity, linkHash }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
     if (linkHash === null) throw new Error('an invitation is taken by its link');
@@ -63,7 +66,7 @@ export class ProviderInvitations {
     });
   }
 
-  /** A new member with this identity. Nothing is linked to a member by an address alone. */
+  /** Creates a member with this identity. An existing member is never linked by email address alone. */
   private async join(
     trx: Transaction<Tables>,
     identity: ProviderIdentity,

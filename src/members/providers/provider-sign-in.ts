@@ -1,6 +1,5 @@
 /**
- * What it is worth here that somebody signed in at an identity provider: a session, a link to who is signed in, or a
- * fresh sign of who they are.
+ * Completes a sign-in at an identity provider: starts a session, links the identity, or confirms the current session.
  */
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -13,7 +12,7 @@ import type { Identities } from './identities.js';
 import { applyOperatorClaim } from './operator-claims.js';
 import type { ProviderArrival } from './providers.js';
 
-/** ProviderSignIn signs in whom an identity belongs to. */
+/** ProviderSignIn maps identities to sessions. */
 export class ProviderSignIn {
   constructor(
     private readonly database: DatabaseHandle,
@@ -25,7 +24,7 @@ export class ProviderSignIn {
   ) {}
 
   /**
-   * Signs in the member who has linked this identity. An address alone is nobody: it may be given to another person.
+   * Signs in the member who has linked this identity. The email address is ignored, because it can be reassigned.
    * @throws Problem `identity_unknown`
    */
   async finish({ identity }: ProviderArrival, browser: Browser): Promise<SignedInMember> {
@@ -43,8 +42,8 @@ export class ProviderSignIn {
   }
 
   /**
-   * Links the identity to the member who is signed in.
-   * @throws Problem `conflict` where it is somebody else's; `session_ended`
+   * Links the identity to the signed-in member.
+   * @throws Problem `conflict` if another member has linked it; `session_ended`
    */
   async link({ identity, memberId }: ProviderArrival, sessionId: string, context: ChangeContext): Promise<void> {
     if (memberId === null) throw new Error('an identity is linked to somebody');
@@ -56,8 +55,8 @@ export class ProviderSignIn {
   }
 
   /**
-   * Notes that the person of a session has shown that it is them, by an identity that is theirs.
-   * @throws Problem `invalid_credentials` for that of somebody else, or of nobody; `session_ended`
+   * Confirms the session with an identity that the member has linked.
+   * @throws Problem `invalid_credentials` if the identity is not theirs; `session_ended`
    */
   async confirm({ identity, memberId }: ProviderArrival, sessionId: string, browser: Browser): Promise<void> {
     const isTheirs = await this.identities.useOwn(identity, memberId ?? '');

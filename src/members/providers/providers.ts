@@ -1,6 +1,6 @@
 /**
- * Signing in at an identity provider (OpenID Connect, authorization code with PKCE, `state` and `nonce`): there and
- * back. Who came back is an issuer and a subject; what that is worth here, others decide.
+ * OpenID Connect sign-in: authorization code flow with PKCE, `state` and `nonce`. It returns a verified identity.
+ * `provider-sign-in.ts` decides what that identity may do.
  */
 import type { Configuration, IDToken } from 'openid-client';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
@@ -12,75 +12,75 @@ import { identityOf, isOfItsDomains, isSubject, type Claims, type ProviderIdenti
 import { returnPath } from '../sign-in/return-to.js';
 import type { BegunStep, SignInStep, SignInSteps, StepData } from '../sign-in/steps.js';
 
-/** How far clocks may be apart when somebody has to have signed in there just now. */
+/** Accepted clock difference when a sign-in must be fresh. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
-/** Faults of what came back with the browser; any other is the provider's, or of the way to it. */
+/** Error codes caused by the browser's callback. All others are faults of the provider or the network. */
 const REFUSALS: ReadonlySet<unknown> = new Set([
   'OAUTH_AUTHORIZATION_RESPONSE_ERROR',
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ]);
-/** How deep the cause of a fault is told: `fetch failed: connect ECONNREFUSED …`. */
+/** Depth of `cause` in logged errors, such as `fetch failed: connect ECONNREFUSED …`. */
 const MOST_CAUSES = 3;
-/** Errors that say that the provider is not well, RFC 6749 section 4.1.2.1. */
+/** OAuth error codes for a provider outage, RFC 6749 section 4.1.2.1. */
 const ILL: ReadonlySet<unknown> = new Set(['server_error', 'temporarily_unavailable']);
 
-/** Why somebody is sent to a provider. */
+/** Reason for the sign-in at a provider. */
 export type ProviderPurpose = StepData['oidc']['purpose'];
 
-/** A way to a provider. */
+/** Parameters of a sign-in at a provider. */
 export interface ProviderJourney {
   readonly purpose: ProviderPurpose;
-  /** Who is signed in, where the purpose needs somebody. */
+  /** The signed-in member, if the purpose needs one. */
   readonly memberId: string | null;
-  /** Of the invitation that is taken, as a hash. */
+  /** Hash of the invitation link that is being accepted. */
   readonly linkHash: string | null;
   readonly returnTo: string | undefined;
 }
 
-/** Somebody who has come back. */
+/** Result of a completed sign-in at a provider. */
 export interface ProviderArrival extends Omit<ProviderJourney, 'returnTo'> {
   readonly identity: ProviderIdentity;
   readonly returnTo: string;
 }
 
-/** What signing in at providers stands on. */
+/** Dependencies of `Providers`. */
 export interface ProviderParts {
-  /** Of the configuration in force. */
+  /** Returns the providers in the current configuration. */
   readonly providers: () => Readonly<Record<string, ProviderConfig>>;
   readonly clients: ProviderClients;
   readonly steps: SignInSteps;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn'>;
-  /** Where a provider sends the browser back to. */
+  /** Returns the redirect URI for a provider. */
   readonly callbackUrl: (provider: string) => string;
 }
 
-/** Providers sends people to identity providers and takes them back. */
+/** Providers starts and completes sign-ins at identity providers. */
 export class Providers {
   constructor(private readonly parts: ProviderParts) {}
 
-  /** What a sign-in page offers. */
+  /** Lists the providers for the sign-in page. */
   list(): readonly { readonly id: string; readonly label: string }[] {
     return Object.entries(this.parts.providers()).map(([id, { label }]) => ({ id, label }));
   }
 
-  /** The provider of an issuer; null where none is configured. */
+  /** Returns the ID of the provider with this issuer, or null. */
   named(issuer: string): string | null {
     const found = Object.entries(this.parts.providers()).find(([, provider]) => provider.issuer === issuer);
     return found?.[0] ?? null;
   }
 
-  /** The issuer that a provider is. @throws Problem `resource_not_found` without such a provider. */
+  /** Returns the issuer of a provider. @throws Problem `resource_not_found` */
   issuerOf(id: string): string {
     return this.providerOf(id).issuer;
   }
 
   /**
-   * Begins a sign-in at a provider.
-   * @throws Problem `resource_not_found` without such a provider, `identity_provider_unavailable` where it is away.
+   * Starts a sign-in at a provider. Returns the URL to send the browser to.
+   * @throws Problem `resource_not_found`; `identity_provider_unavailable` if discovery fails
    */
   async begin(id: string, journey: ProviderJourney): Promise<{ readonly url: string; readonly step: BegunStep }> {
     const provider = this.providerOf(id);
@@ -95,7 +95,7 @@ export class Providers {
       code_challenge_method: 'S256',
       state,
       nonce,
-      // Who shows that it is them has to do so now, not to have done so this morning.
+      // A confirmation needs a fresh sign-in, not an existing session at the provider.
       ...(journey.purpose === 'confirm' ? { prompt: 'login', max_age: '0' } : {}),
     });
     const { purpose, linkHash, memberId } = journey;
@@ -113,21 +113,21 @@ export class Providers {
   }
 
   /**
-   * Takes the step of who comes back, which works once.
-   * @throws Problem `sign_in_ended` where it is over or of another browser.
+   * Consumes the sign-in step of the browser that returns.
+   * @throws Problem `sign_in_ended` if it expired or belongs to another browser
    */
   async takeStep(stepToken: string | undefined): Promise<SignInStep<'oidc'>> {
     return await this.parts.steps.take(stepToken, 'oidc');
   }
 
   /**
-   * Takes back who comes from a provider.
-   * @param query of the callback, as it came.
-   * @throws Problem `invalid_credentials` for what does not fit the step: state, nonce, issuer, a code that was used;
-   * `identity_unknown` for a domain that the provider may not speak for; `identity_provider_unavailable`.
+   * Verifies the provider's callback and returns the identity.
+   * @param query query string of the callback, unchanged
+   * @throws Problem `invalid_credentials` if state, nonce, issuer or code is wrong; `identity_unknown` for a domain
+   * that the provider may not sign in; `identity_provider_unavailable`
    */
   async finish(id: string, { memberId, data }: SignInStep<'oidc'>, query: string): Promise<ProviderArrival> {
-    // Two providers and one browser: what one of them says is no word of the other's.
+    // The callback must come from the provider that the step began with (mix-up attack).
     if (data.provider !== id) throw refused();
     const provider = this.providerOf(id);
     const client = await this.clientOf(id, provider);
@@ -142,7 +142,7 @@ export class Providers {
     return { identity, purpose, memberId, linkHash, returnTo };
   }
 
-  /** What the provider says of itself: whatever is wrong with that is its fault. */
+  /** Discovers the provider. Every failure counts as the provider's. */
   private async clientOf(id: string, provider: ProviderConfig): Promise<Configuration> {
     try {
       return await this.parts.clients.find(id, provider);
@@ -170,7 +170,7 @@ export class Providers {
       });
       const claims = tokens.claims();
       if (claims === undefined) throw new Error('The response has no ID token');
-      // Providers that go by the letter tell more than the subject at their userinfo endpoint only.
+      // Strict providers return most claims only from the userinfo endpoint.
       const isTold = needed.every((claim) => claims[claim] !== undefined);
       const isWhole = isTold || client.serverMetadata().userinfo_endpoint === undefined;
       return [claims, isWhole ? {} : await fetchUserInfo(client, tokens.access_token, claims.sub)];
@@ -203,12 +203,12 @@ export class Providers {
   }
 }
 
-/** Claims without which a provider has not said all that it may. */
+/** Claims that must be present, or the userinfo endpoint is asked. */
 function neededClaims({ operators }: ProviderConfig): readonly string[] {
   return ['email', ...(operators === undefined ? [] : [operators.claim])];
 }
 
-/** What the library says of a fault, and nothing that was sent. */
+/** Formats an error for the log, without anything that was sent. */
 function wordsOf(provider: string, fault: unknown) {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   const details: string[] = [];
@@ -218,7 +218,7 @@ function wordsOf(provider: string, fault: unknown) {
   return { provider, reason: code ?? null, error: error ?? null, detail: details.join(': ') };
 }
 
-/** Whether the fault is in what came back with the browser. */
+/** Reports whether the browser's callback caused the error. */
 function isRefusal(fault: unknown): boolean {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   if (code === 'OAUTH_RESPONSE_BODY_ERROR') return error === 'invalid_grant';

@@ -1,7 +1,7 @@
 /**
- * The throttle of signing in: by network, and by the name that is tried, whether anybody has it or not. Both are asked
- * before a hash is worked out. An attempt counts when it begins, so that a thousand at once are counted as a thousand,
- * and is refunded when it was none.
+ * Rate limits for failed sign-ins, by network and by the name that was tried. Unknown names count like known ones.
+ * Attempts count before the slow password hash, so that concurrent attempts cannot exceed the limit. Attempts that were
+ * not failures are refunded.
  */
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../../keys/client-network.js';
@@ -10,29 +10,31 @@ import { THROTTLES, type ThrottleRow } from '../../quota/model/throttle-rows.js'
 import type { ThrottleVerdict, ThrottleWindows } from '../../quota/throttle-windows.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** A person mistypes a password a few times, an office of people more often; a program tries thousands. */
+/** Allows for a few typing errors per person, and for several people on one network. */
 const BY_NETWORK: readonly ThrottleRow[] = [THROTTLES.signInNetwork, THROTTLES.signInNetworkHour];
-/** However many networks they come from. */
+/** Limits guesses for one name from any number of networks. */
 const BY_NAME: readonly ThrottleRow[] = [THROTTLES.signInName];
-/** A browser in which the member has signed in before: whoever guesses elsewhere does not lock it out. */
+/**
+ * Separate limit for browsers in which the member signed in before, so that guessing elsewhere cannot lock them out.
+ */
 const BY_BROWSER: readonly ThrottleRow[] = [THROTTLES.signInBrowser];
-/** Codes of a second factor: three of a million are right at a time, so a day of guessing must stay short. */
+/** Limits for second-factor codes. Three of a million codes are valid at a time, so the daily limit is small. */
 const BY_CODES: readonly ThrottleRow[] = [THROTTLES.signInCodes, THROTTLES.signInCodesDay];
 
-/** AttemptedSignIn is who tries what. */
+/** AttemptedSignIn describes who tries to sign in, and as whom. */
 export interface AttemptedSignIn {
   readonly address: string;
-  /** What stands for the member: the e-mail address as it is looked up, or the member's id where codes are tried. */
+  /** The normalized email address, or the member's ID for second-factor codes. */
   readonly subject: string;
-  /** What `KnownBrowsers` found of this browser and this member; null where it has not signed in here before. */
+  /** The ID that `KnownBrowsers` found, or null if the member has not signed in with this browser before. */
   readonly browser: string | null;
 }
 
-/** CountedAttempt is an attempt under way: counted as a failure until one of these is called. */
+/** CountedAttempt is an attempt in progress. It counts as a failure unless one of these methods is called. */
 export interface CountedAttempt {
-  /** It was right, and nothing more is asked: the failures before it are forgotten, those of its network stay. */
+  /** Records a complete sign-in. Clears the member's failures but not those of other attempts from the network. */
   succeeded(): Promise<void>;
-  /** It was neither right nor wrong, or right and not yet the end: it does not count. */
+  /** Removes this attempt from the count, for attempts that had no result or need another factor. */
   refunded(): Promise<void>;
 }
 
@@ -45,29 +47,29 @@ interface Counted extends Count {
   readonly verdict: ThrottleVerdict;
 }
 
-/** SignInAttempts counts failed attempts, and refuses more of them than a person makes. */
+/** SignInAttempts counts failed attempts and rejects more than the limits allow. */
 export class SignInAttempts {
   constructor(private readonly windows: ThrottleWindows) {}
 
   /**
-   * Begins an attempt with a password.
-   * @throws Problem `too_many_failed_attempts` with `Retry-After`; then nothing has been counted.
+   * Starts a password attempt.
+   * @throws Problem `too_many_failed_attempts` with `Retry-After`; the attempt is then not counted
    */
   async beginPassword(attempted: AttemptedSignIn): Promise<CountedAttempt> {
     return await this.begin(attempted, BY_NAME);
   }
 
   /**
-   * Begins an attempt with a code of a second factor, or a recovery code.
-   * @throws Problem `too_many_failed_attempts` with `Retry-After`; then nothing has been counted.
+   * Starts an attempt with a second-factor code or a recovery code.
+   * @throws Problem `too_many_failed_attempts` with `Retry-After`; the attempt is then not counted
    */
   async beginCode(attempted: AttemptedSignIn): Promise<CountedAttempt> {
     return await this.begin(attempted, BY_CODES);
   }
 
   /**
-   * Begins an attempt that names nobody: a passkey, a link. It is counted by its network alone.
-   * @throws Problem `too_many_failed_attempts` with `Retry-After`; then nothing has been counted.
+   * Starts an attempt without a name, such as a passkey or a link. Only the network's limit applies.
+   * @throws Problem `too_many_failed_attempts` with `Retry-After`; the attempt is then not counted
    */
   async beginUnnamed(address: string): Promise<CountedAttempt> {
     return underway(await this.count(this.ofNetwork(address)), []);
@@ -85,7 +87,7 @@ export class SignInAttempts {
   }
 
   private ofSubject(subject: string, browser: string | null, ofSubject: readonly ThrottleRow[]): Count[] {
-    // The name is that of somebody who may not be a member: it stands nowhere as it is.
+    // Hash the name, because it may be the address of someone who is not a member.
     const rows = browser === null || ofSubject === BY_CODES ? ofSubject : BY_BROWSER;
     const key = createHash('sha256')
       .update(`${subject}\0${browser ?? ''}`)
@@ -93,7 +95,7 @@ export class SignInAttempts {
     return rows.map((row) => ({ throttle: new Throttle(this.windows, row), key }));
   }
 
-  /** Counts in every window, or in none of them. */
+  /** Counts in every window, or in none if one is full. */
   private async count(counts: readonly Count[]): Promise<readonly Counted[]> {
     const counted: Counted[] = [];
     for (const { throttle, key } of counts) {
@@ -125,7 +127,7 @@ async function refund(counted: readonly Counted[]): Promise<void> {
 function throttled(verdict: ThrottleVerdict): Problem {
   const seconds = String(retryAfterOf(verdict));
   return new Problem('too_many_failed_attempts', {
-    // One text for a network and a name: which of them it was would tell others who is being guessed at.
+    // The same text for both limits, so that it does not reveal which names are being guessed.
     detail: `Too many failed attempts to sign in. Wait ${seconds} seconds.`,
     headers: ['Retry-After', seconds],
   });

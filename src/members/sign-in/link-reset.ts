@@ -1,7 +1,7 @@
 /**
- * Resets how a member signs in, for someone who holds a reset link. Passkeys and identities from before the reset may
- * belong to whoever took the member's invitation first, so none of them survives it. The authenticator app does: a
- * link alone must not remove a second factor. Operators can remove it.
+ * Reset of a member's sign-in methods with a reset link. It removes passkeys and identities: someone else may have
+ * added them after intercepting the invitation. It keeps the authenticator app, because a link alone must not remove a
+ * second factor. Operators can remove it.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -13,10 +13,10 @@ import { lockMember } from '../member-rows.js';
 import { setPassword } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 
-/** Something beside the password that signs a member in. */
+/** A sign-in method other than the password. */
 export interface Factor {
   readonly type: 'passkey' | 'identity' | 'totp';
-  /** The name of a passkey, or the email address of an identity; empty where there is none. */
+  /** The name of a passkey or the email address of an identity; empty if it has none. */
   readonly name: string;
   /** The identity provider; null for other factors. */
   readonly issuer: string | null;
@@ -24,7 +24,7 @@ export interface Factor {
   readonly lastUsedAt: number | null;
 }
 
-/** Lists everything beside the password that signs a member in, oldest first within each type. */
+/** Lists the member's sign-in methods other than the password, oldest first within each type. */
 export async function listFactors(db: Kysely<Tables>, memberId: string): Promise<readonly Factor[]> {
   const passkeys = await db
     .selectFrom('member_passkey')
@@ -52,9 +52,9 @@ export async function listFactors(db: Kysely<Tables>, memberId: string): Promise
 }
 
 /**
- * Sets a new password, removes passkeys and identities, and ends sessions, steps and open reset links. Writes an audit
- * entry for each removed factor. Call it in the transaction that uses the link up.
- * @param phc the hash of the new password; null where passwords are turned off.
+ * Sets a new password, removes passkeys and identities, and ends sessions, sign-in steps and open reset links. Writes
+ * an audit entry for each removed factor. Call it in the transaction that uses the link.
+ * @param phc hash of the new password; null if passwords are turned off
  */
 export async function resetSignIn(
   trx: Transaction<Tables>,
@@ -65,13 +65,13 @@ export async function resetSignIn(
   nowMs: number,
   notices: SignInNotices,
 ): Promise<void> {
-  // The lock keeps a session that is about to end from adding a factor behind the removal.
+  // The lock keeps a concurrent session from adding a factor after the removal.
   await lockMember(trx, kind, memberId);
   const removed = [
     ...(await removePasskeys(trx, memberId, context, nowMs)),
     ...(await removeIdentities(trx, memberId, context, nowMs)),
   ];
-  // An app that is being set up: whoever began it may know its secret.
+  // Discard an unconfirmed app. The person who started its setup may know the secret.
   await trx
     .updateTable('member')
     .set({ totp_secret: null })

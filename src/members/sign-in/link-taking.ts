@@ -1,4 +1,4 @@
-/** What a link for one use leads to: who it is for, and what happens when it is taken. */
+/** Single-use links: describes a link before use, and performs its action. */
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -18,7 +18,7 @@ import type { NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 
-/** What a link says of itself before it is taken. */
+/** Description of a link before it is used. */
 export interface LinkShown {
   readonly kind: LinkRow['kind'];
   readonly accountName: string | null;
@@ -26,16 +26,17 @@ export interface LinkShown {
   readonly role: LinkRow['role'];
   readonly expiresAt: number;
   /**
-   * The ways to take it, of which one is enough: a new `password`, with a name where a member is made; a `name` alone;
-   * a sign-in at a `provider` that knows the address; the session of a member who can `sign_in`. Empty: nothing is
-   * needed. An invitation that was handed over has the same ways whether its address is a member's or not.
+   * How the link can be used. One of them is enough; an empty list means that none is needed. `password` is a new
+   * password, with a name if a member is created. `name` creates a member without a password. `provider` is a sign-in
+   * at a provider that verifies the address. `sign_in` is a session of an existing member. An invitation that was not
+   * mailed lists the same ways for every address, so that it does not reveal members.
    */
   readonly ways: readonly ('password' | 'name' | 'provider' | 'sign_in')[];
-  /** For a reset: what signs the member in now beside the password. Taking the link removes all but the app. */
+  /** For a reset: the member's sign-in methods other than the password. The reset removes all except the app. */
   readonly factors: readonly Factor[];
 }
 
-/** What somebody gives with a link. */
+/** Input of a request that uses a link. */
 export interface TakenWith {
   readonly token: string;
   readonly email?: string | undefined;
@@ -44,16 +45,16 @@ export interface TakenWith {
   readonly locale?: Locale | undefined;
 }
 
-/** Where a link led: a session of a member or of a portal, or the question for a second factor. */
+/** Result of a link: a member's session, a portal session, or a pending second factor. */
 export type LinkResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'portal'; readonly token: string }
   | { readonly state: 'second_factor'; readonly memberId: string };
 
-/** A portal session is short: the company's own page is where one comes from again. */
+/** Portal sessions are short. The company's own page can create another link at any time. */
 const PORTAL_SESSION_MS = 60 * 60_000;
 
-/** LinkTaking reads links and takes them. */
+/** LinkTaking describes and uses links. */
 export class LinkTaking {
   constructor(
     private readonly database: DatabaseHandle,
@@ -65,7 +66,10 @@ export class LinkTaking {
     private readonly notices: SignInNotices,
   ) {}
 
-  /** What a link is for; using it up is another matter. Rejects with `link_ended`. */
+  /**
+   * Describes a link without using it.
+   * @throws Problem `link_ended`
+   */
   async read(token: string): Promise<LinkShown> {
     const { db } = this.database;
     const link = await findLink(db, token, this.clock.now());
@@ -87,10 +91,10 @@ export class LinkTaking {
   }
 
   /**
-   * Takes a link.
-   * @param live the browser's session, where it has one.
+   * Uses a link.
+   * @param live the browser's current session, if any
    * @throws Problem `link_ended`, `validation_failed`, `missing_credentials`, `sign_in_busy`; `forbidden` for a
-   * password where those are turned off
+   * password if passwords are turned off
    */
   async take(given: TakenWith, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const link = await findLink(this.database.db, given.token, this.clock.now());
@@ -121,10 +125,9 @@ export class LinkTaking {
   }
 
   /**
-   * Whoever holds an invitation may have written it, so it never signs in a member who is there already: a member joins
-   * with the session that they have. Without a name in the request it is the session's member who joins. With a name it
-   * is a new member of the invited address. Only a verified address counts: an invitation mailed to one is for its
-   * member alone.
+   * Accepts an invitation. The person with the link may also have created it, so the link never signs in an existing
+   * member. Members join with their current session. A request with a name creates a new member with the invited
+   * address. If the address is verified and the invitation was mailed, only that member can accept it.
    */
   private async takeInvitation(
     link: LinkRow,
@@ -160,7 +163,7 @@ export class LinkTaking {
     });
   }
 
-  /** Marks the address as verified where the link went to it by mail. Returns the id of the member. */
+  /** Marks the address as verified if the link was mailed to it. Returns the member's ID. */
   private async proven(trx: Transaction<Tables>, link: LinkRow, memberId: string, email: string): Promise<string> {
     if (isMailed(link)) await markVerified(trx, memberId, email, this.clock.now());
     return memberId;
@@ -185,8 +188,8 @@ export class LinkTaking {
   }
 
   /**
-   * Verifies the address of the member who asked for the link. Only their session takes it: whoever reads the mailbox
-   * must not verify it for a member who typed the address of somebody else.
+   * Verifies the member's address. Only the session of the member who requested the link can use it. Otherwise, the
+   * owner of a mailbox could verify it for a member who entered the wrong address.
    */
   private async takeVerification(link: LinkRow, browser: Browser, live: LiveSession | undefined): Promise<LinkResult> {
     const member = await this.memberOfLink(link);
@@ -217,7 +220,7 @@ export class LinkTaking {
       await takeLink(trx, link.hash, this.clock.now());
       const owner = { portal, absoluteMs: PORTAL_SESSION_MS, createdBy: link.created_by };
       const made = await this.sessions.begin(owner, 'portal', browser, browser.session, trx);
-      // Says whose the actor `portal:ses_…` is: the link, and by it who asked for it.
+      // Links the audit actor `portal:ses_…` to the portal link, and so to its creator.
       const context = contextOf(`portal:${made.session.id}`, browser);
       const target = { accountId, targetType: 'portal_session', targetId: link.id } as const;
       const change = { action: 'portal_session.begun', before: null, after: { session: made.session.id } } as const;
@@ -232,7 +235,7 @@ export class LinkTaking {
     return { state: 'portal', token: begun.token };
   }
 
-  /** Uses the link up, does what it is for and begins the session, all or nothing. */
+  /** Uses the link, performs its action and starts the session, in one transaction. */
   private async signedIn(
     link: LinkRow,
     browser: Browser,
@@ -247,7 +250,9 @@ export class LinkTaking {
     return { state: 'signed_in', ...done };
   }
 
-  /** Returns the member who alone may take the link; undefined where nobody is named by more than an address. */
+  /**
+   * Returns the only member who can use the link. Returns undefined if the link names no member and no mailed address.
+   */
   private async memberOfLink(link: LinkRow): Promise<MemberRow | undefined> {
     const { db } = this.database;
     if (link.email_key !== null) return isMailed(link) ? verifiedMemberByEmail(db, link.email_key) : undefined;
@@ -255,7 +260,7 @@ export class LinkTaking {
     return db.selectFrom('member').selectAll().where('id', '=', link.member_id).executeTakeFirst();
   }
 
-  /** Outside of any transaction: a hash takes its time. Null where nobody signs in with a password. */
+  /** Hashes a new password. Slow, so call it outside of transactions. Returns null if passwords are turned off. */
   private async newPassword(
     password: string | undefined,
     member: { readonly email: string; readonly name: string; readonly hasSecondFactor: boolean },
@@ -275,13 +280,13 @@ export class LinkTaking {
     browser: Browser,
   ): Promise<MemberRow> {
     const member = { ...made, locale: locale ?? null };
-    // Somebody with this address may have come in meanwhile.
+    // A member with this address may have been created in the meantime.
     const taken = (): Problem => signInFirst(made.email);
     return addMember(trx, member, (id) => contextOf(id, browser), taken, this.clock.now());
   }
 }
 
-/** What a portal's link carries. */
+/** Data of a portal link. */
 export interface PortalData {
   readonly scopes: readonly string[] | null;
   readonly label: string;
@@ -299,13 +304,13 @@ function waysOf(link: LinkRow, member: MemberRow | undefined, offered: OfferedWa
   return [...(asNew.length > 0 ? asNew : (['name'] as const)), 'sign_in'];
 }
 
-/** As it was typed by whoever invited. */
+/** The address as the inviting member entered it. */
 function emailOf(link: LinkRow): string | null {
   const { email } = dataOf(link);
   return typeof email === 'string' ? email : link.email_key;
 }
 
-/** @param email of the member who has to sign in; undefined: any member. */
+/** @param email the member who must sign in; undefined: any member. */
 function signInFirst(email?: string): Problem {
   const detail =
     email === undefined

@@ -1,4 +1,4 @@
-/** Passwords that members choose: checked, hashed, and put in the place of the one before. */
+/** New passwords: validation, hashing and replacement. */
 import type { Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -11,16 +11,16 @@ import { passwordFault, type PasswordContext } from './password-rules.js';
 import type { Passwords } from './passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 
-/** NewPasswords makes hashes of passwords that nothing is wrong with. */
+/** NewPasswords validates and hashes new passwords. */
 export class NewPasswords {
-  /** @param host of the panel: nobody's password is made of it. */
+  /** @param host returns the host name of the panel, which passwords must not consist of. */
   constructor(
     private readonly passwords: Passwords,
     private readonly host: () => string,
   ) {}
 
   /**
-   * The hash of a new password. It takes its time, so not inside of a transaction.
+   * Validates and hashes a new password. Slow, so call it outside of transactions.
    * @throws Problem `validation_failed`, `sign_in_busy`
    */
   async hash(password: string, member: Omit<PasswordContext, 'host'>): Promise<string> {
@@ -32,10 +32,10 @@ export class NewPasswords {
 }
 
 /**
- * Gives a member a new password. Ends all their sessions, sign-ins that wait for a second factor, and open reset links,
- * which somebody else may have. Mails a notice, unless this is a first password that replaced nothing.
- * @param phc the hash; null takes the password away.
- * @param removed other factors that the same change has removed, for the notice.
+ * Sets a member's password. Ends all sessions, pending second factors and open reset links, which somebody else may
+ * have. Mails a notice, unless this is the member's first password and nothing was removed.
+ * @param phc the hash; null removes the password
+ * @param removed other factors that the same change removed, for the notice
  */
 export async function setPassword(
   trx: Transaction<Tables>,

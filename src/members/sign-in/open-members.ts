@@ -1,4 +1,4 @@
-/** Puts together what signs people in and says what they may. */
+/** Wiring of the members room. */
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Ground } from '../../config/ground.js';
 import { adminUrlOf } from '../../config/model/admin-url.js';
@@ -42,7 +42,7 @@ export interface MembersParts {
   readonly operatorToken: string;
 }
 
-/** The parts of members. */
+/** Services of the members room. */
 export interface Members {
   readonly database: DatabaseHandle;
   readonly access: AccountAccess;
@@ -56,7 +56,7 @@ export interface Members {
   readonly attempts: SignInAttempts;
   readonly signIn: SignIn;
   readonly steps: SignInSteps;
-  /** For the panel under an origin, which is known once it listens. */
+  /** Creates the passkey service. The panel's origin is known only after its listener has started. */
   readonly openPasskeys: (origin: () => string) => Passkeys;
   readonly secondFactors: SecondFactors;
   readonly secondFactorSignIn: SecondFactorSignIn;

@@ -1,4 +1,4 @@
-/** Passkeys of members: made while signed in, and from then on a way to sign in that needs no second factor. */
+/** Passkeys: registration, sign-in, confirmation and management. A passkey needs no second factor. */
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -30,26 +30,26 @@ import {
   type UsedPasskey,
 } from './webauthn.js';
 
-/** Passkeys of one member: devices of a person, with room. */
+/** Maximum number of passkeys per member. */
 const MOST_PASSKEYS = 20;
 
-/** Passkey is one as its owner sees it. */
+/** A passkey as shown to its owner. */
 export interface Passkey {
   readonly id: string;
   readonly name: string;
-  /** Whether it is on several devices, or can be brought back when one is lost. */
+  /** Whether the passkey is synced between devices or can be restored. */
   readonly isBackedUp: boolean;
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
 }
 
-/** Options for a browser, with the step that its response belongs to. */
+/** Options for the browser, with the sign-in step that its response must match. */
 export interface BegunPasskey<Options> {
   readonly options: Options;
   readonly step: BegunStep;
 }
 
-/** What the store of passkeys stands on. */
+/** Dependencies of `Passkeys`. */
 export interface PasskeyParts {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
@@ -60,11 +60,11 @@ export interface PasskeyParts {
   readonly notices: SignInNotices;
 }
 
-/** Passkeys makes, checks, names and removes them. */
+/** Passkeys registers, verifies, renames and removes passkeys. */
 export class Passkeys {
   constructor(private readonly parts: PasskeyParts) {}
 
-  /** Begins a new passkey of somebody who is signed in. @throws Problem `conflict` where they have enough. */
+  /** Starts the registration of a passkey. @throws Problem `conflict` if the member has the maximum number */
   async beginRegistration(owner: PasskeyOwner): Promise<BegunPasskey<PublicKeyCredentialCreationOptionsJSON>> {
     const kept = await this.rowsOf(owner.id);
     if (kept.length >= MOST_PASSKEYS) throw tooMany();
@@ -74,9 +74,9 @@ export class Passkeys {
   }
 
   /**
-   * Keeps a new passkey.
-   * @throws Problem `sign_in_ended` where its step is over; `validation_failed` where the response is not true, or the
-   * passkey is known; `session_ended` where a reset or sign-out was faster.
+   * Completes the registration of a passkey.
+   * @throws Problem `sign_in_ended` if its step expired; `validation_failed` if the response is invalid or the passkey
+   * exists; `session_ended` if the session ended in the meantime
    */
   async register(
     memberId: string,
@@ -127,12 +127,15 @@ export class Passkeys {
     return passkeyOf(row);
   }
 
-  /** Begins a sign-in by whichever passkey the browser has for this host. */
+  /** Starts a sign-in with any passkey that the browser has for this host. */
   async beginSignIn(): Promise<BegunPasskey<PublicKeyCredentialRequestOptionsJSON>> {
     return await this.begin(null, 'sign_in', []);
   }
 
-  /** Begins to ask a member who is signed in for one of their passkeys. @throws Problem `conflict` without any. */
+  /**
+   * Starts a confirmation of the signed-in member with one of their passkeys. @throws Problem `conflict` if they have
+   * none
+   */
   async beginConfirmation(memberId: string): Promise<BegunPasskey<PublicKeyCredentialRequestOptionsJSON>> {
     const rows = await this.rowsOf(memberId);
     if (rows.length === 0) throw new Problem('conflict', { detail: 'You have no passkey.' });
@@ -140,9 +143,9 @@ export class Passkeys {
   }
 
   /**
-   * Ends a sign-in or a confirmation by a passkey, and says whose it is.
-   * @throws Problem `sign_in_ended` where its step is over; `invalid_credentials` where the passkey is not known, not
-   * of the member who is asked, or the response is not true. The challenge is used up either way.
+   * Completes a sign-in or confirmation and returns whose passkey it is. The challenge is used up even on failure.
+   * @throws Problem `sign_in_ended` if the step expired; `invalid_credentials` if the passkey is unknown or belongs to
+   * another member, or the response is invalid
    */
   async authenticate(
     stepToken: string | undefined,
@@ -166,12 +169,12 @@ export class Passkeys {
     return { memberId: row.member_id, passkeyId: row.id };
   }
 
-  /** The passkeys of a member, the oldest first. */
+  /** Lists a member's passkeys, oldest first. */
   async list(memberId: string): Promise<readonly Passkey[]> {
     return (await this.rowsOf(memberId)).map(passkeyOf);
   }
 
-  /** Names a passkey anew. @throws Problem `resource_not_found` where the member has no such passkey. */
+  /** Renames a passkey. @throws Problem `resource_not_found` */
   async rename(memberId: string, id: string, name: string, context: ChangeContext): Promise<Passkey> {
     return await this.parts.database.db.transaction().execute(async (trx) => {
       const row = await this.ownRow(trx, memberId, id);
@@ -184,8 +187,8 @@ export class Passkeys {
   }
 
   /**
-   * Removes a passkey: it signs nobody in any more.
-   * @throws Problem `resource_not_found` likewise; `last_way_to_sign_in`
+   * Removes a passkey.
+   * @throws Problem `resource_not_found`, `last_way_to_sign_in`
    */
   async remove(memberId: string, id: string, context: ChangeContext): Promise<void> {
     await this.parts.database.db.transaction().execute(async (trx) => {
@@ -203,8 +206,8 @@ export class Passkeys {
   }
 
   /**
-   * Keeps the counter of a use, where nobody was faster: of two that have counted alike, one is a copy, and a passkey
-   * that was removed meanwhile is none. Those that do not count say 0 each time.
+   * Stores the counter of a use, unless the passkey was removed or another use stored a counter first. Two uses with
+   * the same counter indicate a cloned passkey. Authenticators without a counter always send 0.
    */
   private async noteUsed({ id, counter: before }: MemberPasskeyTable, used: UsedPasskey): Promise<void> {
     const { counter, isBackedUp } = used;
@@ -249,7 +252,7 @@ export class Passkeys {
     await recordChange(trx, context, { ...target, ...change }, this.parts.clock.now());
   }
 
-  /** Tells the log why a response was not true, and the caller no more than that. */
+  /** Logs why a response is invalid. The caller gets only the general error. */
   private async orRefused<Result>(verify: () => Promise<Result>, refusal: () => Problem, passkeyId?: string) {
     try {
       return await verify();

@@ -1,4 +1,4 @@
-/** A member's own change of password: every session ends, and the browser that asks for it gets a new one. */
+/** Password change by the member. It ends every session and starts a new one for the current browser. */
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
@@ -8,7 +8,7 @@ import { setPassword, type NewPasswords } from './new-passwords.js';
 import type { SignInNotices } from './sign-in-notices.js';
 import type { Browser } from './sign-in.js';
 
-/** PasswordChange changes passwords. */
+/** PasswordChange changes a member's own password. */
 export class PasswordChange {
   constructor(
     private readonly database: DatabaseHandle,
@@ -19,7 +19,7 @@ export class PasswordChange {
     private readonly notices: SignInNotices,
   ) {}
 
-  /** @throws Problem `validation_failed` for a password that is no good, `session_ended` after a reset */
+  /** @throws Problem `validation_failed` for a password that breaks the rules, `session_ended` after a reset */
   async change(
     memberId: string,
     password: string,

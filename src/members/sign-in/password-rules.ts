@@ -1,21 +1,21 @@
-/** What a new password must be (NIST SP 800-63B-4, 3.1.1.2): long, and not what anybody would try first. */
+/** Rules for new passwords (NIST SP 800-63B-4, 3.1.1.2): a minimum length, and nothing that is easy to guess. */
 
-/** Where a password is the only factor. */
+/** Minimum length if the password is the only factor. */
 export const SHORTEST_PASSWORD = 15;
-/** Where a second factor stands beside it. */
+/** Minimum length with a second factor. */
 export const SHORTEST_WITH_SECOND_FACTOR = 8;
-/** In characters of UTF-16; a hash of a longer one would be work that anybody could ask for. */
+/** Maximum length in UTF-16 code units. It limits the work of hashing, which anyone can trigger. */
 export const LONGEST_PASSWORD = 200;
 
-/** Shorter parts of a name stand in too many good passwords. */
+/** Minimum length of the parts that are searched for. Shorter ones occur in many good passwords. */
 const SHORTEST_PART = 4;
-/** Different characters of a password; `aaaaaaaaaaaaaaa` and `abababababababa` are rows, not passwords. */
+/** Minimum number of distinct characters, against `aaaaaaaaaaaaaaa` and `abababababababa`. */
 const FEWEST_CHARACTERS = 5;
-/** How people go along a keyboard, an alphabet or a list of numbers, either way. */
+/** Sequences on keyboards, in the alphabet and of digits, in both directions. */
 const ROWS = ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl', 'zxcvbnm', 'yxcvbnm', 'qazwsxedcrfvtgbyhnujm'];
 const RUNS = [...ROWS, 'abcdefghijklmnopqrstuvwxyz', '01234567890123456789'];
 const SEQUENCES = RUNS.flatMap((run) => [run, [...run].toReversed().join('')]);
-/** What lists of stolen passwords begin with, whatever stands around it. */
+/** Words that leaked passwords often contain. */
 const WORDS = [
   'password',
   'passwort',
@@ -28,7 +28,7 @@ const WORDS = [
   'monkey',
 ];
 
-/** PasswordContext is what a password must not be made of. */
+/** PasswordContext holds what a password must not consist of. */
 export interface PasswordContext {
   readonly email: string;
   readonly name: string;
@@ -37,7 +37,7 @@ export interface PasswordContext {
   readonly hasSecondFactor: boolean;
 }
 
-/** Says what is wrong with a new password, in a sentence for a form; null where nothing is. */
+/** Returns what is wrong with a new password, for display in a form, or null. */
 export function passwordFault(password: string, context: PasswordContext): string | null {
   const shortest = context.hasSecondFactor ? SHORTEST_WITH_SECOND_FACTOR : SHORTEST_PASSWORD;
   const normal = password.normalize('NFKC');
@@ -45,13 +45,13 @@ export function passwordFault(password: string, context: PasswordContext): strin
   if (password.length > LONGEST_PASSWORD) return `must have at most ${LONGEST_PASSWORD} characters`;
   const plain = normal.toLowerCase();
   if (new Set(plain).size < FEWEST_CHARACTERS) return 'must not repeat a few characters';
-  // What is left when the parts that anybody would try are gone has to be long enough by itself, at half the length.
+  // After removing guessable parts, at least half of the minimum length must remain.
   const rest = without(plain, [...ownParts(context), ...WORDS, ...sequencesIn(plain)]);
   if (rest.length * 2 >= shortest) return null;
   return 'is too easy to guess: it is made of your name, your address, the product, or a row of keys';
 }
 
-/** What is known of the member and of where the password is typed, in lower case. */
+/** Parts of the member's name, the address, the host and the product name, in lower case. */
 function ownParts({ email, name, host }: PasswordContext): string[] {
   const parts = [email, name, host, 'trailgate'].flatMap((text) => {
     const plain = text.normalize('NFKC').toLowerCase();
@@ -60,7 +60,7 @@ function ownParts({ email, name, host }: PasswordContext): string[] {
   return parts.filter((part) => part.length >= SHORTEST_PART);
 }
 
-/** Runs of at least four keys, letters or digits that stand in a password. */
+/** Finds runs of at least four neighboring keys, letters or digits. */
 function sequencesIn(plain: string): string[] {
   const found: string[] = [];
   for (let from = 0; from + SHORTEST_PART <= plain.length; from++) {
@@ -70,14 +70,14 @@ function sequencesIn(plain: string): string[] {
   return found;
 }
 
-/** How many characters of the beginning of a text lie beside each other. */
+/** Returns the length of the run at the start of a text. */
 function sequenceLength(text: string): number {
   let length = 0;
   while (length < text.length && SEQUENCES.some((run) => run.includes(text.slice(0, length + 1)))) length++;
   return length;
 }
 
-/** A text without these parts, the longest first, and with every repeated half taken once. */
+/** Removes the parts from a text, longest first, and collapses a text that is one repeated part. */
 function without(plain: string, parts: readonly string[]): string {
   const longestFirst = parts.toSorted((one, other) => other.length - one.length);
   const rest = longestFirst.reduce((text, part) => text.replaceAll(part, ''), plain);

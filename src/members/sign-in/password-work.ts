@@ -1,7 +1,7 @@
-/** The line before the hashing of passwords: slow and 19 MiB by design, in the process that serves requests. */
+/** Queue for password hashes. Each takes 19 MiB and much CPU by design, in the process that serves requests. */
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Hashes at once: they run in libuv's pool of four threads, which DNS and files share. */
+/** Maximum number of concurrent hashes. They use libuv's pool of four threads, which DNS and file access share. */
 const MOST_AT_ONCE = 2;
 const MOST_WAITING = 20;
 const LONGEST_WAIT_MS = 3_000;
@@ -12,19 +12,19 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-/** PasswordWork runs few hashes at once, lets a short line wait behind them, and refuses the rest. */
+/** PasswordWork limits concurrent hashes, queues a few more, and rejects the rest. */
 export class PasswordWork {
   private running = 0;
   private readonly waiting: Waiter[] = [];
 
-  /** How many wait at this moment. */
+  /** Current length of the queue. */
   get waitingCount(): number {
     return this.waiting.length;
   }
 
   /**
-   * Runs a piece of work as soon as there is room, and resolves to what it resolves to.
-   * @throws Problem `sign_in_busy` where the line is full, or did not move in time; then the work has not begun.
+   * Runs a task when there is capacity and returns its result.
+   * @throws Problem `sign_in_busy` if the queue is full or the wait is too long; the task has not started
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.running < MOST_AT_ONCE) this.running++;
@@ -36,7 +36,7 @@ export class PasswordWork {
     }
   }
 
-  /** Resolves when a place has been handed over by whoever had it. */
+  /** Waits until a finished task hands over its slot. */
   private async ownTurn(): Promise<void> {
     if (this.waiting.length >= MOST_WAITING) throw busy();
     await new Promise<void>((resolve, reject) => {

@@ -1,17 +1,17 @@
-/** Passwords as they are kept: argon2id (RFC 9106) as a PHC string, so that its cost can be raised later. */
+/** Password hashes: argon2id (RFC 9106) as PHC strings, which include the cost so that it can be raised later. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { LONGEST_PASSWORD } from './password-rules.js';
 import type { PasswordWork } from './password-work.js';
 
-/** PasswordCost says how much work a hash is. */
+/** PasswordCost is the cost of a hash. */
 export interface PasswordCost {
   readonly memoryKib: number;
   readonly passes: number;
   readonly parallelism: number;
 }
 
-/** What OWASP asks of argon2id: 46 ms of a core. A hash of another cost is made anew at the next sign-in with it. */
+/** OWASP's minimum for argon2id, 46 ms of a core. The next sign-in replaces hashes of another cost. */
 export const PASSWORD_COST: PasswordCost = { memoryKib: 19_456, passes: 2, parallelism: 1 };
 
 const SALT_BYTES = 16;
@@ -19,12 +19,12 @@ const TAG_BYTES = 32;
 const VERSION = 19;
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
-/** DeriveKey is the function that takes the time. */
+/** DeriveKey is the slow key derivation function. */
 export type DeriveKey = (message: Buffer, salt: Buffer, tagBytes: number, cost: PasswordCost) => Promise<Buffer>;
 
 const runArgon2 = promisify(argon2);
 
-/** Argon2id of Node, in a thread of libuv. */
+/** Runs Node's argon2id in a libuv thread. */
 export const argon2id: DeriveKey = (message, nonce, tagLength, { memoryKib, passes, parallelism }) =>
   runArgon2('argon2id', { message, nonce, tagLength, memory: memoryKib, passes, parallelism });
 
@@ -34,17 +34,17 @@ interface PasswordHash {
   readonly tag: Buffer;
 }
 
-/** PasswordVerdict says whether a password is the one, and whether its hash should be made anew. */
+/** PasswordVerdict is the result of a password check. */
 export interface PasswordVerdict {
   readonly matches: boolean;
-  /** True only with `matches`: the hash was made at another cost than today's. */
+  /** Whether the hash has an outdated cost. Only true together with `matches`. */
   readonly outdated: boolean;
 }
 
-/** What is compared where there is no hash: no password has a tag of zeros, and the work is the same. */
+/** Dummy hash for unknown members, with the same cost. No password has a tag of zeros. */
 const NOBODYS: PasswordHash = { cost: PASSWORD_COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
-/** Passwords makes and checks what is kept of a password. */
+/** Passwords creates and verifies hashes. */
 export class Passwords {
   constructor(
     private readonly work: PasswordWork,
@@ -52,7 +52,7 @@ export class Passwords {
   ) {}
 
   /**
-   * Hashes a new password, which `passwordFault` has found nothing against.
+   * Hashes a new password. Check it with `passwordFault` first.
    * @throws Problem `sign_in_busy`
    */
   async hash(password: string): Promise<string> {
@@ -64,8 +64,8 @@ export class Passwords {
   }
 
   /**
-   * Compares a password with the hash of a member. Nobody (null), and a password that is longer than any, cost the same
-   * work, so that the time does not tell who is a member.
+   * Compares a password with a hash. A null hash and an overlong password take the same time, so that timing does not
+   * reveal members.
    * @throws Problem `sign_in_busy`
    */
   async check(phc: string | null, password: string): Promise<PasswordVerdict> {
@@ -78,7 +78,7 @@ export class Passwords {
   }
 }
 
-/** NFKC, so that one password typed on two keyboards is one (NIST SP 800-63B-4, 3.1.1.2). */
+/** NFKC, so that the same password from different keyboards matches (NIST SP 800-63B-4, 3.1.1.2). */
 function messageOf(password: string): Buffer {
   return Buffer.from(password.normalize('NFKC'), 'utf8');
 }
@@ -87,7 +87,7 @@ function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }
 
-/** @throws Error where this program did not write it: the row is damaged, and nobody's password is wrong for it. */
+/** @throws Error if the stored hash is damaged. That is a server error, not a wrong password. */
 function parsePhc(phc: string): PasswordHash {
   const [, memoryKib, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];
   if (salt === undefined || tag === undefined) throw new Error('The kept hash of a password cannot be read');

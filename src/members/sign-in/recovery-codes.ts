@@ -1,17 +1,17 @@
-/** Recovery codes: what a member without their authenticator app signs in with, each of them once. */
+/** Single-use recovery codes for members who lost their authenticator app. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 
-/** Given out together; new ones end the old ones. */
+/** Number of codes in a set. A new set replaces the old one. */
 export const RECOVERY_CODES = 10;
-/** 80 bits: with so many, SHA-256 without a salt keeps them as well as a slow hash would. */
+/** 80 bits of entropy. Unsalted SHA-256 is safe for that; a slow hash would add nothing. */
 const CODE_LENGTH = 16;
-/** Crockford's base 32 in lower case: no i, l, o, u to misread. */
+/** Crockford's base 32 in lower case, without the ambiguous i, l, o and u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const READ_AS: Readonly<Record<string, string>> = { i: '1', l: '1', o: '0' };
 
-/** Makes codes that were never seen before, as `k3f9-0xqz-71mb-w4ne`. */
+/** Generates codes such as `k3f9-0xqz-71mb-w4ne`. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
     const characters = Array.from(randomBytes(CODE_LENGTH), (byte) => ALPHABET[byte & 31]).join('');
@@ -19,7 +19,9 @@ export function newRecoveryCodes(): string[] {
   });
 }
 
-/** What is kept of a code; null for what cannot be one. Spaces, hyphens, capitals, letters for digits are let pass. */
+/**
+ * Hashes a code, or returns null if it cannot be one. Ignores spaces, hyphens and case, and reads i, l and o as digits.
+ */
 export function recoveryCodeHash(typed: string): string | null {
   const plain = typed
     .toLowerCase()
@@ -29,7 +31,7 @@ export function recoveryCodeHash(typed: string): string | null {
   return createHash('sha256').update(plain).digest('hex');
 }
 
-/** Puts new codes in the place of all that a member had, and returns them: they are not to be had again. */
+/** Replaces all codes of a member and returns the new ones. They cannot be read again. */
 export async function replaceRecoveryCodes(transaction: Kysely<Tables>, memberId: string): Promise<string[]> {
   const codes = newRecoveryCodes();
   await removeRecoveryCodes(transaction, memberId);
@@ -38,12 +40,12 @@ export async function replaceRecoveryCodes(transaction: Kysely<Tables>, memberId
   return codes;
 }
 
-/** Ends all codes of a member. */
+/** Deletes all codes of a member. */
 export async function removeRecoveryCodes(transaction: Kysely<Tables>, memberId: string): Promise<void> {
   await transaction.deleteFrom('recovery_code').where('member_id', '=', memberId).execute();
 }
 
-/** Takes a code of this member: true once, however many ask at the same time. */
+/** Uses a code of the member. Only one of several concurrent calls returns true. */
 export async function takeRecoveryCode(
   db: Kysely<Tables>,
   memberId: string,
@@ -62,7 +64,7 @@ export async function takeRecoveryCode(
   return numUpdatedRows === 1n;
 }
 
-/** How many codes a member has left. */
+/** Counts the member's unused codes. */
 export async function recoveryCodesLeft(db: Kysely<Tables>, memberId: string): Promise<number> {
   const { left } = await db
     .selectFrom('recovery_code')

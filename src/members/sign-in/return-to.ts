@@ -1,12 +1,12 @@
-/** Where a browser goes on after a sign-in: a page of the panel, whatever it was told. */
+/** Validation of the page to open after a sign-in, against open redirects. */
 
 const LONGEST = 2_000;
-/** Stands for the panel while a path is read: nothing of it is left in what comes back. */
+/** Placeholder origin for parsing. It never appears in the result. */
 const NOWHERE = 'https://panel.invalid';
 
 /**
- * The path, query and fragment of a page of the panel; `/` for anything that could lead elsewhere: another origin,
- * `//host`, `/\host`, and what browsers read as one of those.
+ * Returns path, query and fragment of a panel page. Returns `/` for anything that could lead to another origin, such as
+ * `//host` or `/\host`.
  */
 export function returnPath(text: string | undefined): string {
   if (text === undefined || text.length > LONGEST || !/^\/(?![/\\])[\x21-\x7e]*$/.test(text)) return '/';

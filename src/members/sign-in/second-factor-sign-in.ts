@@ -1,4 +1,4 @@
-/** The second half of a sign-in: whoever has shown a first factor shows a code of their app, or a recovery code. */
+/** Second step of a sign-in: a code of the authenticator app, or a recovery code. */
 import type { Clock } from '../../platform/clock.js';
 import { METRICS } from '../../platform/metrics.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -8,7 +8,7 @@ import type { SecondFactors, ShownFactor } from './second-factors.js';
 import type { Browser, SignedInMember, SignIn } from './sign-in.js';
 import type { BegunStep, SignInSteps, StepData } from './steps.js';
 
-/** SecondFactorSignIn keeps a first factor from being a session, and ends it with a second. */
+/** SecondFactorSignIn starts and completes the second step. */
 export class SecondFactorSignIn {
   constructor(
     private readonly steps: SignInSteps,
@@ -19,15 +19,15 @@ export class SecondFactorSignIn {
     private readonly clock: Clock,
   ) {}
 
-  /** Begins to wait for the second factor of a member. */
+  /** Starts the step after a first factor. */
   async begin(memberId: string, method: StepData['second_factor']['method']): Promise<BegunStep> {
     return await this.steps.begin('second_factor', memberId, { method });
   }
 
   /**
-   * Ends a sign-in.
-   * @throws Problem `invalid_credentials` for a wrong code or one that was used, `sign_in_ended` for the sixth, or too
-   * late; `too_many_failed_attempts`.
+   * Completes a sign-in.
+   * @throws Problem `invalid_credentials` for a wrong or used code, `sign_in_ended` after five attempts or when the
+   * step expired; `too_many_failed_attempts`
    */
   async finish(stepToken: string | undefined, shown: ShownFactor, browser: Browser): Promise<SignedInMember> {
     const { memberId, data } = await this.steps.attempt(stepToken, 'second_factor');
@@ -42,7 +42,7 @@ export class SecondFactorSignIn {
   }
 
   /**
-   * Compares what a member shows who is signed in already; counted like a sign-in.
+   * Checks the second factor of a member who is already signed in. Counts like a sign-in attempt.
    * @throws Problem `too_many_failed_attempts`
    */
   async isRight(memberId: string, shown: ShownFactor, browser: Browser): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** A member's second factor: an authenticator app, and recovery codes for the day on which it is lost. */
+/** Second factors: authenticator apps (TOTP) and their recovery codes. */
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -13,44 +13,44 @@ import { recoveryCodesLeft, removeRecoveryCodes, replaceRecoveryCodes, takeRecov
 import type { SignInNotices } from './sign-in-notices.js';
 import { base32, matchingStep, otpauthUri, TOTP_SECRET_BYTES } from './totp.js';
 
-/** What an authenticator app is set up with, shown once. */
+/** Setup data of an authenticator app, shown once. */
 export interface TotpSetup {
-  /** Base 32, to be typed. */
+  /** Base 32, for manual entry. */
   readonly secret: string;
-  /** `otpauth://…`, to be scanned. */
+  /** `otpauth://…`, for the QR code. */
   readonly uri: string;
 }
 
-/** What somebody shows as their second factor. */
+/** The second factor in a request. */
 export type ShownFactor = { readonly code: string } | { readonly recoveryCode: string };
 
 type TotpRow = Pick<MemberTable, 'id' | 'email' | 'totp_secret' | 'totp_confirmed_at' | 'totp_last_step'>;
 
-/** SecondFactors sets up, checks and removes them. */
+/** SecondFactors sets up, verifies and removes second factors. */
 export class SecondFactors {
   constructor(
     private readonly database: DatabaseHandle,
     private readonly clock: Clock,
-    /** Null: there is no key to seal secrets with, and nobody can set up an app. */
+    /** Null without a key to encrypt secrets. Apps then cannot be set up. */
     private readonly box: SecretBox | null,
-    /** Under which name an app shows the codes. */
+    /** Returns the issuer name that apps show. */
     private readonly issuer: () => string,
     private readonly notices: SignInNotices,
   ) {}
 
-  /** Whether apps can be set up here. */
+  /** Whether apps can be set up. */
   get isOffered(): boolean {
     return this.box !== null;
   }
 
-  /** Whether this member is asked for a second factor. */
+  /** Reports whether the member must provide a second factor. */
   async isNeeded(memberId: string): Promise<boolean> {
     return (await this.rowOf(this.database.db, memberId)).totp_confirmed_at !== null;
   }
 
   /**
-   * Begins to set up an app; it counts for nothing until `confirm`. Beginning again replaces what was not confirmed.
-   * @throws Problem `conflict` where the member has an app, or none can be set up.
+   * Starts the setup of an app. It has no effect until `confirm`. Starting again replaces an unconfirmed setup.
+   * @throws Problem `conflict` if the member has an app, or apps cannot be set up
    */
   async begin(memberId: string): Promise<TotpSetup> {
     const { box } = this;
@@ -68,9 +68,9 @@ export class SecondFactors {
   }
 
   /**
-   * Ends the set-up with a first code of the app: from now on every sign-in with a password asks for one.
-   * @returns new recovery codes, shown once.
-   * @throws Problem `conflict` where none was begun or one is there; `validation_failed` for a wrong code.
+   * Completes the setup with a code of the app. Later sign-ins with a password need a second factor.
+   * @returns new recovery codes, shown once
+   * @throws Problem `conflict` if no setup was started or an app exists; `validation_failed` for a wrong code
    */
   async confirm(memberId: string, code: string, context: ChangeContext): Promise<readonly string[]> {
     return await this.database.db.transaction().execute(async (trx) => {
@@ -90,7 +90,7 @@ export class SecondFactors {
     });
   }
 
-  /** Removes app and recovery codes; nothing where there are none. */
+  /** Removes the app and the recovery codes. Does nothing if there are none. */
   async remove(memberId: string, context: ChangeContext): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
       const row = await this.rowOf(trx, memberId, true);
@@ -112,8 +112,8 @@ export class SecondFactors {
   }
 
   /**
-   * Puts new recovery codes in the place of the old ones.
-   * @throws Problem `conflict` without an app that they stand in for.
+   * Replaces the recovery codes.
+   * @throws Problem `conflict` without an app
    */
   async replaceCodes(memberId: string, context: ChangeContext): Promise<readonly string[]> {
     return await this.database.db.transaction().execute(async (trx) => {
@@ -125,12 +125,12 @@ export class SecondFactors {
     });
   }
 
-  /** How many recovery codes are left. */
+  /** Counts the unused recovery codes. */
   async codesLeft(memberId: string): Promise<number> {
     return await recoveryCodesLeft(this.database.db, memberId);
   }
 
-  /** Checks what somebody shows, and uses it up: each code is right once, on however many nodes it is shown at once. */
+  /** Verifies a code and marks it as used. Each code works once, across all nodes. */
   async take(memberId: string, shown: ShownFactor): Promise<boolean> {
     const { db } = this.database;
     const row = await this.rowOf(db, memberId);
@@ -148,7 +148,7 @@ export class SecondFactors {
     return numUpdatedRows === 1n;
   }
 
-  /** The time step of a code; null where it is wrong. */
+  /** Returns the time step of a code, or null if the code is wrong. */
   private stepOf(row: TotpRow, sealed: string, code: string): number | null {
     if (this.box === null) throw notOffered();
     const secret = this.box.open(sealed, rowName(row.id));
@@ -183,7 +183,7 @@ function touched<Version>(version: Version, nowMs: number): { version: Version; 
   return { version, updated_at: nowMs };
 }
 
-/** What the secret of a member is sealed for. */
+/** Context that binds an encrypted secret to its member. */
 function rowName(memberId: string): string {
   return `member:${memberId}`;
 }

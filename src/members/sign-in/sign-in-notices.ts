@@ -1,4 +1,4 @@
-/** Tells members by mail how their sign-in was changed: whoever took a session over does not read it. */
+/** Mail to members when their sign-in methods change, so that they notice a hijacked session. */
 import type { Transaction } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { Tables } from '../../stores/database/schema.js';
@@ -6,17 +6,17 @@ import { addNotice } from '../../mail/mail-outbox.js';
 import type { SignInChange, SignInChangeKind } from '../../mail/notice-texts.js';
 import type { Clock } from '../../platform/clock.js';
 
-/** The passkey that a notice names, and what else the change has removed. */
+/** Name of the changed passkey, and other removed factors. */
 type NoticeDetails = Pick<SignInChange, 'name' | 'removed'>;
 
-/** SignInNotices puts the mail beside the change, in its transaction. */
+/** SignInNotices queues the mail in the transaction of the change. */
 export class SignInNotices {
   constructor(
     private readonly clock: Clock,
     private readonly hasMail: () => boolean,
   ) {}
 
-  /** Adds the mail of a change; nothing where no mail is sent. */
+  /** Queues the mail about a change. Does nothing if mail is not configured. */
   async add(
     trx: Transaction<Tables>,
     memberId: string,

@@ -1,6 +1,6 @@
 /**
- * Signing in: a password is compared, a session is begun. Whatever is wrong is told in one text and takes one time, so
- * that nobody learns who is a member.
+ * Sign-in with a password, and the start of sessions. All failures have the same text and take the same time, so that
+ * they do not reveal members.
  */
 import { LRUCache } from 'lru-cache';
 import type { Transaction } from 'kysely';
@@ -18,49 +18,49 @@ import type { SignInAttempts } from './attempts.js';
 import type { KnownBrowsers } from './known-browsers.js';
 import type { Passwords } from './passwords.js';
 
-/** What the browser brought along. */
+/** Data about the browser that signs in. */
 export interface Browser extends SeenFrom {
   readonly requestId: string;
-  /** The cookie of the session that it has, which ends with the sign-in. */
+  /** Cookie of its current session, which the sign-in replaces. */
   readonly session: string | undefined;
-  /** The cookie by which it is known from an earlier sign-in. */
+  /** Cookie that marks the browser as known (`KnownBrowsers`). */
   readonly known: string | undefined;
 }
 
-/** A sign-in that is whole. */
+/** A complete sign-in. */
 export interface SignedInMember extends BegunSession {
   readonly memberId: string;
-  /** For the browser to be known by. */
+  /** New value of the known browser cookie. */
   readonly known: string;
 }
 
-/** What a right password leads to: a session, or the question for a second factor. */
+/** Result of a correct password: a session, or a pending second factor. */
 export type PasswordResult =
   | ({ readonly state: 'signed_in' } & SignedInMember)
   | { readonly state: 'second_factor'; readonly memberId: string };
 
-/** What somebody has shown by the end of a sign-in. */
+/** Details of how the member signed in. */
 interface Shown {
-  /** The transaction in which they have, where it is one. */
+  /** The caller's transaction, if it has one. */
   readonly trx?: Transaction<Tables>;
-  /** The session of their browser, where they have shown nothing but that. */
+  /** The browser's current session, if the member presented only that. */
   readonly continuing?: Session | undefined;
-  /** The member as they were when their password was compared. */
+  /** The member's row at the time of the password check. */
   readonly compared?: Pick<MemberRow, 'password_changed_at'>;
-  /** What they have shown beside their password or link. */
+  /** The second factor, if one was used. */
   readonly secondFactor?: SecondFactorKind;
 }
 
-/** Which second factor somebody shows. A recovery code is to stand out: it is for the day on which the app is lost. */
+/** Type of second factor. Recovery codes are recorded separately because they are for emergencies. */
 export type SecondFactorKind = 'totp' | 'recovery_code';
 
-/** Refused sign-ins of one member are written down at most so often: somebody else may be making them. */
+/** Minimum time between two recorded refusals of one member. Somebody else may be causing them. */
 const REFUSAL_INTERVAL_MS = 60_000;
 const MOST_REFUSED = 10_000;
 
 /** SignIn signs members in. */
 export class SignIn {
-  /** When a refusal of a member was last written down. */
+  /** Time of the last recorded refusal by member ID, in milliseconds. */
   private readonly refusals = new LRUCache<string, number>({ max: MOST_REFUSED });
 
   constructor(
@@ -87,15 +87,15 @@ export class SignIn {
     return { state: 'signed_in', ...signedIn };
   }
 
-  /** Compares a password of a member who is signed in already; counted like a sign-in. */
+  /** Checks the password of a signed-in member. Counts like a sign-in attempt. */
   async confirmPassword(member: { readonly email: string }, password: string, browser: Browser): Promise<boolean> {
     const row = await memberByEmail(this.database.db, member.email);
     return this.isPasswordOf(row, emailKeyOf(member.email), password, browser);
   }
 
   /**
-   * Begins the session of a member who has shown all that is asked of them.
-   * @throws Problem `invalid_credentials` where they are disabled, or have chosen another password since.
+   * Starts the session of a member who has provided every required factor.
+   * @throws Problem `invalid_credentials` if the member was disabled, or changed their password since the check
    */
   async finish(
     memberId: string,
@@ -111,7 +111,7 @@ export class SignIn {
         update = update.where('password_changed_at', 'is not distinct from', compared.password_changed_at);
       }
       const { numUpdatedRows } = await update.executeTakeFirst();
-      // Disabled since the password was compared, or given another one, which has ended all sessions but not this.
+      // The member was disabled or got another password after the check. Ending their sessions did not cover this one.
       if (numUpdatedRows === 0n) throw wrongCredentials();
       const { session: replaced } = browser;
       const begun = await this.sessions.begin({ memberId, continuing }, method, browser, replaced, transaction);
@@ -127,8 +127,8 @@ export class SignIn {
   }
 
   /**
-   * Says that somebody could not sign in: in the log, in the metric and, of a member, in the audit log. Nobody waits
-   * for that: it would take longer where there is a member.
+   * Records a failed sign-in in the log, the metric and the member's audit log. Not awaited, because the time would
+   * reveal whether the member exists.
    */
   noteRefused(memberId: string | null, method: SignInMethod, browser: Browser, secondFactor?: SecondFactorKind): void {
     const shown = { method, ...(secondFactor === undefined ? {} : { second_factor: secondFactor }) };
@@ -169,7 +169,7 @@ export class SignIn {
         return true;
       }
     } catch (error) {
-      // Too busy, or no database: nobody has guessed.
+      // Server overload or a database error is not a failed guess.
       await attempt.refunded();
       throw error;
     }
@@ -186,7 +186,10 @@ export class SignIn {
     throw error;
   }
 
-  /** Another sign-in or a new password may have been faster: only what was compared is replaced. */
+  /**
+   * Replaces the hash only if it is still the one that was compared. Another sign-in or a new password may have changed
+   * it.
+   */
   private async rehash(row: MemberRow, password: string): Promise<void> {
     const made = await this.passwords.hash(password);
     const update = this.database.db.updateTable('member').set({ password: made }).where('id', '=', row.id);
@@ -194,7 +197,7 @@ export class SignIn {
   }
 }
 
-/** One text for everything that is wrong with what somebody signs in with. */
+/** Creates the error for every kind of wrong credentials. */
 export function wrongCredentials(): Problem {
   return new Problem('invalid_credentials', {
     detail: 'E-mail address and password do not belong together, or nobody here has this address.',

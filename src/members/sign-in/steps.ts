@@ -1,6 +1,6 @@
 /**
- * Sign-ins that have begun and are not done: a first factor without its second, a challenge for a passkey, a way to an
- * identity provider and back. A step is no session: it has a cookie of its own, ends soon, and works once.
+ * Unfinished sign-ins: a pending second factor, a passkey challenge, or a redirect to an identity provider. A step is
+ * not a session. It has its own cookie, expires soon and works once.
  */
 import type { Kysely } from 'kysely';
 import type { SignInStepTable } from '../../stores/database/tables/member-tables.js';
@@ -11,22 +11,22 @@ import { createToken, hashToken, isToken } from '../session-token.js';
 
 const STEP_MS = 5 * 60_000;
 const AT_PROVIDER_MS = 10 * 60_000;
-/** How long each kind of step waits for its end: as long as a person takes. */
+/** Lifetime of each kind of step. */
 const LASTS_MS: Readonly<Record<StepKind, number>> = {
   second_factor: STEP_MS,
   passkey: STEP_MS,
   oidc: AT_PROVIDER_MS,
 };
 const MOST_ATTEMPTS = 5;
-/** Steps that have ended and are removed with each that begins: strangers begin them, so they must not pile up. */
+/** Number of expired steps to delete when a new one starts. Anyone can start steps, so they must not accumulate. */
 const REMOVED_AT_ONCE = 20;
 
-/** What a sign-in waits for. */
+/** Kind of sign-in step. */
 export type StepKind = SignInStepTable['kind'];
 
-/** What the end of a step is checked against, by its kind. */
+/** Data of a step by kind, used to verify its completion. */
 export interface StepData {
-  /** How the first factor was shown. */
+  /** The first factor. */
   readonly second_factor: { readonly method: 'password' | 'link' };
   readonly passkey: { readonly challenge: string; readonly purpose: 'sign_in' | 'register' | 'confirm' };
   readonly oidc: {
@@ -35,35 +35,35 @@ export interface StepData {
     readonly nonce: string;
     readonly codeVerifier: string;
     readonly purpose: 'sign_in' | 'link' | 'confirm' | 'invitation';
-    /** Of the invitation that is taken by it, as a hash; null for any other purpose. */
+    /** Hash of the invitation link to accept; null for other purposes. */
     readonly linkHash: string | null;
     readonly returnTo: string;
-    /** When the browser was sent there, ms: who confirms has to sign in there after it. */
+    /** Start time in milliseconds. A confirmation needs a sign-in at the provider after it. */
     readonly startedAt: number;
   };
 }
 
-/** A step that is under way. */
+/** A pending step. */
 export interface SignInStep<Kind extends StepKind> {
   readonly memberId: string | null;
   readonly data: StepData[Kind];
   readonly expiresAt: number;
 }
 
-/** A step with its secret, at the only moment at which that exists in the clear. */
+/** A new step with its plain token, which exists only here. */
 export interface BegunStep {
   readonly token: string;
   readonly expiresAt: number;
 }
 
-/** SignInSteps keeps steps, by the hash of the cookie that names them. */
+/** SignInSteps stores steps by the hash of their cookie. */
 export class SignInSteps {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
   ) {}
 
-  /** Begins a step. */
+  /** Starts a step. */
   async begin<Kind extends StepKind>(kind: Kind, memberId: string | null, data: StepData[Kind]): Promise<BegunStep> {
     await this.deleteEnded(REMOVED_AT_ONCE);
     const token = createToken();
@@ -77,8 +77,8 @@ export class SignInSteps {
   }
 
   /**
-   * Finds a step for one more attempt, and counts the attempt before it is made: many at once have no more of them.
-   * @throws Problem `sign_in_ended` where there is no such step, it is over, or has had its attempts.
+   * Finds a step and counts an attempt before the attempt is made, so that concurrent attempts cannot exceed the limit.
+   * @throws Problem `sign_in_ended` if the step is unknown, expired or out of attempts
    */
   async attempt<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
     if (!isToken(token)) throw ended();
@@ -95,8 +95,8 @@ export class SignInSteps {
   }
 
   /**
-   * Takes a step: whoever has taken it is the only one.
-   * @throws Problem `sign_in_ended` where there is no such step, or it is over.
+   * Consumes a step. Only one caller gets it.
+   * @throws Problem `sign_in_ended` if the step is unknown or expired
    */
   async take<Kind extends StepKind>(token: string | undefined, kind: Kind): Promise<SignInStep<Kind>> {
     if (!isToken(token)) throw ended();
@@ -110,7 +110,7 @@ export class SignInSteps {
     return stepOf(row);
   }
 
-  /** Removes steps that are over; resolves with how many there were. */
+  /** Deletes expired steps. Returns their number. */
   async deleteEnded(most: number): Promise<number> {
     const over = this.db
       .selectFrom('sign_in_step')

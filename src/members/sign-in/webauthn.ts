@@ -1,4 +1,4 @@
-/** WebAuthn as this program uses it: which options a browser is given, and whether what comes back is true. */
+/** WebAuthn: options for browsers, and verification of their responses. */
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -6,27 +6,27 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 
-/** ES256, EdDSA and RS256: what authenticators have. The library's default adds an experiment with keys of 1.3 kB. */
+/** ES256, EdDSA and RS256. The library's default adds an experimental algorithm with keys of 1.3 kB. */
 const ALGORITHMS = [-7, -8, -257];
 const TIMEOUT_MS = 5 * 60_000;
 
-/** RelyingParty is who asks for a passkey: a passkey of another host or origin is none. */
+/** RelyingParty identifies the site (WebAuthn). Passkeys of another host or origin are not accepted. */
 export interface RelyingParty {
-  /** The host of the panel's address, without a port. */
+  /** Host name of the panel, without a port. */
   readonly id: string;
   readonly origin: string;
-  /** As the browser shows it. */
+  /** Display name in the browser. */
   readonly name: string;
 }
 
-/** PasskeyOwner is whom a passkey is made for. */
+/** PasskeyOwner is the member whom a passkey is registered for. */
 export interface PasskeyOwner {
   readonly id: string;
   readonly email: string;
   readonly name: string;
 }
 
-/** KeptPasskey is what is stored of a passkey, as far as it is compared. */
+/** KeptPasskey holds the stored fields that verification needs. */
 export interface KeptPasskey {
   readonly credentialId: string;
   readonly publicKey: string;
@@ -34,27 +34,27 @@ export interface KeptPasskey {
   readonly transports: readonly string[];
 }
 
-/** NewPasskey is what a registration has brought. */
+/** NewPasskey is the result of a registration. */
 export interface NewPasskey extends KeptPasskey {
   readonly deviceType: string;
   readonly isBackedUp: boolean;
 }
 
-/** UsedPasskey is what a use has told of a passkey. */
+/** UsedPasskey is the result of an authentication. */
 export interface UsedPasskey {
   readonly counter: number;
   readonly isBackedUp: boolean;
 }
 
-/** A response that is not true; the reason is for the log. */
+/** Error for an invalid response. Its message is for the log only. */
 export class WebAuthnRefusal extends Error {
   override readonly name = 'WebAuthnRefusal';
 }
 
-/** 0.18 s and 30 MB: who has no passkeys does not pay for them. */
+/** Loaded on demand: it costs 0.18 s and 30 MB. */
 const load = () => import('@simplewebauthn/server');
 
-/** What a browser makes a passkey by. Those that the member has are excluded: one device makes one. */
+/** Creates registration options. They exclude the member's passkeys, so that a device registers only once. */
 export async function registrationOptions(
   party: RelyingParty,
   owner: PasskeyOwner,
@@ -70,13 +70,13 @@ export async function registrationOptions(
     timeout: TIMEOUT_MS,
     attestationType: 'none',
     excludeCredentials: kept.map(descriptorOf),
-    // Discoverable: nobody types a name. Verified by finger, face or PIN: it is two factors by itself.
+    // Discoverable, so that no user name is needed. User verification makes the passkey two factors.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   });
 }
 
-/** What a browser shows a passkey by: one of these, or, where there are none, any that it has for this host. */
+/** Creates authentication options for these passkeys, or for any passkey of this host if the list is empty. */
 export async function authenticationOptions(
   party: RelyingParty,
   kept: readonly Pick<KeptPasskey, 'credentialId' | 'transports'>[],
@@ -90,7 +90,10 @@ export async function authenticationOptions(
   });
 }
 
-/** @throws WebAuthnRefusal for another challenge, origin or host, without verification, or with a wrong signature. */
+/**
+ * Verifies a registration. @throws WebAuthnRefusal for a wrong challenge, origin, host or signature, or without user
+ * verification
+ */
 export async function verifiedRegistration(
   party: RelyingParty,
   challenge: string,
@@ -120,9 +123,9 @@ export async function verifiedRegistration(
 }
 
 /**
- * Checks that a passkey has signed this challenge.
- * @returns its counter from now on, and whether it is backed up.
- * @throws WebAuthnRefusal as above, and where its counter has gone back: there are two of it.
+ * Verifies that a passkey signed this challenge.
+ * @returns the new counter, and whether the passkey is backed up
+ * @throws WebAuthnRefusal like a registration, and if the counter went back, which indicates a clone
  */
 export async function verifiedAuthentication(
   party: RelyingParty,
@@ -155,7 +158,7 @@ function descriptorOf({ credentialId, transports }: Pick<KeptPasskey, 'credentia
   return { id: credentialId, transports: [...transports] };
 }
 
-/** Whatever the library throws is about what it was sent. */
+/** Every error of the library is about the response. */
 async function refusing<Result>(verify: () => Promise<Result>): Promise<Result> {
   try {
     return await verify();
