@@ -1,7 +1,6 @@
 /**
- * Fetches the document that a client's id leads to (OAuth Client ID Metadata Document). Anybody can have it fetched, so
- * it goes the way of every request to an address that a stranger has chosen: public addresses only, no redirect, within
- * bounds.
+ * Fetches the metadata document of a client whose ID is a URL (OAuth Client ID Metadata Document). Anyone can trigger
+ * such a fetch, so it uses the guarded client: public addresses only, no redirects, limited size and time.
  */
 import { outboundRules, parseDestination } from '../http/outbound/destination.js';
 import { sendGuarded, type GuardedResponse, type GuardedSendOptions } from '../http/outbound/guarded-request.js';
@@ -14,19 +13,19 @@ import { clientMetadata, clientProperties } from './client-metadata.js';
 import { toPlain } from '../platform/json/exact-json.js';
 import { readJson } from '../platform/json/read-json.js';
 
-/** More than the draft's 5 KB, for those who say much of themselves. */
+/** The draft suggests 5 KB. Some clients publish more. */
 const LARGEST_DOCUMENT_BYTES = 16 * 1_024;
 const TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_500;
 
-/** A document that is kept counts so long before its host is asked again. */
+/** Cache lifetime of a stored document that replaces an unavailable one. */
 const KEPT_SECONDS = 60;
 
-/** ClientDocuments fetches them. */
+/** ClientDocuments fetches and stores client documents. */
 export class ClientDocuments {
   private readonly options: GuardedSendOptions;
 
-  /** @param more what is different in tests, whose servers are on this machine. */
+  /** @param more options to override in tests, whose servers run on this machine. */
   constructor(
     private readonly objects: Pick<OAuthObjects, 'find' | 'put' | 'keepUntil' | 'change'>,
     private readonly clock: Clock,
@@ -37,9 +36,9 @@ export class ClientDocuments {
   }
 
   /**
-   * Fetches one, and hands out what we take of it: as `fetch` would, for the library. Of a client that somebody has let
-   * in, what it was last where its host is away: on `invalid_client` it would throw away what it has. Rejects with why
-   * there is none.
+   * Fetches a document and returns its accepted fields as a `Response` for the library. If the host is down, returns
+   * the stored document of a known client. On `invalid_client` the client would discard its tokens. Rejects with the
+   * reason if there is no document.
    */
   async fetch(url: string): Promise<Response> {
     const response = await this.get(url).catch((error: Error) => error);
@@ -55,12 +54,12 @@ export class ClientDocuments {
     const cacheControl = response.headers['cache-control'];
     const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
     const taken = takenOf(url, toPlain(readJson(response.body)));
-    // Where it cannot be written down, there is the one before.
+    // If the write fails, the previous document remains.
     await this.objects.change(DOCUMENT, url, taken).catch(() => false);
     return Response.json(taken, { headers });
   }
 
-  /** Keeps what a client is known by that asks to be let in: as long as its request, and longer where it is. */
+  /** Stores the fields of a client that requests access, for at least as long as its request. */
   async keep({ clientId, clientName, redirectUris }: Client): Promise<void> {
     const until = this.clock.now() + REQUEST_LIFETIME_MS;
     if ((await this.objects.find(DOCUMENT, clientId)) !== undefined) {
@@ -87,7 +86,7 @@ export class ClientDocuments {
   }
 }
 
-/** Throws where it is none of ours: for another client, for one with a secret, or without what is needed. */
+/** Validates a document. Throws if it belongs to another client, uses a client secret, or lacks required fields. */
 function takenOf(url: string, document: unknown): StoredPayload {
   const metadata = clientMetadata.parse(document);
   if ((document as { readonly client_id?: unknown }).client_id !== url)
@@ -97,12 +96,12 @@ function takenOf(url: string, document: unknown): StoredPayload {
   return clientProperties(url, metadata);
 }
 
-/** A host that cannot serve it now; one that says that there is none, or another one, is believed. */
+/** Reports whether the host is temporarily unavailable. Other statuses, such as 404, are final. */
 function isOutage({ statusCode }: GuardedResponse): boolean {
   return statusCode >= 500 || statusCode === 429;
 }
 
-/** A `Response` takes no status of an interim one. */
+/** Returns a status that `Response` accepts. */
 function statusOf({ statusCode }: GuardedResponse): number {
   return statusCode >= 200 && statusCode <= 599 && ![204, 205, 304].includes(statusCode) ? statusCode : 502;
 }

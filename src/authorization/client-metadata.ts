@@ -1,17 +1,20 @@
 /**
- * What a client says of itself, in a registration (RFC 7591) or in the document that its id leads to. What nobody has
- * checked is held to what it is needed for: a name to be shown, and where a code may be sent.
+ * Metadata of OAuth clients, from a registration (RFC 7591) or a client ID metadata document. It is unverified, so only
+ * what is needed is accepted: a display name and redirect URIs.
  */
 import { z } from 'zod';
 import '../platform/problems/plain-words.js';
 import type { StoredPayload } from './clients/oauth-objects.js';
 
 const MOST_REDIRECTS = 10;
-/** What the library takes for this machine, and with any port (RFC 8252 section 7.3). */
+/** Loopback hosts that the library accepts, with any port (RFC 8252 section 7.3). */
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** A scheme that an application has made of a name of its own, `com.example.app:` (RFC 8252 section 7.1). */
+/** Private-use URI scheme based on a domain name, such as `com.example.app:` (RFC 8252 section 7.1). */
 const SCHEME_OF_A_NAME = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:$/;
-/** Schemes of assistants and editors without such a name. Any other may be one that the system or a browser acts on. */
+/**
+ * Schemes of assistants and editors that are not based on a domain name. Any other scheme could be handled by the
+ * system or the browser.
+ */
 const APPLICATION_SCHEMES = new Set([
   'claude:',
   'cursor:',
@@ -26,7 +29,7 @@ const APPLICATION_SCHEMES = new Set([
   'zed:',
 ]);
 
-/** HTTPS, plain HTTP on the client's own machine, or a scheme of an application (RFC 8252 section 7). */
+/** Accepts HTTPS, HTTP on the loopback interface, and private-use schemes (RFC 8252 section 7). */
 const redirectUri = z
   .string()
   .max(2_000)
@@ -36,7 +39,7 @@ const redirectUri = z
       'without a fragment',
   );
 
-/** Checks it. What is not named here is left out: it changes nothing. */
+/** Validates client metadata. Other fields have no effect and are dropped. */
 export const clientMetadata = z.object({
   redirect_uris: z
     .array(redirectUri)
@@ -50,10 +53,10 @@ export const clientMetadata = z.object({
   token_endpoint_auth_method: z.string().max(100).optional(),
 });
 
-/** ClientMetadata is what was checked. */
+/** ClientMetadata is the validated metadata. */
 export type ClientMetadata = z.output<typeof clientMetadata>;
 
-/** What the authorization server knows a client by: public, with a code and refresh tokens. */
+/** Returns the client's properties for the library: a public client with authorization code and refresh tokens. */
 export function clientProperties(
   clientId: string,
   { redirect_uris: uris, client_name: name }: ClientMetadata,
@@ -69,20 +72,20 @@ export function clientProperties(
   };
 }
 
-/** Where an address leads, for people: a host, or a scheme where there is none. */
+/** Returns the host of a redirect URI, or its scheme if it has no host, for display. */
 export function placeOf(uri: string): string {
   const url = URL.parse(uri);
   if (url === null) return '';
   return url.host === '' || !/^https?:$/.test(url.protocol) ? url.protocol : url.host;
 }
 
-/** Reports whether a redirect address leads to a program on the browser's own machine. */
+/** Reports whether a redirect URI leads to a program on the browser's own machine. */
 export function isOfOwnMachine(uri: string): boolean {
   const url = URL.parse(uri);
   return url !== null && (url.protocol !== 'https:' || LOOPBACK_HOSTS.has(url.hostname));
 }
 
-/** Without what turns the direction of a line, hides or breaks it: the name stands in a question to a person. */
+/** Removes control, format and line separator characters. The name appears in the consent question. */
 function shownName(name: string | undefined): string | undefined {
   const shown = name
     ?.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
@@ -105,7 +108,7 @@ function isRedirect(text: string): boolean {
   return SCHEME_OF_A_NAME.test(protocol) || APPLICATION_SCHEMES.has(protocol);
 }
 
-/** A client that has addresses of both kinds, as Cursor and VS Code, is a program all the same. */
+/** Reports whether a client is native. Cursor and VS Code register both kinds of redirect URIs. */
 function isNative(uris: readonly string[]): boolean {
   return uris.some((uri) => URL.parse(uri)?.protocol !== 'https:');
 }

@@ -1,7 +1,6 @@
 /**
- * The MCP server behind access tokens: its requests are the gateway's, and go its way. What is different is how a
- * caller shows who it is, and what it is told where that fails: where the documents are by which it can be let in (RFC
- * 9728 section 5.1).
+ * Entrance of the MCP server for access tokens. Requests take the normal path of the gateway. Only authentication
+ * differs: it accepts access tokens, and refusals point to the resource metadata (RFC 9728 section 5.1).
  */
 import type { IncomingMessage } from 'node:http';
 import { enterBy, type TokenDoor } from '../keys/clients/token-door.js';
@@ -18,13 +17,16 @@ const DETAILS: Readonly<Record<string, string>> = {
   expired_api_key: 'The access token has expired. Ask for the next one with the refresh token.',
 };
 
-/** McpTokenDoor reads tokens and words refusals. */
+/** McpTokenDoor extracts access tokens and words refusals. */
 export class McpTokenDoor implements TokenDoor {
   private readonly refusals = new Map<string, Problem>();
 
   constructor(private readonly issuer: string) {}
 
-  /** Lets a message in by this door. An API key that it carries is taken off it: here it is none. */
+  /**
+   * Marks a message as coming through this entrance. Removes an API key from it, since this entrance accepts only
+   * access tokens.
+   */
   enter(message: IncomingMessage): void {
     enterBy(this, message);
     const [, token = ''] = BEARER.exec(message.headers.authorization ?? '') ?? [];

@@ -1,36 +1,36 @@
-/** The documents by which clients find their way: RFC 9728 of the MCP server, RFC 8414 of the authorization server. */
+/** Discovery documents: protected resource metadata (RFC 9728) and authorization server metadata (RFC 8414). */
 import { AUTHORIZATION_PATH } from './clients/authorization-requests.js';
 
-/** Where the MCP server is, below the origin. */
+/** Path of the MCP server. */
 export const RESOURCE_PATH = '/mcp';
 export const REGISTRATION_PATH = '/register';
 
-/** What the library serves. */
+/** Paths of the library's endpoints. */
 export const ROUTES = { authorization: AUTHORIZATION_PATH, token: '/token', revocation: '/revoke' } as const;
 
 const WELL_KNOWN_RESOURCE = '/.well-known/oauth-protected-resource';
 const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server';
 
-/** MetadataParts are what the documents say. */
+/** MetadataParts holds the content of the documents. */
 export interface MetadataParts {
-  /** Without a slash behind it. */
+  /** Without a trailing slash. */
   readonly issuer: string;
-  /** What the API is called. */
+  /** Returns the name of the API. */
   readonly name: () => string;
   readonly scopes: () => readonly string[];
   readonly hasRegistration: boolean;
 }
 
-/** Where the document of the MCP server is: what a challenge leads to. */
+/** Returns the URL of the protected resource metadata, for `WWW-Authenticate`. */
 export const resourceMetadataUrl = (issuer: string): string => `${issuer}${WELL_KNOWN_RESOURCE}${RESOURCE_PATH}`;
 
-/** The document at a path, as JSON; undefined where there is none. */
+/** Returns the document at a path as JSON, or undefined if there is none. */
 export function metadataAt(path: string, parts: MetadataParts): string | undefined {
   if (path === WELL_KNOWN_RESOURCE || path === `${WELL_KNOWN_RESOURCE}${RESOURCE_PATH}`) return resource(parts);
   return path === WELL_KNOWN_SERVER ? authorizationServer(parts) : undefined;
 }
 
-/** RFC 9728 section 2. */
+/** Builds the document of RFC 9728 section 2. */
 function resource({ issuer, name, scopes }: MetadataParts): string {
   return JSON.stringify({
     resource: `${issuer}${RESOURCE_PATH}`,
@@ -41,7 +41,7 @@ function resource({ issuer, name, scopes }: MetadataParts): string {
   });
 }
 
-/** RFC 8414 section 2. */
+/** Builds the document of RFC 8414 section 2. */
 function authorizationServer({ issuer, scopes, hasRegistration }: MetadataParts): string {
   return JSON.stringify({
     issuer,

@@ -1,7 +1,7 @@
 /**
- * How often the authorization server is asked from one network. Services that many people use (claude.ai, ChatGPT) come
- * from few addresses for all of them: clients that are known have each their own share of the token endpoint, and
- * networks that the configuration trusts have a hundredfold.
+ * Rate limits of the authorization server by network. Hosted assistants (claude.ai, ChatGPT) use few addresses for all
+ * their users. So each known client has its own share of the token endpoint, and trusted networks have a hundred times
+ * the limit.
  */
 import { createHash } from 'node:crypto';
 import { clientNetwork } from '../keys/client-network.js';
@@ -9,10 +9,10 @@ import type { Trusts } from '../keys/clients/client-address.js';
 import { THROTTLES } from '../quota/model/throttle-rows.js';
 import type { ThrottleWindows } from '../quota/throttle-windows.js';
 
-/** For a network of many people. */
+/** Multiplier for trusted networks, which many people share. */
 const TRUSTED_FACTOR = 100;
 
-/** What is counted, each by itself. */
+/** Throttles by kind of request. Each counts separately. */
 const KINDS = {
   request: THROTTLES.oauthRequests,
   token: THROTTLES.oauthTokens,
@@ -20,18 +20,18 @@ const KINDS = {
   document: THROTTLES.oauthDocuments,
 } as const;
 
-/** NetworkThrottle counts. */
+/** NetworkThrottle counts requests and applies the limits. */
 export class NetworkThrottle {
-  /** @param isTrusted whether an address is of a network that many people share; undefined: none is. */
+  /** @param isTrusted reports whether many people share an address; undefined: no network is trusted. */
   constructor(
     private readonly windows: Pick<ThrottleWindows, 'increment'>,
     private readonly isTrusted: Trusts | undefined,
   ) {}
 
   /**
-   * Whether an address may ask now; counts it. A throttle that cannot be asked lets nobody pass it by: what is behind
-   * it costs more than it gives. Never rejects.
-   * @param clientId of whom it is counted, where the client is known.
+   * Counts a request and reports whether it is allowed. Refuses if the counters are unavailable, because the requests
+   * behind it are expensive. Never rejects.
+   * @param clientId counts for this client, if it is known
    */
   async admits(kind: keyof typeof KINDS, address: string, clientId?: string): Promise<boolean> {
     const row = KINDS[kind];
@@ -46,7 +46,7 @@ export class NetworkThrottle {
   }
 }
 
-/** A client's id is a URL of its own choice. */
+/** Hashes a client ID, which is a URL that the client chose. */
 function hashOf(clientId: string): string {
   return createHash('sha256').update(clientId).digest('base64url').slice(0, 22);
 }

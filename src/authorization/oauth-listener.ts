@@ -1,4 +1,4 @@
-/** The authorization server's listener: its parts, its bounds, and its end. */
+/** Listener of the authorization server: wiring, limits and shutdown. */
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ClientDocuments } from './client-documents.js';
@@ -26,35 +26,35 @@ const HEAD_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const MOST_CONNECTIONS = 4_096;
-/** Of one network that is neither a proxy of ours nor many people's. */
+/** Connections per network, except networks of our proxies and trusted networks. */
 const MOST_OF_NETWORK = 256;
 const LARGEST_HEAD_BYTES = 16 * 1_024;
 const PHASE_MARGIN_MS = 1_000;
 
-/** ListenerParts are what it stands on. */
+/** ListenerParts holds the dependencies of the listener. */
 export interface ListenerParts extends OAuthDomain {
   readonly quotas: { readonly throttleWindows: ThrottleWindows };
 }
 
-/** Beside is the gateway whose requests those to `/mcp` are, in the same process. */
+/** Beside is the gateway in the same process, which serves the requests to `/mcp`. */
 export interface Beside {
   readonly gateway: Server;
   /** Whether other processes listen on the same port. */
   readonly isShared: boolean;
-  /** How long responses that are under way may take at the end. */
+  /** Returns how long open responses may take at shutdown, in milliseconds. */
   readonly drainMs: () => number;
   /**
-   * Holds a listener to so many connections, and to what the system and slow readers leave; returns what ends it.
+   * Limits the connections of a listener by number, memory and slow readers. Returns a function that stops watching.
    */
   readonly watch: (server: Server, mostConnections: number) => () => void;
 }
 
-/** Ends is where it says how it ends. */
+/** Ends collects what to stop at shutdown. */
 export interface Ends {
   add(name: string, end: () => Promise<void>, timeoutMs: () => number): void;
 }
 
-/** Starts the authorization server where the configuration has one. Rejects with `StartError`. */
+/** Starts the authorization server if it is configured. Rejects with `StartError`. */
 export async function startOAuthServer(
   domain: ListenerParts,
   { gateway, isShared, drainMs, watch }: Beside,
@@ -108,7 +108,7 @@ export async function startOAuthServer(
     maxHeaderSize: LARGEST_HEAD_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEAD_TIMEOUT_MS,
-    // Of TLS; Node's own is two minutes.
+    // Timeout of the TLS handshake. Node's default is two minutes.
     handshakeTimeout: HEAD_TIMEOUT_MS,
   };
   const secure = certificate && createTlsServer({ ...bounds, ...(await certificate.read()) }, handle);
@@ -129,14 +129,14 @@ export async function startOAuthServer(
   announce('oauth', url, log);
 }
 
-/** Ends with the last response, or cuts what is left of them. */
+/** Closes the server. Cuts the responses that remain after `drainMs`. */
 async function closed(server: Server, drainMs: number): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), drainMs);
   await new Promise<void>((resolve) => void server.close(() => resolve()));
   clearTimeout(cut);
 }
 
-/** Every scope that an operation asks for now, as it is; wildcards are for people who make keys. */
+/** Returns every scope that an operation requires, from the current configuration. Wildcards are only for API keys. */
 function scopesOf(running: { readonly current: Config }): () => readonly string[] {
   let config: Config | undefined;
   let scopes: readonly string[] = [];

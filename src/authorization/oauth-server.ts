@@ -1,11 +1,10 @@
 /**
- * READ FIRST: the authorization server (OAuth 2.1), on an origin of its own, for AI assistants that take no API key.
- *
- * - `metadata.ts`: the documents by which a client finds its way, and `registration.ts`, `client-documents.ts`: how it
- *   says who it is.
- * - `provider.ts`: authorization, token and revocation endpoint, by `oidc-provider`; `stored-objects.ts` keeps what it
- *   makes, `token-writes.ts` what belongs together. A person decides in the panel (`oauth/authorization-requests.ts`).
- * - `mcp-door.ts`: requests to `/mcp` go on to the gateway, as those with a key do.
+ * READ FIRST: the authorization server (OAuth 2.1) for AI assistants that cannot use API keys. It has its own origin.
+ * - `metadata.ts` has the discovery documents. `registration.ts` and `client-documents.ts` identify clients.
+ * - `provider.ts` has the authorization, token and revocation endpoints, using `oidc-provider`. `stored-objects.ts`
+ * stores its objects, and `token-writes.ts` groups writes. Members decide in the panel
+ * (`clients/authorization-requests.ts`).
+ * - `mcp-door.ts` passes requests to `/mcp` to the gateway.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -21,10 +20,14 @@ import type { ServeOAuth } from './provider.js';
 import type { Registration } from './registration.js';
 
 const LARGEST_BODY_BYTES = 16 * 1_024;
-/** Of an authorization request but its scopes: it is kept until somebody decides. */
+/**
+ * Limit for each parameter of an authorization request except `scope`. The request is stored until a member decides.
+ */
 const LONGEST_PARAMETER = 2_048;
 
-/** Parameters of an authorization request that have an effect here: what the library would refuse, too. */
+/**
+ * Parameters of an authorization request that are kept: those with an effect, and those that the library must refuse.
+ */
 const PARAMETERS: ReadonlySet<string> = new Set([
   'client_id',
   'code_challenge',
@@ -52,16 +55,16 @@ const CORS_HEADERS = {
   'access-control-max-age': '600',
 } as const;
 
-/** OAuthServerParts are what it stands on. */
+/** OAuthServerParts holds the dependencies of the server. */
 export interface OAuthServerParts {
   readonly metadata: MetadataParts;
-  /** The library's endpoints. */
+  /** Serves the library's endpoints. */
   readonly serve: ServeOAuth;
-  /** Undefined: clients may not register. */
+  /** Undefined if clients may not register. */
   readonly registration: Registration | undefined;
   readonly requests: Pick<AuthorizationRequests, 'isKnown'>;
   readonly door: McpTokenDoor;
-  /** The gateway's way in. */
+  /** Passes a request to the gateway. */
   readonly toGateway: (message: IncomingMessage, response: ServerResponse) => void;
   readonly throttle: NetworkThrottle;
   readonly originOf: (address: string) => ObjectOrigin;
@@ -69,7 +72,7 @@ export interface OAuthServerParts {
   readonly log: Logger;
 }
 
-/** OAuthServer serves the requests of its origin. */
+/** OAuthServer routes the requests of its origin. */
 export class OAuthServer {
   constructor(private readonly parts: OAuthServerParts) {}
 
@@ -83,7 +86,7 @@ export class OAuthServer {
       return;
     }
     this.serve(message, response, path).catch((error: unknown) => {
-      // Whoever breaks off what they send has nobody to be told, and anybody may do it.
+      // The client aborted its request. Nobody reads a response, and logging would let anyone fill the log.
       if (message.destroyed && !message.complete) return;
       if (!(error instanceof DatabaseUnavailable))
         this.parts.log.error({ event: 'authorization_failed', err: error }, 'The authorization server failed');
@@ -132,8 +135,8 @@ export class OAuthServer {
   }
 
   /**
-   * Counts a request to the token endpoint for its client, where that is known, so that those who come from the same
-   * addresses do not use each other up. Whose it is stands in its body, which the library gets again.
+   * Serves the token endpoint. Known clients each have their own rate limit, so that clients behind the same addresses
+   * do not affect each other. The client ID is in the body, so the body is read here and passed on to the library.
    */
   private async serveToken(message: IncomingMessage, response: ServerResponse, address: string): Promise<void> {
     const { serve, throttle, requests } = this.parts;
@@ -148,10 +151,10 @@ export class OAuthServer {
   }
 
   /**
-   * Sets host, scheme and address as we know them, whatever was sent: the library reads them from here. Of an
-   * authorization request it keeps the parameters that have an effect, because the request is stored before a person
-   * has been seen. A request without a known scope asks for every one, and a person chooses. `query` is the only
-   * response mode in our metadata, so the library must refuse every other one.
+   * Overrides the host, protocol and address fields, which the library trusts. Of an authorization request it keeps
+   * only parameters that have an effect, because the request is stored before a member is known. A request without a
+   * known scope asks for all scopes, and the member chooses. Our metadata lists only the response mode `query`, so the
+   * library must refuse the others.
    */
   private pin(message: IncomingMessage, address: string): void {
     const { issuer, scopes } = this.parts.metadata;
@@ -177,7 +180,7 @@ export class OAuthServer {
   }
 }
 
-/** Undefined for one that is too large, or never ends. */
+/** Reads a body. Returns undefined if it is too large or was cut off. */
 async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -189,7 +192,7 @@ async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** A request whose body has been read, as if it had not been. */
+/** Creates a request whose body can be read again. */
 function again(message: IncomingMessage, body: string): IncomingMessage {
   const { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor } = message;
   const parts = { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor };
@@ -203,7 +206,7 @@ function tooLongParameter(url: string): string | undefined {
   return undefined;
 }
 
-/** Returns the scopes that there are, of those that a request names. A request that names none asks for all. */
+/** Returns the requested scopes that exist. An empty request gets all scopes. */
 function knownScopes(asked: string, scopes: readonly string[]): string {
   const names = new Set(asked.split(' '));
   const known = scopes.filter((scope) => names.has(scope));

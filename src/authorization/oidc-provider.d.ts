@@ -1,4 +1,4 @@
-/** The part of `oidc-provider` that is used here; the package has no types of its own. */
+/** Types for the used part of `oidc-provider`, which has none. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -27,9 +27,9 @@ declare module 'oidc-provider' {
       readonly client?: Client;
       /** Name of the library's route that serves the request. */
       readonly route?: string;
-      /** Undefined before they have been read. */
+      /** Undefined before the library has parsed them. */
       readonly params?: Readonly<Record<string, string | undefined>>;
-      /** Those that the request names. */
+      /** Scopes that the request names. */
       readonly requestParamScopes: ReadonlySet<string>;
       readonly entities: { readonly Grant: Grant; readonly RefreshToken: { readonly scopes: ReadonlySet<string> } };
       readonly result?: { readonly consent?: { readonly grantId?: string; readonly ticketHash?: string } };
@@ -37,9 +37,9 @@ declare module 'oidc-provider' {
     };
   }
 
-  /** An error with which the library answers an authorization request. */
+  /** Error of an authorization request. */
   export interface AuthorizationError extends Error {
-    /** Whether the client is told by a redirect, rather than the person by a page. */
+    /** Whether the library redirects to the client with the error, or shows a page. */
     allow_redirect?: boolean;
   }
 
@@ -73,7 +73,7 @@ declare module 'oidc-provider' {
 
   export default class Provider {
     constructor(issuer: string, configuration: object);
-    /** Of the request in whose course it is read. */
+    /** Context of the request that is being served (async local storage). */
     static readonly ctx: Context | undefined;
     proxy: boolean;
     readonly AccessToken: { readonly prototype: Token };

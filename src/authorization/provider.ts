@@ -1,6 +1,6 @@
 /**
- * The library that speaks OAuth (`oidc-provider`), with no more of it than is needed: a code with PKCE for a public
- * client, refresh tokens that change with each use, one resource. Loaded with the first authorization server.
+ * Setup of the OAuth library (`oidc-provider`), reduced to authorization code with PKCE for public clients, rotating
+ * refresh tokens and one resource. Loaded when the first authorization server starts.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,21 +19,21 @@ import { ROUTES } from './metadata.js';
 import { adapterOf } from './stored-objects.js';
 import { TokenWrites } from './token-writes.js';
 
-/** The session of a browser at the authorization server: for the way to the panel and back. */
+/** Browser session at the authorization server, long enough for the detour through the panel. */
 const SESSION_SECONDS = 600;
 const CODE_SECONDS = 60;
-/** A refresh token that is not used so long is over; its key is not, and the person is asked again. */
+/** Lifetime of an unused refresh token. Its key stays, but the client must ask a member again. */
 const REFRESH_TOKEN_SECONDS = 30 * 86_400;
-/** As the admin API says where the database is away. */
+/** `Retry-After` when the database is unavailable, as in the admin API. */
 const RETRY_SECONDS = '2';
 const UNAVAILABLE = 'The database cannot be reached right now. Try again in a moment.';
 const DOCUMENT_CACHE_SECONDS = { min: 60, max: 3_600 };
 
-/** ProviderParts are what it stands on. */
+/** ProviderParts holds the dependencies of the library setup. */
 export interface ProviderParts {
   /** `mcp.oauth.publicUrl` */
   readonly issuer: string;
-  /** What tokens are for. */
+  /** The resource that access tokens are issued for. */
   readonly resource: string;
   readonly tokenLifetimeMs: number;
   readonly objects: OAuthObjects;
@@ -41,11 +41,11 @@ export interface ProviderParts {
   readonly clock: Clock;
   readonly requests: AuthorizationRequests;
   readonly documents: Pick<ClientDocuments, 'fetch' | 'keep'>;
-  /** Every scope that an operation asks for. */
+  /** Returns every scope that an operation requires. */
   readonly scopes: () => readonly string[];
-  /** Where the panel asks a person, given a request's id. */
+  /** Returns the panel's page for a request, given its ID. */
   readonly panelUrl: (id: string) => string;
-  /** Whether this address may have a document fetched now. */
+  /** Reports whether this address may trigger the fetch of a document now. */
   readonly mayFetch: (address: string) => Promise<boolean>;
   /** Returns the origin of a request, given its address and its client's ID. */
   readonly originOf: (address: string, clientId: string) => ObjectOrigin;
@@ -53,16 +53,16 @@ export interface ProviderParts {
   readonly log: Logger;
 }
 
-/** What serves a request to one of the library's routes. */
+/** Handler for the library's routes. */
 export type ServeOAuth = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Builds it. */
+/** Builds the library's request handler. */
 export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   const { default: Provider, interactionPolicy, errors } = await import('oidc-provider');
   const { issuer, resource, tokenLifetimeMs, scopes } = parts;
   const policy = interactionPolicy.base();
   const { Check } = interactionPolicy;
-  // Whoever was let in once is asked again: what was granted then has a key and an end of its own.
+  // Always ask for consent. Each grant has its own key and expiration.
   policy
     .get('consent')
     .checks.add(
@@ -104,7 +104,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
         return parts.panelUrl(interaction.uid);
       },
     },
-    // Of what the person has just said, in this browser, and nothing that was said before.
+    // Use only the consent given just now in this browser, not earlier grants.
     loadExistingGrant: async (ctx: Context) => {
       const { grantId: keyId, ticketHash } = ctx.oidc.result?.consent ?? {};
       if (keyId === undefined) return undefined;
@@ -116,7 +116,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       id === SUBJECT ? { accountId: id, claims: async () => ({ sub: id }) } : undefined,
     issueRefreshToken: async () => true,
     rotateRefreshToken: (ctx: Context) => {
-      // Before the refresh token is used up, which the library looks at first.
+      // Check before the library consumes the refresh token.
       if (asksForOther(ctx, resource)) throw new errors.InvalidTarget();
       if (asksForLess(ctx, resource)) throw new errors.InvalidScope('a token has every scope that was granted');
       return true;
@@ -144,7 +144,8 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        // A client that is let in would throw away what it has where somebody beside it has asked much.
+        // Known clients are exempt from the limit. On an error they would discard their grant, just because a neighbor
+        // fetched too much.
         allowFetch: async (ctx: Context, id: string) => (await parts.mayFetch(ctx.ip)) || parts.requests.isKnown(id),
         allowClient: async () => true,
         cacheDuration: DOCUMENT_CACHE_SECONDS,
@@ -160,7 +161,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
       },
     },
   });
-  // What it is told of host and scheme is told by `oauth-server.ts`, and by no client.
+  // Host and protocol fields are set by `oauth-server.ts`, never by the client.
   provider.proxy = true;
   const { prototype } = provider.AccessToken;
   const { generateTokenId: chooseFormat } = prototype;
@@ -168,7 +169,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
     chooseFormat.call(this);
     return createAccessToken();
   };
-  // Where it could not even say so: sessions are written behind the last of its own handlers.
+  // Catches database errors after the library's own error handling, when it writes the session.
   provider.use(async (ctx, next) => {
     try {
       await next();
@@ -180,7 +181,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   provider.on('authorization.error', (ctx, error) => keepErrorHere(ctx as Context, error as AuthorizationError));
   provider.on('server_error', (ctx, error) => {
     keepErrorHere(ctx as Context, error as AuthorizationError);
-    // Said once for all by whoever looks after the database.
+    // The database connection logs its outages itself.
     if (error instanceof DatabaseUnavailable) return showUnavailable(ctx as Context);
     parts.log.error(
       { event: 'authorization_failed', err: error },
@@ -190,7 +191,7 @@ export async function openProvider(parts: ProviderParts): Promise<ServeOAuth> {
   return provider.callback();
 }
 
-/** Puts down what the person is asked. */
+/** Stores the request that the member will see. */
 async function addRequest(
   { requests, documents, scopes }: ProviderParts,
   client: Client | undefined,
@@ -210,8 +211,8 @@ async function addRequest(
 }
 
 /**
- * Whether a refresh names scopes, and not all that its key has now: a token has them all, so that one with fewer would
- * be told something else than is true.
+ * Reports whether a refresh asks for fewer scopes than its key has. Tokens always have all scopes of the key, so a
+ * response with fewer would be wrong.
  */
 function asksForLess({ oidc: { params, requestParamScopes, entities } }: Context, resource: string): boolean {
   if ((params?.['scope'] ?? '') === '') return false;
@@ -219,26 +220,26 @@ function asksForLess({ oidc: { params, requestParamScopes, entities } }: Context
   return granted.split(' ').some((scope) => scope !== '' && !requestParamScopes.has(scope));
 }
 
-/** Whether a refresh names a resource that tokens are not for (RFC 8707 section 2.2). */
+/** Reports whether a refresh names another resource (RFC 8707 section 2.2). */
 function asksForOther({ oidc: { params } }: Context, resource: string): boolean {
   const asked: string | readonly string[] = params?.['resource'] ?? [];
   return [asked].flat().some((each) => each !== '' && each !== resource);
 }
 
-/** A client takes back what is its own. */
+/** Allows clients to revoke only their own tokens. */
 function mayRevoke(_ctx: Context, client: Client, token: { readonly clientId: string }): boolean {
   return token.clientId === client.clientId;
 }
 
-/** No token of ours is signed, but the library wants a key. */
+/** Generates a signing key. The library requires one, but no token is signed. */
 function unusedKeys(): object {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] };
 }
 
 /**
- * Cookies hold nothing but random ids, which are looked up: signing them would add nothing, and want a key that all
- * machines have.
+ * Returns the cookie settings. Cookies hold only random IDs that are looked up, so signing would add nothing and would
+ * need a key shared by all nodes.
  */
 function cookiesOf(issuer: string): object {
   const secure = issuer.startsWith('https:');
@@ -246,7 +247,7 @@ function cookiesOf(issuer: string): object {
   return { keys: [randomBytes(32).toString('base64url')], long: each, short: each };
 }
 
-/** Whatever a client has keeps working: it shall try again, and not throw it away. */
+/** Responds with 503, so that clients retry and keep their tokens. */
 function showUnavailable(ctx: Context): void {
   ctx.status = 503;
   ctx.set('Retry-After', RETRY_SECONDS);
@@ -263,7 +264,7 @@ function keepErrorHere({ oidc }: Context, error: AuthorizationError): void {
   if (!isDecided && !isOfOwnMachine(oidc.params?.['redirect_uri'] ?? '')) error.allow_redirect = false;
 }
 
-/** For people: what cannot be told the client, since nobody knows whether it is one. */
+/** Shows an error page. The client cannot be told, because it is not known to be genuine. */
 function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: unknown): void {
   if (cause instanceof DatabaseUnavailable) {
     showUnavailable(ctx);
@@ -272,7 +273,7 @@ function showError(ctx: Context, out: Readonly<Record<string, unknown>>, cause: 
     return;
   }
   const { error, error_description: detail } = out;
-  // The library has the status of a redirect for `prompt=none`.
+  // The library has set the status of a redirect for `prompt=none`.
   if (ctx.status < 400) ctx.status = 400;
   ctx.type = 'text/plain';
   ctx.body =

@@ -1,4 +1,4 @@
-/** Registration of clients that have no document of themselves (RFC 7591), where the configuration allows it. */
+/** Dynamic client registration (RFC 7591) for clients without a metadata document, if the configuration allows it. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CLIENT } from './clients/authorization-requests.js';
@@ -9,13 +9,13 @@ import { clientMetadata, clientProperties } from './client-metadata.js';
 import { toPlain } from '../platform/json/exact-json.js';
 import { readJson } from '../platform/json/read-json.js';
 
-/** Clients that nobody has let in yet. Anyone can register one; beyond these bounds the oldest goes. */
+/** Limits for registered clients without a grant. Anyone can register one. Beyond a limit, the oldest is deleted. */
 const MOST_CLIENTS = 10_000;
 const MOST_OF_NETWORK = 1_000;
-/** Until somebody has let it in, which keeps it for as long. */
+/** Lifetime of a registration without a grant. An approval extends it. */
 const UNUSED_LIFETIME_MS = 86_400_000;
 
-/** RegistrationResponse is a status and a body, as JSON. */
+/** RegistrationResponse is a status and a JSON body. */
 export interface RegistrationResponse {
   readonly status: number;
   readonly body: object;
@@ -23,7 +23,7 @@ export interface RegistrationResponse {
 
 /** Registration registers clients. */
 export class Registration {
-  /** Clients that somebody has let in are kept longer, and do not count. */
+  /** Limits for unused clients. Clients with a grant are kept longer and do not count. */
   private readonly room: ObjectRoom;
 
   constructor(
@@ -42,7 +42,7 @@ export class Registration {
     });
   }
 
-  /** Registers one. Rejects with the database's error. */
+  /** Registers a client. Rejects with the database's error. */
   async register(body: string, origin: ObjectOrigin): Promise<RegistrationResponse> {
     const parsed = clientMetadata.safeParse(jsonOf(body));
     if (!parsed.success) {
@@ -53,7 +53,8 @@ export class Registration {
     const id = randomUUID();
     const now = this.clock.now();
     await this.room.make(origin);
-    // Whatever way it wants to show who it is: there is none but PKCE, and the response says so (section 3.2.1).
+    // Whatever authentication the client asked for, it becomes a public client with PKCE. The response says so (section
+    // 3.2.1).
     const properties = clientProperties(id, parsed.data);
     await this.objects.put(CLIENT, id, properties, now + UNUSED_LIFETIME_MS, { origin });
     return { status: 201, body: { ...properties, client_id_issued_at: Math.floor(now / 1_000) } };

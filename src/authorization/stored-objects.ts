@@ -1,6 +1,6 @@
 /**
- * Where the library keeps what it makes. What it hands out is never written as it is: of an access token the secret of
- * a key is made, a grant is a key, and everything else stands under the hash of what it is presented by.
+ * Storage adapters for the library. Secrets are never stored in plain text. An access token is a secret of an API key,
+ * a grant is an API key, and every other object is stored under the hash of its ID.
  */
 import { isAccessToken } from '../keys/api-key-format.js';
 import { CLIENT, INTERACTION, SUBJECT } from './clients/authorization-requests.js';
@@ -9,29 +9,29 @@ import type { Clock } from '../platform/clock.js';
 import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import { isUsedUp, REFRESH_TOKEN, type TokenWrites } from './token-writes.js';
 
-/** Who takes back what a client was let in by, in the audit log. */
+/** Audit log actor if a client revokes its own grant. */
 const BY_ITSELF = { actor: 'system', actorLabel: 'OAuth client', ip: '', requestId: '' } as const;
-/** Far away, for what has no end. */
+/** Expiration of objects without one, in milliseconds since the epoch (year 2243). */
 const NO_END_MS = 8_640_000_000_000;
 
-/** StoredObjectParts are what the objects stand on. */
+/** StoredObjectParts holds the dependencies of the adapters. */
 export interface StoredObjectParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
   readonly clock: Clock;
-  /** What tokens are for: the URL of the MCP server. */
+  /** URL of the MCP server, which tokens are issued for. */
   readonly resource: string;
-  /** Every scope that an operation asks for. */
+  /** Returns every scope that an operation requires. */
   readonly scopes: () => readonly string[];
-  /** What a code or a refresh token is used up for. */
+  /** Groups the writes of a token request. */
   readonly writes: TokenWrites;
-  /** Keeps an interaction of the request that is being served. */
+  /** Stores the interaction of the current request. */
   readonly openRequest: (id: string, interaction: StoredPayload, expiresAtMs: number) => Promise<void>;
-  /** Where an interaction is resumed. */
+  /** Returns the URL where an interaction continues. */
   readonly resumeUrl: (id: string) => string;
 }
 
-/** Adapter is what the library asks for, for one kind of object. */
+/** Adapter is the library's storage interface for one kind of object. */
 export interface Adapter {
   upsert(id: string, payload: StoredPayload, expiresInSeconds?: number): Promise<void>;
   find(id: string): Promise<StoredPayload | undefined>;
@@ -42,14 +42,14 @@ export interface Adapter {
   revokeByGrantId(keyId: string): Promise<void>;
 }
 
-/** Gives the adapter of a kind. */
+/** Returns the adapter for a kind. */
 export function adapterOf(kind: string, parts: StoredObjectParts): Adapter {
   if (kind === 'AccessToken') return new AccessTokens(parts);
   if (kind === 'Grant') return new Grants(parts);
   return new Objects(kind, parts);
 }
 
-/** Codes, refresh tokens, interactions, sessions of browsers, clients. */
+/** Adapter for codes, refresh tokens, interactions, browser sessions and clients. */
 class Objects implements Adapter {
   constructor(
     private readonly kind: string,
@@ -80,7 +80,7 @@ class Objects implements Adapter {
     return { ...payload, ...resumed, ...consumed, jti: id };
   }
 
-  /** Sessions end by themselves, soon, and nothing ends with them. */
+  /** Not supported: sessions are short and nothing depends on their end. */
   async findByUid(): Promise<undefined> {}
 
   async findByUserCode(): Promise<undefined> {}
@@ -97,7 +97,7 @@ class Objects implements Adapter {
     return this.parts.objects.forgetOfKey(this.kind, keyId);
   }
 
-  /** Neither what it is presented by, nor the cookie of the session that it was made in. */
+  /** Removes the object's own ID and the cookie of its session. */
   private withoutId({ jti: _jti, returnTo: _returnTo, ...payload }: StoredPayload): StoredPayload {
     const { session } = payload;
     if (typeof session !== 'object' || session === null) return payload;
@@ -106,7 +106,7 @@ class Objects implements Adapter {
   }
 }
 
-/** Access tokens are secrets of keys. */
+/** Adapter for access tokens, which are secrets of API keys. */
 class AccessTokens implements Adapter {
   constructor(private readonly parts: StoredObjectParts) {}
 
@@ -144,11 +144,11 @@ class AccessTokens implements Adapter {
     return this.parts.keys.endToken(id);
   }
 
-  /** They end with their key. */
+  /** Does nothing, because tokens end with their key. */
   async revokeByGrantId(): Promise<void> {}
 }
 
-/** A grant is a key: made where a person says so, and gone where it is revoked or over. */
+/** Adapter for grants, which are API keys. The panel creates them. */
 class Grants implements Adapter {
   constructor(private readonly parts: StoredObjectParts) {}
 

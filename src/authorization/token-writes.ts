@@ -1,7 +1,7 @@
 /**
- * What a request to the token endpoint writes: a code or a refresh token is used up, and there is a pair of tokens for
- * it. The library asks for one after the other; they are written together, with the last of them. Where the database
- * goes away on the way, or the process ends, a client still has what it came with.
+ * Writes of a token request: consuming a code or refresh token, and issuing two tokens. The library performs them one
+ * by one; here they run in one transaction, with the last one. If the database or process fails in between, the client
+ * can still use its old token.
  */
 import type { Kysely } from 'kysely';
 import { REPEATED_REFRESH_MS, TooManyTokens, type ClientKeys } from './clients/client-keys.js';
@@ -9,23 +9,23 @@ import type { Tables } from '../stores/database/schema.js';
 import type { OAuthObjects, StoredObject, StoredPayload } from './clients/oauth-objects.js';
 import type { Clock } from '../platform/clock.js';
 
-/** Kind of the objects that are refresh tokens. */
+/** Kind of stored objects that are refresh tokens. */
 export const REFRESH_TOKEN = 'RefreshToken';
 
-/** TokenWriteParts are what it stands on. */
+/** TokenWriteParts holds the dependencies of `TokenWrites`. */
 export interface TokenWriteParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
   readonly clock: Clock;
-  /** The request that is being served, whoever asks; undefined: none is. */
+  /** Returns the current request; undefined: none. */
   readonly request: () => object | undefined;
-  /** Returns the error for a second use that is not allowed. */
+  /** Creates the error for a disallowed second use. */
   readonly usedTwice: () => Error;
-  /** Returns the error for a key that has too many new tokens. */
+  /** Creates the error for a key with too many new tokens. */
   readonly tooMany: (retryAfterMs: number) => Error;
 }
 
-/** NewRefreshToken is a refresh token as it is kept. */
+/** NewRefreshToken is a refresh token to be stored. */
 export interface NewRefreshToken {
   readonly kind: string;
   readonly id: string;
@@ -34,41 +34,41 @@ export interface NewRefreshToken {
   readonly keyId: string | undefined;
 }
 
-/** NewAccessToken is an access token as it is kept. */
+/** NewAccessToken is an access token to be stored. */
 export interface NewAccessToken {
   readonly keyId: string;
   readonly token: string;
   readonly expiresAtMs: number;
 }
 
-/** What a request has asked for until now. */
+/** Collected writes of a request. */
 interface Pending {
   readonly used: { readonly kind: string; readonly id: string };
   refresh?: NewRefreshToken;
   access?: NewAccessToken;
 }
 
-/** TokenWrites gathers them, for each request by itself. */
+/** TokenWrites collects writes per request. */
 export class TokenWrites {
   private readonly pending = new WeakMap<object, Pending>();
 
   constructor(private readonly parts: TokenWriteParts) {}
 
-  /** Takes what is used up. */
+  /** Records the object to consume. */
   use(kind: string, id: string): void {
     const request = this.parts.request();
     if (request === undefined) throw new Error('nobody asks for tokens');
     this.pending.set(request, { used: { kind, id } });
   }
 
-  /** Takes the refresh token. Rejects as `addAccess` does. */
+  /** Adds the refresh token. Rejects as `addAccess` does. */
   addRefresh(refresh: NewRefreshToken): Promise<void> {
     return this.add({ refresh });
   }
 
   /**
-   * Takes the access token. The later of the two calls writes both tokens. It rejects with the database's error, or
-   * with `usedTwice` or `tooMany`; then nothing is written.
+   * Adds the access token. The later of the two calls writes both tokens. Rejects with the database's error,
+   * `usedTwice` or `tooMany`; nothing is written then.
    */
   addAccess(access: NewAccessToken): Promise<void> {
     return this.add({ access });
@@ -96,9 +96,9 @@ export class TokenWrites {
 }
 
 /**
- * Reports whether an object was used and must not be used again. Clients with several windows send a refresh token at
- * the same moment, and clients that lost a response send it again: each gets tokens of its own. A later use is a replay
- * (RFC 9700 section 4.14.2), which ends the grant. Clocks of two nodes may differ either way.
+ * Reports whether an object was used and must not be used again. Clients with several windows send a refresh token
+ * concurrently, and clients that lost a response repeat it. Each gets its own tokens. A later use is a replay (RFC 9700
+ * section 4.14.2) and ends the grant. Uses the absolute difference, because clocks of nodes differ.
  */
 export function isUsedUp(kind: string, { consumedAt }: StoredObject, clock: Clock): boolean {
   if (consumedAt === null) return false;

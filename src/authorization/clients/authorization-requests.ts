@@ -1,8 +1,8 @@
 /**
- * Requests of OAuth clients to be let in, as the panel shows and decides them. The authorization server puts them here
- * and sends the browser to the panel; what was decided there it reads when the browser comes back, which has to be the
- * one that it sent, and the one that somebody has decided in: else whoever sends a link to a request of his own would
- * be let in by whoever follows it.
+ * Authorization requests of OAuth clients, which a member approves or denies in the panel. The authorization server
+ * stores a request and redirects the browser to the panel. The browser returns with the decision. It must be the
+ * browser in which the member decided. Otherwise, an attacker could send a link to their own request and gain the
+ * victim's access.
  */
 import { randomBytes } from 'node:crypto';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
@@ -14,54 +14,54 @@ import type { ClientKeys } from './client-keys.js';
 import type { ObjectOrigin } from './object-room.js';
 import type { OAuthObjects, StoredPayload } from './oauth-objects.js';
 
-/** Kinds of objects that both sides know. */
+/** Kinds of stored objects that the authorization server and the panel both use. */
 export const INTERACTION = 'Interaction';
 export const CLIENT = 'Client';
-/** The document of a client that is let in, as it was last seen: for when its host is away. */
+/** The last known document of a client, for when its host is down. */
 export const DOCUMENT = 'Document';
 const REQUEST = 'Request';
 
-/** Where clients send the browser, below the origin of the authorization server. */
+/** Path of the authorization endpoint. */
 export const AUTHORIZATION_PATH = '/authorize';
 
-/** What shows, in the query of the way back, that this browser is the one in which somebody said yes. */
+/** Query parameter that proves that this browser approved the request. */
 export const TICKET = 'ticket';
 const TICKET_BYTES = 32;
 
-/** Where the browser goes on with a request that has been decided. */
+/** Returns the URL where the browser continues after the decision. */
 export const resumeUrlAt = (issuer: string, id: string): string => `${issuer}${AUTHORIZATION_PATH}/${id}`;
 
 /**
- * Who signs in at the authorization server: it knows nobody but the panel. Whoever was let in by whom stands in the
- * key.
+ * Subject of every session at the authorization server, which has no users of its own. The key records which member
+ * granted access to which client.
  */
 export const SUBJECT = 'panel';
 
-/** Requests that nobody has decided. Anyone can begin one; beyond these bounds the oldest goes. */
+/** Limits for undecided requests. Anyone can create one. Beyond a limit, the oldest is deleted. */
 const MOST_OPEN = 10_000;
 const MOST_OPEN_OF_NETWORK = 100;
 const MOST_OPEN_OF_SITE = 200;
 const MOST_OPEN_OF_CLIENT = 1_000;
-/** How long a person may take. */
+/** Time to decide a request, in milliseconds. */
 export const REQUEST_LIFETIME_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
-/** A client is known longer than any key that it is let in with. */
+/** How long a client stays known after its last key expires. */
 const CLIENT_KEPT_MS = DAY_MS;
 
-/** AuthorizationRequest is what a person is asked. */
+/** AuthorizationRequest is a request as shown to the member. */
 export interface AuthorizationRequest {
   readonly clientId: string;
-  /** What the client says of itself: nobody has checked it. */
+  /** Name from the client's own metadata; unverified. */
   readonly clientName: string;
-  /** Where it is at home: of a client whose id is a URL that is served there, else null. */
+  /** Host of the client ID if the ID is a URL, else null. */
   readonly clientHost: string | null;
-  /** Where its code is sent to. */
+  /** Host that receives the authorization code. */
   readonly redirectHost: string;
-  /** What it asks for, of what there is. */
+  /** Requested scopes that exist. */
   readonly scopes: readonly string[];
 }
 
-/** Approval is what a person has chosen. */
+/** Approval is what the member chose. */
 export interface Approval {
   readonly accountId: string;
   readonly scopes: readonly string[];
@@ -73,24 +73,27 @@ export interface AuthorizationRequestParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
   readonly clock: Clock;
-  /** Where the authorization server resumes a request: its URL, given the request's id. */
+  /** Returns the URL where the authorization server continues, given the request's ID. */
   readonly resumeUrl: (id: string) => string;
-  /** The longest that a client may be let in for, ms. */
+  /** Returns the maximum lifetime of a grant, in milliseconds. */
   readonly longestMs: () => number;
-  /** Other than usual in tests. */
+  /** Override for tests. */
   readonly mostOpen?: number;
 }
 
-/** AuthorizationRequests keeps them. Rejects with `resource_not_found` for one that is over. */
+/**
+ * AuthorizationRequests stores requests and decides them. Rejects with `resource_not_found` for an unknown, expired or
+ * decided request.
+ */
 export class AuthorizationRequests {
   constructor(private readonly parts: AuthorizationRequestParts) {}
 
-  /** The longest that a client may be let in for, ms. */
+  /** Maximum lifetime of a grant, in milliseconds. */
   get longestMs(): number {
     return this.parts.longestMs();
   }
 
-  /** Keeps the authorization server's own record of a request. Older requests give way where there are too many. */
+  /** Stores the library's interaction of a request. Deletes older requests beyond the limits. */
   async open(id: string, interaction: StoredPayload, expiresAtMs: number, origin: ObjectOrigin): Promise<void> {
     const { objects, mostOpen = MOST_OPEN } = this.parts;
     const room = objects.room({
@@ -106,13 +109,13 @@ export class AuthorizationRequests {
     await objects.put(INTERACTION, id, interaction, expiresAtMs, { origin });
   }
 
-  /** Whether a client has registered, or was asked about or let in by its document. */
+  /** Reports whether a client is registered, or its document is stored. */
   async isKnown(clientId: string): Promise<boolean> {
     const kind = clientId.startsWith('https://') ? DOCUMENT : CLIENT;
     return (await this.parts.objects.find(kind, clientId)) !== undefined;
   }
 
-  /** Keeps a request that the authorization server has received. */
+  /** Stores a request for the panel. */
   add(id: string, request: AuthorizationRequest): Promise<void> {
     const { objects, clock } = this.parts;
     return objects.put(REQUEST, id, { ...request }, clock.now() + REQUEST_LIFETIME_MS);
@@ -125,14 +128,14 @@ export class AuthorizationRequests {
   }
 
   /**
-   * Lets the client in.
-   * @param memberId who says so; null: the operators' token.
-   * @returns where the browser goes on.
+   * Approves a request and creates the client's key.
+   * @param memberId the member who approves; null: the operator token
+   * @returns the URL where the browser continues
    */
   async approve(id: string, approval: Approval, memberId: string | null, context: ChangeContext): Promise<string> {
     const { clientId, clientName, scopes } = await this.get(id);
     const expiresAt = this.checked(approval, scopes);
-    // Without it there is nowhere to go on to: before a key is made.
+    // Read the interaction before creating a key. Without it, the browser cannot return.
     const interaction = await this.interaction(id);
     await this.take(id);
     const input = {
@@ -161,7 +164,7 @@ export class AuthorizationRequests {
     }
   }
 
-  /** Turns the client away. @returns where the browser goes on. */
+  /** Denies a request. @returns the URL where the browser continues */
   async deny(id: string): Promise<string> {
     await this.get(id);
     const interaction = await this.interaction(id);
@@ -191,18 +194,18 @@ export class AuthorizationRequests {
     return end;
   }
 
-  /** Of two who decide, one. */
+  /** Consumes the request, so that only one of two concurrent decisions succeeds. */
   private async take(id: string): Promise<void> {
     if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
   }
 
   /**
-   * So that a person can try again where the database was away in between, and no key is left that nobody uses. What
-   * cannot be undone stays; the error that led here is the one that is told.
+   * Reverts a failed decision on a best-effort basis, so that the member can try again and no unused key remains.
+   * Errors here are ignored in favor of the original one.
    */
   private async undo(id: string, key?: ApiKey, context?: ChangeContext): Promise<void> {
     const { objects, keys } = this.parts;
-    // What its request is told stays what it was told.
+    // Leaves the recorded response of the request unchanged.
     const quietly = context && { ...context, response: undefined };
     if (key !== undefined && quietly !== undefined) await keys.revoke(key.id, quietly).catch(() => undefined);
     await objects.release(REQUEST, id).catch(() => undefined);
@@ -219,7 +222,7 @@ export class AuthorizationRequests {
   }
 }
 
-/** Keeps a client known for longer than a key of it that ends then, ms since the epoch. */
+/** Keeps a client's registration and document beyond the end of its key, in milliseconds since the epoch. */
 export async function keepClient(objects: OAuthObjects, clientId: string, keyEndsMs: number): Promise<void> {
   for (const kind of [CLIENT, DOCUMENT]) await objects.keepUntil(kind, clientId, keyEndsMs + CLIENT_KEPT_MS);
 }

@@ -1,7 +1,7 @@
 /**
- * The keys of OAuth clients. When a person lets a client in, a key is made, with the scopes and the end that they
- * chose; each access token of the client is a secret of that key with an end of its own. So a token costs the request
- * path what a key costs, counts where a key counts, and ends when its key is revoked.
+ * API keys of OAuth clients. An approval creates a key with the chosen scopes and expiration. Each access token of the
+ * client is a secret of that key with its own expiration. So a token is authenticated, rate limited and revoked like
+ * the key.
  */
 import type { Kysely } from 'kysely';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -17,31 +17,33 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * A refresh token works again for this long after its first use, and each use gives a token. No token is ended this
- * soon after it was issued: a window of the client holds it.
+ * Time after its first use in which a refresh token works again, for clients with several windows. Each use gives a new
+ * token. Tokens younger than this are never ended, because a window has just received them.
  */
 export const REPEATED_REFRESH_MS = 60_000;
-/** Tokens of one key that work at the same time: each window of a client can have one. */
+/** Maximum number of valid tokens of a key, one per window of the client. */
 const MOST_TOKENS = 50;
-/** How long an ended token is remembered. Until then it is refused as expired, and its use is no guess. */
+/**
+ * How long an ended token is stored. Until then it is refused as expired and does not count as an invalid key attempt.
+ */
 const DEAD_TOKEN_RETENTION_MS = 86_400_000;
-/** Tokens of one key that are remembered, working or not. */
+/** Maximum number of stored tokens of a key, valid or not. */
 const MOST_KEPT_TOKENS = 100;
-/** A token that is ended has ended this long ago, so that a node whose clock is behind refuses it, too. */
+/** Ended tokens get an end this far in the past, so that nodes with a slow clock also refuse them. */
 const CLOCK_MARGIN_MS = 60_000;
 
-/** ClientKey is the key of a client that is let in, paused or not. */
+/** ClientKey is the key of an OAuth client, active or paused. */
 export interface ClientKey {
   readonly id: string;
   readonly accountId: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** Milliseconds since the epoch, as all times here; null: it ends when it is revoked. */
+  /** Milliseconds since the epoch; null: until revoked. */
   readonly expiresAt: number | null;
   readonly createdAt: number;
 }
 
-/** ClientToken is an access token that works as far as its key does. */
+/** ClientToken is a valid access token. Its key may be paused. */
 export interface ClientToken {
   readonly key: ClientKey;
   readonly issuedAt: number;
@@ -55,21 +57,21 @@ export interface ClientKeyParts {
   readonly keys: Pick<ApiKeyStore, 'createForClient' | 'revoke'>;
 }
 
-/** TooManyTokens is thrown where a key got as many tokens as it may have, all of them a moment ago. */
+/** TooManyTokens is thrown if a key has its maximum number of tokens and all are too new to end. */
 export class TooManyTokens extends Error {
-  /** @param retryAfterMs until the key can have another one. */
+  /** @param retryAfterMs time until the key can have another token. */
   constructor(readonly retryAfterMs: number) {
     super('too many tokens of one key');
   }
 }
 
-/** ClientKeys makes, reads and ends them. Rejects with the database's error. */
+/** ClientKeys creates, reads and revokes keys and tokens of OAuth clients. Rejects with the database's error. */
 export class ClientKeys {
   constructor(private readonly parts: ClientKeyParts) {}
 
   /**
-   * Makes the key of a client. Rejects with a `Problem` for what was chosen wrongly, with `forbidden` for a member who
-   * lost their role meanwhile.
+   * Creates the key of a client. Rejects with a `Problem` for invalid input, and with `forbidden` if the member lost
+   * their role in the meantime.
    */
   create(accountId: string, input: CreateApiKey, client: LetInClient, context: ChangeContext): Promise<ApiKey> {
     return this.parts.keys.createForClient(accountId, input, client, context, (trx, kind) =>
@@ -77,7 +79,7 @@ export class ClientKeys {
     );
   }
 
-  /** Undefined where it is no client's, or over. */
+  /** Returns the key, or undefined if it does not belong to a client or has ended. */
   async find(keyId: string): Promise<ClientKey | undefined> {
     const row = await this.parts.db
       .selectFrom('api_key')
@@ -88,9 +90,9 @@ export class ClientKeys {
   }
 
   /**
-   * Makes a text that was drawn by chance an access token of a key until a time. What an earlier one leaves is cleared
-   * away; of too many that work, the oldest end. Rejects with `TooManyTokens` where those were issued a moment ago.
-   * @param together what is written with it, before it: all of it, or nothing.
+   * Adds a random text as an access token of a key. Deletes old tokens, and ends the oldest valid ones beyond the
+   * limit. Rejects with `TooManyTokens` if those are too new to end.
+   * @param together writes that must succeed together with the token; they run first
    */
   async addToken(
     keyId: string,
@@ -129,7 +131,7 @@ export class ClientKeys {
     if (change !== undefined) await bus.publish(change);
   }
 
-  /** Undefined for a text that is no token, or none any more. */
+  /** Returns the token, or undefined if it is unknown or has ended. */
   async findToken(token: string): Promise<ClientToken | undefined> {
     const { db, clock } = this.parts;
     const now = clock.now();
@@ -156,7 +158,7 @@ export class ClientKeys {
     if (change !== undefined) await bus.publish(change);
   }
 
-  /** Takes back what a client was let in by. Does nothing where that has been done, or there is no such key. */
+  /** Revokes a client's key. Does nothing if the key is unknown. */
   async revoke(keyId: string, context: ChangeContext): Promise<void> {
     await this.parts.keys.revoke(keyId, context).catch((error: unknown) => {
       if (!(error instanceof Problem && error.code === 'resource_not_found')) throw error;
@@ -176,8 +178,8 @@ interface KeyRow {
 
 function usableKey(row: KeyRow, nowMs: number): ClientKey | undefined {
   const { id, oauth_client_id: clientId, status, expires_at: expiresAt } = row;
-  // One that is paused stays a client's: its tokens are refused where they are used, and go on when it does. Without
-  // the next token its client would throw away what it has.
+  // A paused key still belongs to its client. Its tokens are refused at use and work again when it resumes. If
+  // refreshing failed, the client would discard its grant.
   if (clientId === null || status === 'revoked' || (expiresAt !== null && expiresAt <= nowMs)) return undefined;
   const { account_id: accountId, created_at: createdAt } = row;
   return { id, accountId, clientId, scopes: parseStrings(row.scopes), expiresAt, createdAt };
@@ -188,7 +190,7 @@ async function endSecret(db: Kysely<Tables>, hash: string, nowMs: number): Promi
   await secret.set({ expires_at: nowMs - CLOCK_MARGIN_MS }).execute();
 }
 
-/** What every node is told of a key that has changed. */
+/** Reads the invalidation to publish for a changed key. */
 async function changeOf(db: Kysely<Tables>, keyId: string): Promise<Invalidation | undefined> {
   const row = await db.selectFrom('api_key').select('account_id').where('id', '=', keyId).executeTakeFirst();
   return row && { type: 'api_key', accountId: row.account_id, keyId };

@@ -1,6 +1,6 @@
 /**
- * What the authorization server keeps for a while, in our own database: each by the SHA-256 of what it is presented by,
- * so that whoever reads the table can present nothing.
+ * Temporary objects of the authorization server in our database. They are stored under the SHA-256 of their ID, so that
+ * someone who reads the table cannot use them.
  */
 import type { Kysely } from 'kysely';
 import { deleteExpiredRows } from '../../stores/database/expired-rows.js';
@@ -12,37 +12,39 @@ import { neverStopped, type IsStopped } from '../../platform/repeated-run.js';
 
 const PAST = { table: 'oauth_object', key: 'hash', until: 'expires_at' } as const;
 
-/** StoredPayload is what is kept of an object: JSON. */
+/** StoredPayload is the JSON content of an object. */
 export type StoredPayload = Readonly<Record<string, unknown>>;
 
 /** StoredObject is an object that has not expired. */
 export interface StoredObject {
   readonly payload: StoredPayload;
-  /** Milliseconds since the epoch; null: it was not used. */
+  /** Time of use in milliseconds since the epoch; null: unused. */
   readonly consumedAt: number | null;
 }
 
-/** ObjectOwner says what an object belongs to. */
+/** ObjectOwner holds the references of an object. */
 export interface ObjectOwner {
-  /** The key that it leads to. */
+  /** The key that the object gives access to. */
   readonly keyId?: string | undefined;
-  /** Who caused it, of objects that an `ObjectRoom` counts. */
+  /** The origin, for objects that an `ObjectRoom` counts. */
   readonly origin?: ObjectOrigin;
 }
 
-/** OAuthObjects reads and writes them. Rejects with the database's error. */
+/** OAuthObjects reads and writes objects. Rejects with the database's error. */
 export class OAuthObjects {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly clock: Clock,
   ) {}
 
-  /** The same in a transaction. */
+  /** Returns the same store for a transaction. */
   within(trx: Kysely<Tables>): OAuthObjects {
     return new OAuthObjects(trx, this.clock);
   }
 
-  /** Keeps an object until a time, ms since the epoch; one of the same kind and id is replaced, used or not. */
+  /**
+   * Stores an object until a time in milliseconds since the epoch. Replaces one of the same kind and ID, used or not.
+   */
   async put(
     kind: string,
     id: string,
@@ -59,7 +61,7 @@ export class OAuthObjects {
       .execute();
   }
 
-  /** Undefined where there is none, or none any more. */
+  /** Returns an object, or undefined if it is unknown or expired. */
   async find(kind: string, id: string): Promise<StoredObject | undefined> {
     const row = await this.db
       .selectFrom('oauth_object')
@@ -71,7 +73,7 @@ export class OAuthObjects {
     return row && { payload: JSON.parse(row.payload) as StoredPayload, consumedAt: row.consumed_at };
   }
 
-  /** Changes what is kept of an object that has not expired. @returns whether there is one. */
+  /** Replaces the payload of an object. @returns whether the object exists and has not expired */
   async change(kind: string, id: string, payload: StoredPayload): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('oauth_object')
@@ -83,7 +85,7 @@ export class OAuthObjects {
     return numUpdatedRows > 0n;
   }
 
-  /** Keeps an object that has not expired until a later time. */
+  /** Extends the expiration of an object that has not expired. */
   async keepUntil(kind: string, id: string, expiresAtMs: number): Promise<void> {
     await this.db
       .updateTable('oauth_object')
@@ -95,7 +97,7 @@ export class OAuthObjects {
       .execute();
   }
 
-  /** Uses what works once. @returns false: somebody has, at the same time perhaps. */
+  /** Marks a single-use object as used. @returns false if it was already used, is unknown or has expired */
   async consume(kind: string, id: string): Promise<boolean> {
     const now = this.clock.now();
     const { numUpdatedRows } = await this.db
@@ -109,7 +111,7 @@ export class OAuthObjects {
     return numUpdatedRows > 0n;
   }
 
-  /** Takes back that an object was used, where what it was used for came to nothing. */
+  /** Marks an object as unused, after its use failed. */
   async release(kind: string, id: string): Promise<void> {
     await this.db
       .updateTable('oauth_object')
@@ -119,22 +121,22 @@ export class OAuthObjects {
       .execute();
   }
 
-  /** Forgets one. */
+  /** Deletes an object. */
   async forget(kind: string, id: string): Promise<void> {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('hash', '=', hashSecret(id)).execute();
   }
 
-  /** Forgets those of a kind that lead to a key. */
+  /** Deletes the objects of a kind that belong to a key. */
   async forgetOfKey(kind: string, keyId: string): Promise<void> {
     await this.db.deleteFrom('oauth_object').where('kind', '=', kind).where('api_key_id', '=', keyId).execute();
   }
 
-  /** Returns what bounds objects of a kind. */
+  /** Returns the limits for objects of a kind. */
   room(bounds: RoomBounds): ObjectRoom {
     return new ObjectRoom(this.db, this.clock, bounds);
   }
 
-  /** Forgets what has expired; resolves with how many. Run by the worker role. */
+  /** Deletes expired objects and returns their number. Run by the worker role. */
   forgetExpired(isStopped: IsStopped = neverStopped): Promise<number> {
     return deleteExpiredRows(this.db, PAST, this.clock.now(), isStopped);
   }

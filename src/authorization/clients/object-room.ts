@@ -34,8 +34,8 @@ export interface RoomBounds {
 
 /**
  * Returns the origin of a request.
- * @param isShared whether many people share the address (`mcp.oauth.trustedNetworks`). Then each of its requests counts
- *   as a network of its own.
+ * @param isShared whether many people share the address (`mcp.oauth.trustedNetworks`). Each request then counts as a
+ * separate network.
  */
 export function originOf(address: string, isShared: boolean, clientId?: string): ObjectOrigin {
   const client = clientId === undefined ? '' : createHash('sha256').update(clientId).digest('base64url');
@@ -54,7 +54,7 @@ export class ObjectRoom {
     private readonly bounds: RoomBounds,
   ) {}
 
-  /** Deletes what has to give way to an object of this origin. Call before the object is put. */
+  /** Deletes objects beyond the limits, to make room for one of this origin. Call it before storing the object. */
   async make(origin: ObjectOrigin): Promise<void> {
     const { most, mostOfNetwork, mostOfSite, mostOfClient } = this.bounds;
     const { network, site, client } = origin;
@@ -79,8 +79,8 @@ export class ObjectRoom {
   }
 
   /**
-   * Deletes what is more than `most - 1` objects. One statement counts and chooses: with a count from before, requests
-   * that arrive together would each delete for all of them, and reach objects of other networks.
+   * Deletes objects until `most - 1` remain. One statement counts and selects. With a separate count, concurrent
+   * requests would each delete for all, and would also delete objects of other networks.
    */
   private async evict(where: RawBuilder<unknown>, most: number): Promise<void> {
     const { kind, beside } = this.bounds;

@@ -1,4 +1,4 @@
-/** What the authorization server and the panel have in common, put together. */
+/** Wiring of the services that the authorization server and the panel share. */
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { longestAccessMs } from '../../config/model/mcp-schema.js';
 import type { RunningConfig } from '../../config/running-config.js';
@@ -9,7 +9,7 @@ import { AuthorizationRequests, resumeUrlAt } from './authorization-requests.js'
 import { ClientKeys } from './client-keys.js';
 import { OAuthObjects } from './oauth-objects.js';
 
-/** OAuthDomain is what it stands on. */
+/** OAuthDomain holds the dependencies. */
 export interface OAuthDomain {
   readonly config: RunningConfig;
   readonly database: DatabaseHandle;
@@ -17,14 +17,14 @@ export interface OAuthDomain {
   readonly keyStore: ApiKeyStore;
 }
 
-/** OAuthParts are what came of it. */
+/** OAuthParts holds the services. */
 export interface OAuthParts {
   readonly objects: OAuthObjects;
   readonly keys: ClientKeys;
   readonly requests: AuthorizationRequests;
 }
 
-/** Opens it, on the tables that every process has. */
+/** Creates the services. */
 export function openOAuth(domain: OAuthDomain, clock: Clock): OAuthParts {
   const { config, database, keyStore } = domain;
   const { db } = database;
