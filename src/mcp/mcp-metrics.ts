@@ -1,4 +1,4 @@
-/** What the MCP server counts: requests by method, and by what became of them. */
+/** Metrics of the MCP server: requests by method and outcome. */
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { McpMethod, McpOutcome } from '../platform/metrics/mcp-metrics.js';
 
@@ -6,7 +6,7 @@ type Series = Partial<Record<McpOutcome, ValueSeries>>;
 
 const kept = new Map<McpMethod, Series>();
 
-/** Counts a request that has had its response. */
+/** Counts a finished request. */
 export function noteCall(method: McpMethod, outcome: McpOutcome): void {
   let series = kept.get(method);
   if (series === undefined) kept.set(method, (series = {}));

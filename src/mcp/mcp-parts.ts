@@ -1,4 +1,4 @@
-/** What the MCP server stands on. */
+/** Dependencies of the MCP server. */
 import type { DoorHost } from '../admission/doors/door.js';
 import type { QuotaReport } from '../admission/quota-report.js';
 import type { Step } from '../admission/step.js';
@@ -13,36 +13,36 @@ import type { Problem } from '../platform/problems/errors.js';
 import type { McpSettings } from './settings.js';
 import type { Subscriptions } from './subscriptions/subscriptions.js';
 
-/** McpParts are handed in by whoever puts the program together. */
+/** McpParts holds the dependencies. */
 export interface McpParts {
   readonly settings: () => McpSettings;
-  /** Those in force. */
+  /** The tools of the current configuration. */
   readonly tools: { readonly current: ToolSet };
-  /** The key step of the request path: who is calling is found out in one way. */
+  /** The key step of the request path, so that authentication is the same everywhere. */
   readonly keyStep: Step<CachedKey | Problem>;
   readonly quotas: Pick<Limiter, 'throttle'>;
   readonly quotaReport: Pick<QuotaReport, 'addTo'>;
   readonly usage: Pick<UsageReader, 'readWithRows'>;
   /** `/api/v1` */
   readonly basePath: string;
-  /** Of this program. */
+  /** Version of this program. */
   readonly version: string;
   readonly reference: McpReference;
   readonly subscriptions: Subscriptions;
   readonly log: Logger;
-  /** Tells the operator of results whose fields have other types than their description says. */
+  /** Warns the operator about results whose field types contradict their schema. */
   readonly misfits: RareWarning;
 }
 
-/** McpReference is what assistants may read of the API. */
+/** McpReference holds the documents that assistants can read. */
 export interface McpReference {
-  /** Its description, as it is now. */
+  /** Returns the current OpenAPI document. */
   readonly openApi: () => SerialisedDocument;
-  /** Every error code with what it means and what to do: JSON. */
+  /** Returns every error code with its meaning and advice, as JSON. */
   readonly errors: () => string;
 }
 
-/** What is there once the listener has it: the gateway behind the door. */
+/** The dependencies with the gateway, which is known once its listener exists. */
 export interface OpenedParts extends McpParts {
   readonly host: DoorHost;
 }

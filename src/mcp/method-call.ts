@@ -1,4 +1,4 @@
-/** What a method of the protocol is, and the request that it serves. */
+/** Interfaces of protocol methods and of the requests that they serve. */
 import type { DoorRequest } from '../admission/doors/door-request.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Problem } from '../platform/problems/errors.js';
@@ -8,7 +8,7 @@ import type { ResultType } from './protocol/response-text.js';
 import type { RpcError } from './protocol/rpc-error.js';
 import type { Era } from './protocol/versions.js';
 
-/** MethodCall is a request for a method, with its key, and how it is responded to: once. */
+/** MethodCall is an authenticated request for a method. It gets exactly one response. */
 export interface MethodCall {
   readonly request: DoorRequest;
   readonly message: RpcRequest;
@@ -17,37 +17,37 @@ export interface MethodCall {
   readonly parts: OpenedParts;
   /**
    * Responds with a result.
-   * @param members of it, as JSON without braces.
-   * @param resultType to a modern client (2026-07-28, Multi round-trip requests); `complete` unless said.
+   * @param members members of the result, as JSON without braces
+   * @param resultType for modern clients (2026-07-28, Multi round-trip requests); default `complete`
    */
   respond(members: string, resultType?: ResultType): void;
-  /** Responds with an error of the protocol. */
+  /** Responds with a JSON-RPC error. */
   fail(error: RpcError): void;
-  /** Responds with a status of HTTP and a problem: of the request as a whole. */
+  /** Responds with an HTTP problem, for a failure of the whole request. */
   refuse(reason: unknown): void;
-  /** Counts it as one that costs nothing. Resolves to why that is refused; never rejects. */
+  /** Counts a free call. Resolves to the problem if the rate limit refuses it. Never rejects. */
   countFree(): Promise<Problem | undefined>;
 }
 
-/** Method is one of the protocol. */
+/** Method is a method of the protocol. */
 export interface Method {
   readonly name: string;
-  /** In which eras there is such a method; undefined: in both. */
+  /** The era that has this method; undefined: both. */
   readonly era?: Era;
-  /** Whether the specification wants its result to say how long it may be kept. */
+  /** Whether the specification requires a cache lifetime in the result. */
   readonly isCacheable?: boolean;
-  /** What its result says; for those that say it at once, and cost nothing. May reject with a problem. */
+  /** Returns the members of the result, for free methods. May reject with a problem. */
   result?(call: MethodCall): string | RpcError | Promise<string | RpcError>;
-  /** Serves a request otherwise: counts, responds, and never throws. */
+  /** Serves all other requests, including counting and responding. Never throws. */
   serve?(call: MethodCall): void;
 }
 
-/** ServedMethods are what a server serves. The program has one set of them; a test may have more. */
+/** ServedMethods is the set of methods that a server supports. The program has one set; tests may have more. */
 export interface ServedMethods {
   readonly byName: ReadonlyMap<string, Method>;
   /**
-   * Takes what a client says to a request that the server has made of it. Whether there was such a request; without
-   * this, the server makes none.
+   * Handles a client's reply to a request of the server. Returns whether such a request exists. Servers without it send
+   * no requests.
    */
   takeReply?(reply: JsonObject): boolean;
 }

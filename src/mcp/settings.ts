@@ -1,18 +1,18 @@
-/** What the configuration says of the MCP server. */
+/** Settings of the MCP server. */
 
-/** McpSettings are those in force. */
+/** McpSettings holds the current settings. */
 export interface McpSettings {
   readonly isOn: boolean;
-  /** What clients show. */
+  /** Display name in clients. */
   readonly name: string;
-  /** For assistants: what the API is good for. */
+  /** Description of the API for assistants. */
   readonly instructions: string | undefined;
-  /** Origins of pages that may ask, beside those of the host that was asked. */
+  /** Origins that may send requests, in addition to the requested host's own. */
   readonly allowedOrigins: readonly string[];
-  /** Names under which it may be asked, without a port; a loopback name always may. */
+  /** Host names without a port. Loopback names are always allowed. */
   readonly allowedHosts: readonly string[];
-  /** Tools that a key is shown one by one; beyond, they are searched. */
+  /** Maximum number of tools in `tools/list`. Keys with more tools use a search. */
   readonly mostListed: number;
-  /** Of a response's body, in a tool's result. */
+  /** Maximum size of a response body in a tool result. */
   readonly mostResponseBytes: number;
 }

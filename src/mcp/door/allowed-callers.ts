@@ -1,26 +1,26 @@
 /**
- * Under which names the server may be asked, and from which pages: the browser of somebody who has a key must not be
- * led here by a page of others, under a name of theirs that leads to this machine (DNS rebinding) or under ours.
+ * Checks of `Host` and `Origin`. They keep foreign pages from using the browser of someone with a key, also by DNS
+ * rebinding.
  */
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { McpSettings } from '../settings.js';
 
-/** AllowedCallers are what the settings say of both. */
+/** AllowedCallers holds the configured hosts and origins. */
 export type AllowedCallers = Pick<McpSettings, 'allowedHosts' | 'allowedOrigins'>;
 
-/** The name under which somebody was let in last, by the list that allows it: nearly all ask under the same one. */
+/** The last accepted host by list of allowed hosts. Nearly all requests use the same one. */
 const lastHosts = new WeakMap<readonly string[], string>();
 
-/** Why a request is refused for its `Host` or `Origin`; undefined: it is not. */
+/** Returns why `Host` or `Origin` is refused, or undefined if both are allowed. */
 export function callerProblem(
   { host = '', origin }: { readonly host?: string | undefined; readonly origin?: string | undefined },
   { allowedHosts, allowedOrigins }: AllowedCallers,
 ): Problem | undefined {
   if (origin === undefined && host === lastHosts.get(allowedHosts)) return undefined;
   const name = nameOf(host);
-  // Whoever leads a browser here needs a name: an address is where it is.
+  // DNS rebinding needs a name, so IP addresses and loopback names are always allowed.
   const isUnnamed = isLoopbackHost(name) || isIP(name) !== 0;
   if (!isUnnamed && !allowedHosts.some((allowed) => nameOf(allowed) === name)) {
     return refusal(`The MCP server is not asked under ${JSON.stringify(name.slice(0, 100))}: see mcp.allowedHosts.`);
@@ -31,7 +31,7 @@ export function callerProblem(
   return refusal(`A page of ${JSON.stringify(origin.slice(0, 100))} may not ask: see mcp.allowedOrigins.`);
 }
 
-/** Whether a page comes from the host that it asks; of this machine every name is one. */
+/** Reports whether a page comes from the requested host. All loopback names count as the same host. */
 function isOfHost(origin: string, name: string): boolean {
   const url = URL.parse(origin);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
@@ -39,7 +39,7 @@ function isOfHost(origin: string, name: string): boolean {
   return page === name || (isLoopbackHost(page) && isLoopbackHost(name));
 }
 
-/** The host without its port, as names are compared. */
+/** Returns the host without its port, in lower case and without a trailing dot. */
 function nameOf(host: string): string {
   const [, inBrackets, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
   return (inBrackets ?? plain).toLowerCase().replace(/\.$/, '');

@@ -1,4 +1,4 @@
-/** The throttle of what costs nothing: lists, prompts, and the tools of the server itself. */
+/** Rate limit for calls that consume no quota: lists, prompts and the server's own tools. */
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { OwnPolicy } from '../../quota/model/headers.js';
 import type { Limiter } from '../../quota/limiter.js';
@@ -6,12 +6,12 @@ import { retryAfterOf, type Throttle } from '../../quota/throttle.js';
 import { THROTTLES } from '../../quota/model/throttle-rows.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Its name among the policies of `RateLimit`. */
+/** Policy name in the `RateLimit` field. */
 export const FREE_CALLS_POLICY = 'mcp-free-calls';
 
 const { limit: LIMIT, windowMs: WINDOW_MS } = THROTTLES.mcpFreeCalls;
 
-/** FreeCalls counts them. */
+/** FreeCalls counts them per key. */
 export class FreeCalls {
   private readonly throttle: Throttle;
 
@@ -19,7 +19,7 @@ export class FreeCalls {
     this.throttle = quotas.throttle(THROTTLES.mcpFreeCalls);
   }
 
-  /** Counts one: what is left of the limit, or why it is refused. */
+  /** Counts a call. Returns what is left of the limit, or the problem to refuse it with. */
   async count({ record }: CachedKey): Promise<OwnPolicy | Problem> {
     const verdict = await this.throttle.count(record.keyId);
     const resetSeconds = retryAfterOf(verdict);

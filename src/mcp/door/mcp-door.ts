@@ -1,10 +1,9 @@
 /**
- * READ FIRST: the MCP server, from its door inwards.
- *
- * - The gateway's entrance (`gateway/listener/entrance.ts`) gives a request its name and refuses what is framed badly.
- * - `mcp-request.ts` leads it: host and page, key, body, message, era, method.
- * - `methods/` has a file for each method; `tools/operation-call.ts` makes the request of the API that a call stands
- *   for, by `admission/doors/inner-call.ts`: that goes the way of every other one.
+ * READ FIRST: the MCP server.
+ * - The gateway (`gateway/listener/entrance.ts`) assigns a request ID and rejects malformed framing.
+ * - `mcp-request.ts` processes a request: host and origin, key, body, message, era, method.
+ * - `methods/` has one file per method. `tools/operation-call.ts` turns a tool call into an API request
+ * (`admission/doors/inner-call.ts`), which takes the normal request path.
  */
 import type { Door, OpenDoor } from '../../admission/doors/door.js';
 import type { DoorRequest } from '../../admission/doors/door-request.js';
@@ -14,10 +13,10 @@ import { SERVED_METHODS } from '../methods/methods.js';
 import { FreeCalls } from './free-calls.js';
 import { McpRequest } from './mcp-request.js';
 
-/** Where the server is, on the public listener. */
+/** Path of the server on the public listener. */
 export const MCP_PATH = '/mcp';
 
-/** Opens the door on its parts. @param methods that are served; those of the program unless said. */
+/** Creates the server. @param methods methods to serve; tests may pass more */
 export function mcpDoor(parts: McpParts, methods: ServedMethods = SERVED_METHODS): OpenDoor {
   return (host): Door => {
     const opened = { ...parts, host };

@@ -1,7 +1,6 @@
 /**
- * One request to the MCP server, from its head to its response: who may ask, with which key, what the message is, and
- * the method that serves it. The first that says no ends it; what is wrong before there is a message is a problem of
- * HTTP, and then an error of JSON-RPC.
+ * A request to the MCP server: checks of host and origin, key, body, message and method. The first failure ends it.
+ * Failures before the message is parsed are HTTP problems, later ones are JSON-RPC errors.
  */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
@@ -26,7 +25,7 @@ import { letPageRead, respondToPreflight } from './pages.js';
 import { readBody } from './read-body.js';
 import { respondAccepted, respondJson } from './respond.js';
 
-/** In the log, unless a tool is called. */
+/** Source for the request log, unless a tool is called. */
 const SOURCE: RequestSource = { name: 'mcp', tool: '', isCarrier: false };
 
 const NOT_POST = new Problem('method_not_allowed', {
@@ -45,16 +44,16 @@ const USUAL_ACCEPT = 'application/json, text/event-stream';
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 const ACCEPTS_JSON = /\bapplication\/(?:json|\*)|\*\/\*/i;
 
-/** McpRequest serves itself, once. */
+/** McpRequest processes one request. */
 export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   key!: CachedKey;
   message!: RpcRequest;
   era: Era = 'legacy';
-  /** What is counted as its method. */
+  /** Method for the metrics. */
   private method: Method | undefined;
   private isNotification = false;
   private fields!: McpFields;
-  /** A body that did not come with its head; undefined: there is none yet. */
+  /** Body that arrived after the head; undefined until then. */
   private late: Buffer | undefined;
 
   constructor(
@@ -64,7 +63,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     private readonly freeCalls: FreeCalls,
   ) {}
 
-  /** Serves the request. Never throws. */
+  /** Processes the request. Never throws. */
   begin(): void {
     this.guard(() => {
       const { request, parts } = this;
@@ -96,7 +95,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
 
   fail(error: RpcError): void {
     this.note('protocol_error');
-    // To a legacy client the request has arrived where its message was read, whatever came of it.
+    // Legacy clients expect 200 for a JSON-RPC error of a parsed message.
     respondJson(this.request, this.era === 'legacy' ? 200 : error.status, errorText(error, this.message.id));
   }
 
@@ -123,7 +122,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
 
   private onKey(passes: boolean): void {
     const { request, parts, late } = this;
-    // Whoever has left meanwhile wants nothing any more, and the end of the request has been noted.
+    // The client disconnected. Its request has already been recorded.
     if (request.response.isGone) return;
     const { key } = request;
     if (!passes || key === undefined) return parts.host.refuse(request, request.refusal);
@@ -146,7 +145,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     const { request } = this;
     request.bytesIn = body.length;
     if (request.message.body !== undefined) return this.onText(body);
-    // It may have taken long, and its key may be over.
+    // Check the key again, since reading the body can take long.
     this.late = body;
     this.askKey();
   }
@@ -163,7 +162,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     this.onMessage(message);
   }
 
-  /** Whether it is what a client says to a request of the server. */
+  /** Passes on a client's reply to a request of the server. Returns false if the body is none. */
   private isReply(body: unknown): boolean {
     return this.methods.takeReply !== undefined && isReply(body) && this.methods.takeReply(body);
   }
@@ -190,7 +189,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
     });
   }
 
-  /** Counts it as one that costs nothing, and goes on where there is room. */
+  /** Counts a free call and runs it if the rate limit allows. */
   private free(go: () => void | Promise<void>): void {
     void this.countFree()
       .then((problem) => (problem === undefined ? go() : this.refuse(problem)))

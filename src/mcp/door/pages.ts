@@ -1,11 +1,11 @@
-/** What pages of browsers are told that may ask (Fetch standard, section 3.2). */
+/** CORS responses for pages in browsers (Fetch standard, section 3.2). */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 
 const PREFLIGHT_SECONDS = 600;
 /**
- * The server has no sessions. Clients that also talk to servers with sessions send `Mcp-Session-Id`, `Last-Event-ID`
- * and DELETE: a refused preflight would hide the 405 from them.
+ * Allowed methods and fields. The server has no sessions, but clients that also use servers with sessions send
+ * `Mcp-Session-Id`, `Last-Event-ID` and DELETE. A failed preflight would hide the 405 from them.
  */
 const PREFLIGHT =
   'Access-Control-Allow-Methods: GET, POST, DELETE\r\n' +
@@ -13,7 +13,7 @@ const PREFLIGHT =
   'Mcp-Session-Id, Last-Event-ID\r\n' +
   `Access-Control-Max-Age: ${PREFLIGHT_SECONDS}\r\n`;
 
-/** Lets the page that asks read the response. */
+/** Adds the fields that let the requesting page read the response. */
 export function letPageRead(request: DoorRequest): void {
   const { origin } = request.message.headers;
   if (origin === undefined) return;

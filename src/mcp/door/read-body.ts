@@ -1,11 +1,11 @@
-/** The body of a request, read whole and within bounds: of size, and of time. */
+/** Reads request bodies with limits on size and time. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { expectsContinue } from '../../proxy/calls/request-body.js';
 
-/** What a message may have; of arguments far more than an assistant writes. */
+/** Maximum size of a message. Arguments of an assistant are far smaller. */
 export const MOST_BODY_BYTES = 1024 * 1024;
-/** For all of it, however it comes in. */
+/** Timeout for the whole body. */
 export const BODY_TIMEOUT_MS = 10_000;
 
 const TOO_LARGE = new Problem('content_too_large', {
@@ -15,10 +15,7 @@ const TOO_SLOW = new Problem('request_timeout', {
   detail: `The body had not arrived after ${BODY_TIMEOUT_MS / 1_000} seconds.`,
 });
 
-/**
- * Reads the body of a request. `done` is called once with it, or with why there is none; not at all where the client
- * has gone: the end of its connection is its end.
- */
+/** Reads the body of a request. Calls `done` once with the body or a problem, but not if the client disconnects. */
 export function readBody(request: DoorRequest, done: (body: Buffer | Problem) => void): void {
   const { body: atHand, headers } = request.message;
   if (atHand !== undefined) return done(atHand);
@@ -41,6 +38,6 @@ export function readBody(request: DoorRequest, done: (body: Buffer | Problem) =>
   const onClose = (): void => clearTimeout(timer);
   const timer = setTimeout(() => finish(TOO_SLOW), BODY_TIMEOUT_MS).unref();
   incoming.on('data', onData).on('end', onEnd).on('close', onClose);
-  // A client that goes is no error of ours.
+  // A disconnect is handled elsewhere.
   incoming.on('error', () => {});
 }

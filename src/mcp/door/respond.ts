@@ -1,18 +1,18 @@
-/** How the door writes its responses: JSON, in one piece where the connection takes it so. */
+/** Writes JSON responses. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 
-/** Responds with JSON. Does nothing for a client that has gone. */
+/** Responds with JSON. Does nothing if the client has disconnected. */
 export function respondJson(request: DoorRequest, status: number, text: string): void {
   respond(request, status, 'Content-Type: application/json\r\n', bytesOf(text));
 }
 
-/** Responds to a notification that was taken. */
+/** Responds to an accepted notification. */
 export function respondAccepted(request: DoorRequest): void {
   respond(request, 202, '', '');
 }
 
-/** @param body in UTF-8, each byte as a character (Latin-1). */
+/** @param body UTF-8 bytes as a Latin-1 string, one character per byte. */
 function respond(request: DoorRequest, status: number, lines: string, body: string): void {
   const { response, message } = request;
   if (response.isGone || response.hasBegun) return;

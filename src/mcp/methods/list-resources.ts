@@ -1,4 +1,4 @@
-/** `resources/list` and `resources/templates/list`: two resources, and no templates. One page each. */
+/** `resources/list` and `resources/templates/list`: two resources, no templates, one page each. */
 import { invalidParams } from '../protocol/rpc-error.js';
 import type { Method, MethodCall } from '../method-call.js';
 import { resourcesOf } from './resources.js';
@@ -21,7 +21,7 @@ export const listResourceTemplates: Method = {
 
 const NO_CURSOR = invalidParams('The cursor is none that a list has given: there is one page.');
 
-/** Lists that have one page give no cursor. */
+/** Reports whether the request has a cursor. Single-page lists never give one, so it is invalid. */
 export function hasCursor({ message }: MethodCall): boolean {
   return message.params['cursor'] !== undefined;
 }

@@ -1,4 +1,4 @@
-/** `tools/list`: what the key may call, in the order of the configuration, in pages. */
+/** `tools/list`: the tools that the key may call, in configuration order, paginated. */
 import { invalidParams } from '../protocol/rpc-error.js';
 import { visibleTools } from '../tools/visible-tools.js';
 import type { Method } from '../method-call.js';

@@ -1,6 +1,6 @@
 /**
- * `subscriptions/listen` (2026-07-28, Subscriptions): a stream of events that says when the list of tools is another
- * one. Resources and prompts do not change while somebody listens, and nothing is promised of them.
+ * `subscriptions/listen` (2026-07-28, Subscriptions): an event stream that notifies of changes to the tool list.
+ * Resources and prompts do not change, so there are no notifications for them.
  */
 import { isObject } from '../protocol/message.js';
 import { invalidParams } from '../protocol/rpc-error.js';

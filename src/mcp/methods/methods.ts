@@ -1,4 +1,4 @@
-/** The methods of the protocol that are served. What is not here is not found: completions, whatever has state. */
+/** Supported methods. Completions and methods that need sessions are not supported. */
 import type { Method, ServedMethods } from '../method-call.js';
 import { callTool } from './call-tool.js';
 import { discover } from './discover.js';
@@ -24,5 +24,5 @@ const METHODS: readonly Method[] = [
   listen,
 ];
 
-/** What the program serves. Its server asks nothing of its clients. */
+/** The methods of the program. Its server sends no requests to clients. */
 export const SERVED_METHODS: ServedMethods = { byName: new Map(METHODS.map((method) => [method.name, method])) };

@@ -1,4 +1,4 @@
-/** Prompts: what people ask an assistant of a gateway most, in words that lead it to what it can find out. */
+/** Prompts for the most common questions about an API. */
 import { isObject } from '../protocol/message.js';
 import { invalidParams, quoted } from '../protocol/rpc-error.js';
 import type { Method } from '../method-call.js';

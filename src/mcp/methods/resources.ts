@@ -1,19 +1,19 @@
-/** What assistants may read: the API's description, and its error codes. */
+/** Resources for assistants: the OpenAPI document and the error codes. */
 import type { McpReference } from '../mcp-parts.js';
 
-/** A description that is larger is read from its address: it would fill what an assistant can keep in view. */
+/** Limit for the embedded document. A larger one would fill the assistant's context, so only its URL is given. */
 const MOST_DESCRIPTION_BYTES = 1024 * 1024;
 
-/** Resource is something that can be read. */
+/** Resource is a readable document. */
 export interface Resource {
   readonly uri: string;
-  /** As `resources/list` says it: JSON. */
+  /** Entry in `resources/list`, as JSON. */
   readonly json: string;
   readonly mimeType: string;
   readonly text: () => string;
 }
 
-/** All of them, as they are now. */
+/** Returns all resources in their current version. */
 export function resourcesOf({ openApi, errors }: McpReference, basePath: string): readonly Resource[] {
   const { publicUrl, body } = openApi();
   const openApiUrl = `${publicUrl}${basePath}/openapi.json`;

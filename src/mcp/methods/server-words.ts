@@ -1,9 +1,9 @@
-/** What the server says of itself, to clients of both eras. */
+/** The server's description of itself, for clients of both eras. */
 import { serverInfoText } from '../protocol/response-text.js';
 import type { MethodCall } from '../method-call.js';
 import type { McpSettings } from '../settings.js';
 
-/** Lists can be followed by modern clients, which `subscriptions/listen`. */
+/** `listChanged` is only for modern clients, which have `subscriptions/listen`. */
 const MODERN_CAPABILITIES = '{"tools":{"listChanged":true},"resources":{},"prompts":{}}';
 const LEGACY_CAPABILITIES = '{"tools":{},"resources":{},"prompts":{}}';
 
@@ -13,7 +13,7 @@ const USUAL_INSTRUCTIONS =
   'wait; get_usage says what is left and costs nothing. Long lists come in pages: ask for the next one with what ' +
   'the last one gave.';
 
-/** Members of the result by which a client learns whom it talks to, and what there is. */
+/** Returns the result members with capabilities and instructions. */
 export function serverMembers({ era, parts }: MethodCall): string {
   const { instructions = USUAL_INSTRUCTIONS } = parts.settings();
   const capabilities = era === 'modern' ? MODERN_CAPABILITIES : LEGACY_CAPABILITIES;
@@ -22,7 +22,7 @@ export function serverMembers({ era, parts }: MethodCall): string {
 
 const infos = new WeakMap<McpSettings, string>();
 
-/** Who serves, as JSON. */
+/** Returns name and version of the server, as JSON. */
 export function serverInfo({ parts }: Pick<MethodCall, 'parts'>): string {
   const settings = parts.settings();
   let info = infos.get(settings);

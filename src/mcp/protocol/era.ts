@@ -1,7 +1,6 @@
 /**
- * By which era a message is served, and what a modern one owes: its version in a header and in `_meta`, and its method
- * and name in headers as in the body, so that nobody on the way goes by another request than the one that is served
- * (2026-07-28, Streamable HTTP, Request metadata).
+ * Determines a message's era and checks the metadata of modern messages. Version, method and name must be the same in
+ * headers and body, so that proxies can rely on the headers (2026-07-28, Streamable HTTP, Request metadata).
  */
 import type { McpFields } from './mcp-fields.js';
 import { isObject, type JsonObject, type RpcMessage } from './message.js';
@@ -10,14 +9,14 @@ import { CAPABILITIES_MEMBER, isLegacyVersion, MODERN_VERSION, VERSION_MEMBER, t
 
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** Where the name stands in the parameters, by the methods that have one. */
+/** Parameter with the name, by method. */
 const NAME_MEMBERS: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ]);
 
-/** The era of a message, or what is wrong with how it says that. */
+/** Returns the era of a message, or the error in its metadata. */
 export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   const inHeader = headers['mcp-protocol-version'];
   const meta = metaOf(message.params);
@@ -25,7 +24,7 @@ export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   if (inBody === undefined) {
     if (inHeader === undefined || isLegacyVersion(inHeader)) return 'legacy';
     if (inHeader !== MODERN_VERSION) return unsupportedVersion(inHeader);
-    // No notification of a modern client is defined here, nor what its headers would be.
+    // The specification defines no headers for notifications of modern clients.
     return message.id === undefined ? 'modern' : missingMeta(VERSION_MEMBER);
   }
   if (typeof inBody !== 'string') return missingMeta(VERSION_MEMBER);
@@ -37,7 +36,7 @@ export function eraOf(headers: McpFields, message: RpcMessage): Era | RpcError {
   return message.id === undefined ? 'modern' : (faultOf(headers, message, meta!) ?? 'modern');
 }
 
-/** The `_meta` of parameters. */
+/** Returns the `_meta` object of parameters. */
 export function metaOf(params: JsonObject): JsonObject | undefined {
   const { _meta: meta } = params;
   return isObject(meta) ? meta : undefined;
@@ -61,7 +60,7 @@ function faultOf(headers: McpFields, { method, params }: RpcMessage, meta: JsonO
   return isObject(meta[CAPABILITIES_MEMBER]) ? undefined : missingMeta(CAPABILITIES_MEMBER);
 }
 
-/** What a header says: as it stands, or as the text that it has in Base64; undefined where that is none. */
+/** Decodes a header value, plain or Base64. Returns undefined for invalid Base64. */
 export function decodedValue(value: string): string | undefined {
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
   const base64 = ENCODED.exec(value)?.[1];

@@ -1,9 +1,9 @@
-/** The header fields that the protocol looks at, of a request however it was read. */
+/** Header fields that the protocol uses, read from either kind of request message. */
 import { linesOfMessage } from '../../http/client/plain-request.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { trimmed } from '../../http/grammar/fields.js';
 
-/** McpFields are their values. Several of one name are one that nothing in a body is equal to. */
+/** McpFields holds their values. Repeated fields are joined, and then match no value in a body. */
 export class McpFields {
   accept: string | undefined = undefined;
   'content-type': string | undefined = undefined;
@@ -12,21 +12,21 @@ export class McpFields {
   'mcp-protocol-version': string | undefined = undefined;
 }
 
-/** A name that matters, and how the last client spelled it: nearly all spell it in one way. */
+/** A field name with its most recent spelling. Most clients always use the same one. */
 interface KnownName {
   readonly field: keyof McpFields;
   spelled: string;
 }
 
-/** By its length a name is one of them, or none. */
+/** Field names by length. No two have the same length. */
 const KNOWN: (KnownName | undefined)[] = [];
 for (const field of Object.keys(new McpFields()) as (keyof McpFields)[])
   KNOWN[field.length] = { field, spelled: field };
 
-/** Those of a request. */
+/** Reads the fields of a request. */
 export function mcpFieldsOf(message: ClientMessage): McpFields {
   const fields = new McpFields();
-  // Whoever has read them has seen to their form: each line a name, a colon, a value, CRLF.
+  // The parser has validated the lines: name, colon, value, CRLF.
   const lines = linesOfMessage(message);
   for (let at = 0, next = 0; at < lines.length; at = next) {
     const colon = lines.indexOf(':', at);
@@ -41,12 +41,12 @@ export function mcpFieldsOf(message: ClientMessage): McpFields {
   return fields;
 }
 
-/** Whether the name that stands there is this one. */
+/** Reports whether the name at this position is the given field. */
 function isAt(lines: string, at: number, colon: number, known: KnownName): boolean {
   if (lines.startsWith(known.spelled, at)) return true;
   const name = lines.slice(at, colon);
   if (name.toLowerCase() !== known.field) return false;
-  // A copy: a slice would keep all the lines.
+  // Copy the string. A slice would keep all the lines in memory.
   known.spelled = Buffer.from(name).toString();
   return true;
 }

@@ -1,19 +1,19 @@
-/** Messages of JSON-RPC 2.0 as MCP has them: one in a body, a request or a notification, and its parameters by name. */
+/** JSON-RPC 2.0 messages as MCP uses them: one per body, with named parameters. */
 import { type ExactNumber, isExactNumber, isWhole } from '../../platform/json/exact-json.js';
 import { invalidRequest, RpcError } from './rpc-error.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
-/** Ids go back with the digits that they came with. */
+/** Numeric IDs keep all their digits. */
 export type RequestId = string | number | ExactNumber;
 
-/** RpcRequest wants a response. */
+/** RpcRequest is a message that expects a response. */
 export interface RpcRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
 }
 
-/** RpcNotification wants none. */
+/** RpcNotification is a message without a response. */
 export interface RpcNotification {
   readonly id: undefined;
   readonly method: string;
@@ -26,7 +26,7 @@ const LONGEST_ID = 1_000;
 const LONGEST_METHOD = 200;
 const NO_PARAMS: JsonObject = Object.freeze({});
 
-/** The message that a body is, or why it is none. */
+/** Parses a message from a JSON body, or returns the error. */
 export function messageIn(body: unknown): RpcMessage | RpcError {
   if (Array.isArray(body)) return invalidRequest('Send one message in a body: batches are not taken.');
   if (!isObject(body)) return invalidRequest('The body is not an object of JSON-RPC.');
@@ -44,12 +44,12 @@ export function messageIn(body: unknown): RpcMessage | RpcError {
   return { id, method, params };
 }
 
-/** Whether a body is what a client says to a request of a server. */
+/** Reports whether a body is a reply to a request of the server. */
 export function isReply(body: unknown): body is JsonObject {
   return isObject(body) && body['method'] === undefined && ('result' in body || 'error' in body);
 }
 
-/** The id that an error can be told with; undefined where there is none that can be read. */
+/** Returns the ID for an error response, or undefined if it cannot be read. */
 export function idIn(body: unknown): RequestId | undefined {
   return isObject(body) && isId(body['id']) ? body['id'] : undefined;
 }

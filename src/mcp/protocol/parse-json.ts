@@ -1,8 +1,8 @@
-/** Parses the body of a message, which a stranger has sent. */
+/** Parses untrusted message bodies. */
 import { JsonError, readJson } from '../../platform/json/read-json.js';
 import { parseError, type RpcError } from './rpc-error.js';
 
-/** Returns the value of a JSON text in UTF-8, its numbers with all their digits, or the error of the protocol. */
+/** Parses UTF-8 JSON and keeps all digits of numbers. Returns a JSON-RPC error if it is invalid. */
 export function parseJson(bytes: Buffer): { readonly value: unknown } | RpcError {
   try {
     return { value: readJson(bytes) };

@@ -1,26 +1,26 @@
-/** Responses of JSON-RPC as text. What a method says is members of its result, already JSON. */
+/** Serializes JSON-RPC responses. Methods provide the members of the result as JSON. */
 import type { RequestId } from './message.js';
 import type { RpcError } from './rpc-error.js';
 import { SERVER_INFO_MEMBER, type Era } from './versions.js';
 
-/** How long a client may keep a list, and what it has read (2026-07-28, Caching). */
+/** Cache lifetime of lists and resources for clients (2026-07-28, Caching). */
 export const CACHE_MS = 60_000;
-/** What a key may see is not for another's. */
+/** Private, because results depend on the key. */
 const CACHE_MEMBERS = `"ttlMs":${CACHE_MS},"cacheScope":"private"`;
 
-/** What a modern result is: all that there is, or a question to the client, who asks again with what it says. */
+/** Type of a modern result: complete, or a question that the client answers in another request. */
 export type ResultType = 'complete' | 'input_required';
 
-/** Who serves, as every modern result says it: JSON. */
+/** Returns name and version of the server, as in every modern result. */
 export function serverInfoText(name: string, version: string): string {
   return JSON.stringify({ name, version });
 }
 
 /**
- * A result.
- * @param members of it, as JSON without braces; may be empty.
- * @param serverInfo JSON.
- * @param isCacheable whether the specification wants it to say how long it may be kept.
+ * Serializes a result.
+ * @param members members of the result, as JSON without braces; may be empty
+ * @param serverInfo JSON
+ * @param isCacheable whether the specification requires a cache lifetime
  */
 export function resultText(
   era: Era,
@@ -37,7 +37,7 @@ export function resultText(
   return `${begin}"resultType":"${resultType}"${own}${cache},"_meta":{"${SERVER_INFO_MEMBER}":${serverInfo}}}}`;
 }
 
-/** An error. @param id undefined where none could be read. */
+/** Serializes an error. @param id undefined if it could not be read */
 export function errorText({ code, message, data }: RpcError, id: RequestId | undefined): string {
   return JSON.stringify({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), error: { code, message, data } });
 }

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a message of the protocol: a code of JSON-RPC or of MCP (2026-07-28, Basic, Error codes), and the
- * status that goes with it. What an operation refuses is none of these: a tool's result says it in words.
+ * Errors of the protocol: a JSON-RPC or MCP code (2026-07-28, Basic, Error codes) with an HTTP status. Failures of an
+ * operation are not among them; they are tool results.
  */
 import { MODERN_VERSION } from './versions.js';
 
@@ -10,12 +10,12 @@ export const METHOD_NOT_FOUND = -32_601;
 export const INVALID_PARAMS = -32_602;
 export const HEADER_MISMATCH = -32_020;
 export const UNSUPPORTED_VERSION = -32_022;
-/** Resource not found, of the legacy versions alone. */
+/** Resource not found; legacy versions only. */
 export const LEGACY_RESOURCE_NOT_FOUND = -32_002;
 
-/** RpcError is an error of the protocol on its way to the client. */
+/** RpcError is an error to be sent to the client. */
 export class RpcError {
-  /** @param status of HTTP, to a modern client; a legacy one that has sent a request gets 200, and the error in it. */
+  /** @param status HTTP status for modern clients. Legacy clients get 200 for an error of a request. */
   constructor(
     readonly code: number,
     readonly message: string,
@@ -24,12 +24,12 @@ export class RpcError {
   ) {}
 }
 
-/** What is no JSON, or is more than is taken. */
+/** Creates the error for invalid JSON or a body beyond a limit. */
 export function parseError(message: string): RpcError {
   return new RpcError(PARSE_ERROR, message, 400);
 }
 
-/** JSON that is no message. */
+/** Creates the error for JSON that is not a message. */
 export function invalidRequest(message: string): RpcError {
   return new RpcError(INVALID_REQUEST, message, 400);
 }
@@ -38,12 +38,12 @@ export function methodNotFound(method: string): RpcError {
   return new RpcError(METHOD_NOT_FOUND, `There is no method ${quoted(method)} here.`, 404);
 }
 
-/** Members of `_meta` that every modern request has. */
+/** Creates the error for a missing required member of `_meta`. */
 export function missingMeta(member: string): RpcError {
   return new RpcError(INVALID_PARAMS, `The member _meta of params must have ${member}.`, 400);
 }
 
-/** Parameters that a method does not take. The message was understood: HTTP says so. */
+/** Creates the error for invalid parameters. The status is 200, because the message itself was valid. */
 export function invalidParams(message: string, data?: unknown): RpcError {
   return new RpcError(INVALID_PARAMS, message, 200, data);
 }
@@ -52,7 +52,10 @@ export function headerMismatch(message: string): RpcError {
   return new RpcError(HEADER_MISMATCH, `Header mismatch: ${message}`, 400);
 }
 
-/** Names the versions that a request may have in `_meta`. Legacy ones are agreed on with `initialize`. */
+/**
+ * Creates the error for an unknown version. It lists the modern version only, because legacy versions are negotiated
+ * with `initialize`.
+ */
 export function unsupportedVersion(requested: string): RpcError {
   const data = { supported: [MODERN_VERSION], requested: requested.slice(0, LONGEST_QUOTED) };
   return new RpcError(UNSUPPORTED_VERSION, 'Unsupported protocol version', 400, data);
@@ -60,7 +63,7 @@ export function unsupportedVersion(requested: string): RpcError {
 
 const LONGEST_QUOTED = 100;
 
-/** A text of the client's in a message, cut where it is long. */
+/** Quotes a client's text for an error message and truncates it. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text);
 }

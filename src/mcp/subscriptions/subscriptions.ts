@@ -1,4 +1,4 @@
-/** Streams of events to clients that listen: who they are, what they are told, and when they end. */
+/** Event streams of `subscriptions/listen`. */
 import type { DoorRequest } from '../../admission/doors/door-request.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { Invalidation } from '../../keys/api-key.js';
@@ -7,24 +7,24 @@ import type { Problem } from '../../platform/problems/errors.js';
 import type { RequestId } from '../protocol/message.js';
 import { SUBSCRIPTION_MEMBER } from '../protocol/versions.js';
 
-/** Of one key; the oldest makes room: a client that has lost its connection, unseen, opens another. */
+/** Streams per key. The oldest is closed beyond this, because clients that lost a connection open a new one. */
 const MOST_OF_KEY = 8;
-/** Of this process. */
+/** Streams per process. */
 const MOST_STREAMS = 2_000;
-/** Below the time after which load balancers cut a connection that says nothing. */
+/** Shorter than the idle timeout of common load balancers. */
 const KEEP_ALIVE_MS = 20_000;
-/** After it a client has to open another one: what a stream holds is not for ever. */
+/** Maximum lifetime of a stream. The client must then open another one. */
 const LONGEST_MS = 3_600_000;
-/** Of what a client has not read. */
+/** Maximum unread data of a client. */
 const MOST_UNREAD_BYTES = 16 * 1024;
 
 const HEAD = 'Content-Type: text/event-stream\r\nCache-Control: no-store, no-transform\r\nX-Accel-Buffering: no\r\n';
 const KEEP_ALIVE = ':\n\n';
 
-/** What it needs to know of a key that was let in: why it may not go on; undefined: it may. Never rejects. */
+/** Checks a key again. Resolves to the problem if it may no longer be used. Never rejects. */
 export type RecheckKey = (hash: string, address: string) => Promise<Problem | undefined>;
 
-/** Subscriptions are the streams that are open. */
+/** Subscriptions manages the open streams. */
 export class Subscriptions {
   private readonly streams = new Set<EventStream>();
   private timer: NodeJS.Timeout | undefined;
@@ -35,12 +35,12 @@ export class Subscriptions {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** How many are open. */
+  /** Number of open streams. */
   get size(): number {
     return this.streams.size;
   }
 
-  /** Opens one on the response to a request. @param ofTools whether it is told of other tools. */
+  /** Opens a stream as the response to a request. @param ofTools whether to send notifications of tool changes */
   open(request: DoorRequest, id: RequestId, key: CachedKey, ofTools: boolean): void {
     if (request.response.isGone) return;
     this.makeRoom(key.record.keyId);
@@ -50,16 +50,19 @@ export class Subscriptions {
     if (!this.hasEnded) this.timer ??= setInterval(() => this.keepAlive(), KEEP_ALIVE_MS).unref();
     stream.begin();
     if (this.hasEnded) this.end(stream);
-    // What its key has become since it was looked up was told to the streams that were open then.
+    // The key may have changed between its lookup and the registration of this stream.
     else this.look(stream, false);
   }
 
-  /** The tools are other ones: whoever listens is told. */
+  /** Notifies all streams that the tools have changed. */
   tellOfTools(): void {
     for (const stream of this.streams) stream.tellOfTools();
   }
 
-  /** A key or an account has changed: its streams end where it may not be used any more, and see other tools else. */
+  /**
+   * Handles a changed key or account. Ends its streams if the key may no longer be used. Otherwise notifies them,
+   * because the visible tools may differ.
+   */
   onChange(change: Invalidation): void {
     for (const stream of this.streams) {
       const { accountId, keyId } = stream.key.record;
@@ -68,10 +71,7 @@ export class Subscriptions {
     }
   }
 
-  /**
-   * Ends all of them, and each that is opened from now on, as the specification wants it: with the response to what
-   * they were opened by.
-   */
+  /** Ends all streams, and each later one at once. The specification requires a final response to the request. */
   stop(): void {
     this.hasEnded = true;
     clearInterval(this.timer);
@@ -79,7 +79,7 @@ export class Subscriptions {
     for (const stream of this.streams) this.end(stream);
   }
 
-  /** Looks whether a stream may go on. @param tells whether it is told of other tools where it does. */
+  /** Checks a stream's key. @param tells whether to notify of tool changes if the key is valid */
   private look(stream: EventStream, tells: boolean): void {
     void this.recheck(stream.key.record.hash, stream.request.clientAddress).then((problem) => {
       if (problem !== undefined) this.end(stream);
@@ -87,7 +87,7 @@ export class Subscriptions {
     });
   }
 
-  /** Once: of a change the bus may tell twice, and both times its key is looked at. */
+  /** Ends a stream only once, even if two checks of its key fail. */
   private end(stream: EventStream): void {
     this.streams.delete(stream);
     stream.end();
@@ -157,7 +157,7 @@ class EventStream {
   write(text: string): void {
     const { nodeResponse, response } = this.request;
     if (this.isOver || response.isGone) return;
-    // Nobody reads it: its end is that of its connection.
+    // The client does not read, so a final response is useless. Close the connection.
     if (nodeResponse.writableLength > MOST_UNREAD_BYTES) response.destroy();
     else nodeResponse.write(text);
     this.request.bytesOut += text.length;

@@ -1,4 +1,4 @@
-/** A call of an operation: its arguments become a request of the API, and what comes of that becomes a result. */
+/** Calls an operation: turns arguments into an API request, and its response into a tool result. */
 import type { InnerResponse } from '../../admission/doors/inner-call.js';
 import { areFaults, type Tool } from '../../config/tools/tool.js';
 import type { MethodCall } from '../method-call.js';
@@ -8,7 +8,7 @@ import { faultsText, refusalText } from './refusal-words.js';
 import { responseResult } from './response-words.js';
 import { errorResult } from './result.js';
 
-/** Calls an operation by its tool, and responds. A client that leaves ends the call. */
+/** Calls the operation of a tool and responds. A disconnect aborts the call. */
 export function callOperation(call: MethodCall, tool: Tool, args: JsonObject): void {
   const bound = tool.bind(args);
   if (areFaults(bound)) {
@@ -57,7 +57,7 @@ function warn({ parts }: MethodCall, { name }: Tool, fields: readonly string[]):
   parts.misfits.warn({ event: 'tool_result_misfit', tool: name, fields }, message);
 }
 
-/** What is never sent costs nothing: so it is counted with what is free. */
+/** Responds to invalid arguments. Nothing was sent, so it counts as a free call. */
 function refuseFaults(call: MethodCall, text: string): void {
   void call.countFree().then((problem) => {
     noteCall('tools/call', 'tool_error');

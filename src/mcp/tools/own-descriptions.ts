@@ -1,16 +1,16 @@
-/** The server's own tools as `tools/list` says them. */
+/** Descriptions of the server's own tools for `tools/list`. */
 import type { Tool } from '../../config/tools/tool.js';
 
-/** ListedTool is a tool as far as a list knows it. */
+/** ListedTool is an entry of `tools/list`. */
 export interface ListedTool {
   readonly name: string;
-  /** As `tools/list` says it. */
+  /** The entry as JSON. */
   readonly json: string;
 }
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** What is used and left of the limits. */
+/** Shows limits and usage. */
 export const GET_USAGE = listed({
   name: 'get_usage',
   title: 'Limits and usage',
@@ -21,7 +21,7 @@ export const GET_USAGE = listed({
   annotations: READS,
 });
 
-/** Finds tools among many. */
+/** Searches the operations. */
 export const SEARCH_OPERATIONS = listed({
   name: 'search_operations',
   title: 'Search operations',
@@ -45,7 +45,7 @@ export const SEARCH_OPERATIONS = listed({
   annotations: READS,
 });
 
-/** Calls a tool by its name. It does what that tool does: nothing more, where all that it can call reads. */
+/** Describes the tool that calls another tool by name. It is read-only if all of those are. */
 export function callOperationTool(tools: readonly Tool[]): ListedTool {
   const reads = tools.every(({ annotations }) => annotations.readOnlyHint);
   return listed({

@@ -1,4 +1,4 @@
-/** The server's own tools: what is left of the limits, and a search where there are very many operations. */
+/** The server's own tools: usage, and a search for APIs with very many operations. */
 import type { ArgumentFault } from '../../config/tools/tool.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -13,9 +13,9 @@ import { errorResult, textResult } from './result.js';
 import { allNamesText, foundText, foundTools } from './search.js';
 import { visibleTools } from './visible-tools.js';
 
-/** OwnTool is a tool that is no operation. */
+/** OwnTool is a tool that is not an API operation. */
 interface OwnTool {
-  /** Counts, responds, and never throws. */
+  /** Counts, executes and responds. Never throws. */
   serve(call: MethodCall, args: JsonObject): void;
 }
 
@@ -24,14 +24,14 @@ const MOST_RESULTS = 20;
 const LONGEST_QUERY = 200;
 const MOST_FAULTS = 10;
 
-/** By their names. */
+/** Tools by name. */
 export const OWN_TOOLS: ReadonlyMap<string, OwnTool> = new Map<string, OwnTool>([
   ['get_usage', { serve: (call, args) => free(call, 'get_usage', () => usageResult(call, args)) }],
   ['search_operations', { serve: (call, args) => free(call, 'search_operations', () => searchResult(call, args)) }],
   ['call_operation', { serve: callByName }],
 ]);
 
-/** Counts a call as one that costs nothing, and responds with what it says. */
+/** Counts a free call and responds with its result. */
 function free(call: MethodCall, tool: string, result: () => string | Promise<string>): void {
   call.request.source = ownSource(tool);
   void call

@@ -1,19 +1,16 @@
-/**
- * A refusal as an assistant can act on it: what the error of the API says, without what only a program needs, and a
- * sentence on what to do.
- */
+/** Texts of refusals for assistants: the fields of the API's error that matter to them, and advice. */
 import type { ArgumentFaults } from '../../config/tools/tool.js';
 import { fieldValue } from '../../http/grammar/fields.js';
 import type { ErrorEntry } from '../../platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode, type Problem } from '../../platform/problems/errors.js';
 
-/** Returns what an assistant is to do; undefined where the detail says it, and for a code of a backend's own. */
+/** Returns the advice for an error code, or undefined if the detail is enough or the code is a backend's. */
 function adviceOn(code: string): string | undefined {
   const entry: ErrorEntry | undefined = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode] : undefined;
   return entry?.assistant;
 }
 
-/** The text of a refusal: compact JSON. */
+/** Formats a problem as compact JSON. */
 export function refusalText(problem: Problem, requestId: string): string {
   const { code, status, options } = problem;
   const { detail, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason, headers } = options;
@@ -32,7 +29,7 @@ export function refusalText(problem: Problem, requestId: string): string {
   });
 }
 
-/** The same of a problem that was told before, as the body of its response. */
+/** Formats a stored problem, given the body of its response. */
 export function storedRefusalText(body: Buffer, requestId: string): string {
   try {
     const { type: _, title, code, ...said } = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
@@ -43,7 +40,7 @@ export function storedRefusalText(body: Buffer, requestId: string): string {
   }
 }
 
-/** The text of arguments that cannot be taken; the request was not made. */
+/** Formats argument errors. No request was made. */
 export function faultsText({ faults }: ArgumentFaults, requestId: string): string {
   return JSON.stringify({
     error: 'validation_failed',
@@ -54,7 +51,7 @@ export function faultsText({ faults }: ArgumentFaults, requestId: string): strin
   });
 }
 
-/** Whole seconds of `Retry-After`. */
+/** Returns the seconds of `Retry-After`. */
 function waitIn(headers: readonly string[] | undefined): number | undefined {
   const value = headers === undefined ? undefined : fieldValue(headers, 'retry-after');
   return value === undefined || !/^\d{1,9}$/.test(value) ? undefined : Number(value);

@@ -1,6 +1,6 @@
 /**
- * A response of the API as the result of a tool: JSON as compact text, once, and as an object where the tool says what
- * shape it has; an image as one; what is larger than the bound cut, with how to ask for less.
+ * Converts API responses to tool results: JSON as compact text and structured content, images as image content. Large
+ * responses are truncated, with advice on how to request less.
  */
 import { parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
 import type { InnerResponse } from '../../admission/doors/inner-call.js';
@@ -9,22 +9,22 @@ import { isObject } from '../protocol/message.js';
 import { storedRefusalText } from './refusal-words.js';
 import { errorResult, structuredResult, textResult } from './result.js';
 
-// Of field lines, each with its CRLF.
+// Field lines, each with CRLF.
 const CONTENT_TYPE = /(?:^|\n)content-type:[ \t]*([^;\r\n]*[^;\r\n \t])/i;
 const LOCATION = /(?:^|\n)location:[ \t]*([^\r]*?)[ \t]*\r/i;
 const USUAL_TYPE = 'application/json';
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:xml|x-www-form-urlencoded|yaml|x-ndjson|[\w.+-]+\+xml)$)/i;
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/i;
-/** What stands between the members of JSON that somebody has laid out for people, and how far that is looked for. */
+/** Whitespace of pretty-printed JSON, and how far into a body to search for it. */
 const LAID_OUT = /[\r\n]|(?<=":) |(?<=,) (?=")/;
 const LAID_OUT_WITHIN = 200;
 const MOST_MISSING = 10;
 
-/** Is told the fields that structured content leaves out, as their types are not those of the output schema. */
+/** Receives the names of fields that structured content omits because their types violate the output schema. */
 export type OnMisfit = (fields: readonly string[]) => void;
 
-/** Returns the members of the result. */
+/** Returns the members of the tool result. */
 export function responseResult(
   tool: Tool,
   response: InnerResponse,
@@ -33,7 +33,7 @@ export function responseResult(
   onMisfit: OnMisfit,
 ): string {
   const { status, lines, body, isCut } = response;
-  // The stored response to an earlier call with the same idempotency key.
+  // The response was stored for an earlier call with the same idempotency key.
   if (status >= 400) return errorResult(storedRefusalText(body, requestId));
   if (status >= 300) return errorResult(emptyText(status, lines));
   if (body.length === 0) return withStructure(tool, emptyText(status, lines), undefined, onMisfit);
@@ -61,16 +61,16 @@ function jsonResult(tool: Tool, text: string, onMisfit: OnMisfit): string {
   try {
     value = parseExact(text);
   } catch {
-    // Called JSON and none: the text is all that there is.
+    // The content type is JSON but the body is not. Return the plain text.
     return tool.outputSchema === undefined ? textResult(text) : errorResult(text, 'The response is not JSON.');
   }
   return withStructure(tool, isLaidOut ? JSON.stringify(value) : text, value, onMisfit);
 }
 
-/** A tool that says what shape its result has must have one of that shape. */
+/** Adds structured content, which a tool with an output schema must have. */
 function withStructure(tool: Tool, text: string, value: unknown, onMisfit: OnMisfit): string {
   const structured = tool.outputSchema === undefined ? undefined : tool.structure(value);
-  // Clients that show structured content alone do not see these fields.
+  // Clients that show only structured content would not show these fields.
   const missing = value === undefined || structured === undefined ? [] : missingIn(structured, value);
   if (missing.length > 0) onMisfit(missing);
   return structured === undefined
@@ -78,7 +78,7 @@ function withStructure(tool: Tool, text: string, value: unknown, onMisfit: OnMis
     : structuredResult(text, toWellFormedJson(JSON.stringify(structured)));
 }
 
-/** Returns up to ten names of what a response has and its structured content has not. */
+/** Returns up to ten names of fields that the structured content omits. */
 function missingIn(structured: Readonly<Record<string, unknown>>, value: unknown): readonly string[] {
   const missing: string[] = [];
   const compare = (there: unknown, whole: unknown, path: string): void => {
@@ -97,13 +97,13 @@ function missingIn(structured: Readonly<Record<string, unknown>>, value: unknown
   return missing;
 }
 
-/** Says of a response without a body that it went well, and where what was made is; of a redirect what that means. */
+/** Describes a response without a body: its status, and the location of a created resource or a redirect. */
 function emptyText(status: number, lines: string): string {
   const detail = status >= 300 ? 'The API redirects, and tools do not follow. Tell the person.' : undefined;
   return JSON.stringify({ status, location: LOCATION.exec(lines)?.[1], detail });
 }
 
-/** What there is of it, and how to get the rest. Not in the tool's shape: so it is no success to a client. */
+/** Returns a truncated response with advice. It is an error result, because it cannot match the output schema. */
 function cutResult({ pagingArguments }: Tool, type: string, body: Buffer, mostBytes: number): string {
   const howTo =
     pagingArguments.length > 0
@@ -115,7 +115,7 @@ function cutResult({ pagingArguments }: Tool, type: string, body: Buffer, mostBy
     : errorResult(words);
 }
 
-/** The text of bytes that may end within a character. */
+/** Decodes UTF-8 that may end within a character. */
 function wholeText(bytes: Buffer): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

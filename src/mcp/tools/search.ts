@@ -1,28 +1,31 @@
 /**
- * Finds tools by words: in their names first, then in titles and paths, then in descriptions. Says of the best ones what
- * arguments they take, and of the others their names, within 1,500 tokens.
+ * Full-text search of tools: names first, then titles and paths, then descriptions. The result has the arguments of the
+ * best matches and the names of the others, in at most 1,500 tokens.
  */
 import type { Tool } from '../../config/tools/tool.js';
 
 const WORD = /[\p{L}\p{N}]+/gu;
-/** Scores of a word by the place where it is found; half of that where only one of the two begins the other. */
+/** Scores of a word by field. A prefix match scores half. */
 const NAME_WORTH = 8;
 const TITLE_WORTH = 4;
 const PATH_WORTH = 4;
 const DESCRIPTION_WORTH = 2;
-/** Takes points off for each word of the name that was not asked for: `create issue` means `create_issue`, not `create_issue_label`. */
+/**
+ * Penalty for each word of the name that is not in the query, so that `create issue` finds `create_issue` before
+ * `create_issue_label`.
+ */
 const EXTRA_WORD_COST = 1;
-/** A tool fits where more than this share of the words is found in it. */
+/** Minimum share of query words that must match. */
 const LEAST_SHARE = 2 / 3;
 /** 1,500 tokens of about four characters each. */
 const MOST_CHARACTERS = 6_000;
-/** Tools whose arguments are told; the assistant looks further for those of the others. */
+/** Number of matches with full arguments. */
 const MOST_WITH_SCHEMA = 2;
 const LONGEST_DESCRIPTION = 200;
 
-/** Words that say nothing about an operation. */
+/** Stop words. */
 const FILLERS = new Set('a all an and by for from in is me my of on or please the to with'.split(' '));
-/** Maps words that people use to those that APIs use. */
+/** Common words and their equivalents in APIs. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['add', 'create'],
   ['change', 'update'],
@@ -45,7 +48,7 @@ interface Indexed {
 
 const indexes = new WeakMap<Tool, Indexed>();
 
-/** Returns the tools that fit, best first; of equal ones the first in the configuration. */
+/** Returns the matching tools, best first. Equal scores keep the configuration order. */
 export function foundTools(tools: readonly Tool[], query: string, most: number): readonly Tool[] {
   const all = wordsOf(query);
   const meant = all.filter((word) => !FILLERS.has(word));
@@ -58,7 +61,7 @@ export function foundTools(tools: readonly Tool[], query: string, most: number):
     .map(({ tool }) => tool);
 }
 
-/** Returns what an assistant is told of tools that were found, as JSON. @param found best first. */
+/** Formats matches as JSON for the assistant. @param found best first */
 export function foundText(found: readonly Tool[]): string {
   const told: string[] = [];
   let left = MOST_CHARACTERS - '{"operations":[]}'.length;
@@ -72,7 +75,7 @@ export function foundText(found: readonly Tool[]): string {
   return `{"operations":[${told.join(',')}]}`;
 }
 
-/** Returns the names of all tools that there is room for: what is told where nothing was found. */
+/** Returns as many tool names as fit, for a search without matches. */
 export function allNamesText(tools: readonly Tool[]): string {
   let left = MOST_CHARACTERS - '{"operations":[],"all_names":[]}'.length;
   const names = tools.map(({ name }) => name).filter((name) => (left -= name.length + 3) >= 0);
@@ -83,7 +86,7 @@ function withSchema({ name, title, description, inputSchema }: Tool): string {
   return JSON.stringify({ name, title, description, inputSchema });
 }
 
-/** The arguments of a tool whose schema is too long: what is wrong with them is told when it is called. */
+/** Returns a tool with its argument names, if its schema is too long. A call reports invalid arguments. */
 function withArguments({ name, title, description, inputSchema }: Tool): string {
   const { properties = {}, required = [] } = inputSchema as { properties?: object; required?: readonly string[] };
   return JSON.stringify({ name, title, description: short(description), arguments: Object.keys(properties), required });
@@ -116,7 +119,7 @@ function worthOf({ name, title, path, description }: Indexed, words: readonly st
   return Math.max(worth - EXTRA_WORD_COST * extra, Number.EPSILON);
 }
 
-/** 1 where the word stands there, half where it begins another one, or another begins it: `customer`, `customers`. */
+/** Returns 1 for an exact match, 1/2 if one word is a prefix of the other, such as `customer` and `customers`. */
 function share(texts: readonly string[], word: string): number {
   if (texts.includes(word)) return 1;
   return texts.some((text) => text.startsWith(word) || (text.length > 2 && word.startsWith(text))) ? 1 / 2 : 0;

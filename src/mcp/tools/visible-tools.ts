@@ -1,6 +1,6 @@
 /**
- * What of the tools a key sees: those that its scopes allow, and the server's own. Made once for each set of scopes
- * and each configuration; keys with the same scopes share it.
+ * Tools visible to a key: those that its scopes allow, and the server's own. Cached per set of scopes and
+ * configuration.
  */
 import type { Tool, ToolSet } from '../../config/tools/tool.js';
 import type { ScopeSet } from '../../keys/scopes.js';
@@ -10,11 +10,11 @@ import { GET_USAGE, SEARCH_OPERATIONS, callOperationTool, type ListedTool } from
 const PAGE_TOOLS = 50;
 const CURSOR_PREFIX = 'after:';
 
-/** VisibleTools are those that a set of scopes allows. */
+/** VisibleTools is the set of tools for a set of scopes. */
 export class VisibleTools {
-  /** In the order of the configuration. */
+  /** Operations in configuration order. */
   readonly tools: readonly Tool[];
-  /** Whether they are searched instead of listed. */
+  /** Whether tools are searched instead of listed. */
   readonly isSearched: boolean;
   private readonly listed: readonly ListedTool[];
   private readonly pages = new Map<number, string>();
@@ -27,7 +27,7 @@ export class VisibleTools {
       : [GET_USAGE, ...this.tools];
   }
 
-  /** Members of a page of the list: JSON. Undefined for a cursor that none has given. */
+  /** Returns the members of a list page as JSON, or undefined for an invalid cursor. */
   page(cursor: unknown): string | undefined {
     const from = cursor === undefined ? 0 : this.placeOf(cursor);
     if (from === undefined) return undefined;
@@ -47,7 +47,7 @@ export class VisibleTools {
     return `${members},"nextCursor":"${Buffer.from(CURSOR_PREFIX + last.name).toString('base64url')}"`;
   }
 
-  /** Names stay where the configuration changes: a cursor goes on behind the tool that it names, wherever that is. */
+  /** Returns the position after a cursor. The cursor names a tool, so it stays valid when the configuration changes. */
   private placeOf(cursor: unknown): number | undefined {
     if (typeof cursor !== 'string') return undefined;
     const text = Buffer.from(cursor, 'base64url').toString();
@@ -60,7 +60,7 @@ export class VisibleTools {
 /** Caches the visible tools by tool set and scope set. */
 const visibleOf = new WeakMap<ToolSet, WeakMap<ScopeSet, VisibleTools>>();
 
-/** Those of a set of scopes, by the tools and settings in force, which change together. */
+/** Returns the visible tools of a set of scopes, for the current tools and settings. */
 export function visibleTools(
   { tools, settings }: Pick<McpParts, 'tools' | 'settings'>,
   scopeSet: ScopeSet,
