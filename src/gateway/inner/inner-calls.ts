@@ -1,6 +1,6 @@
 /**
- * Requests that are made inside: each is an exchange as any other, between a message that nobody has sent and a
- * response that nobody reads from a connection, and goes the one way by the same steps, the same backend, the same end.
+ * API requests made by the gateway itself, for MCP tool calls. They use an exchange without a connection and take the
+ * same steps, backend and end as client requests.
  */
 import type { InnerCall, InnerPath, InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
 import type { RequestSource } from '../../admission/doors/request-source.js';
@@ -15,7 +15,7 @@ import type { RequestEnd } from '../request/request-end.js';
 import { InnerMessage } from './inner-message.js';
 import { WholeResponse } from './inner-response.js';
 
-/** InnerCallParts are what inner calls stand on. */
+/** InnerCallParts holds the dependencies of inner calls. */
 export interface InnerCallParts {
   readonly routes: Pick<Routes, 'match'>;
   readonly steps: Steps;
@@ -24,21 +24,21 @@ export interface InnerCallParts {
   readonly date: HttpDate;
 }
 
-/** By whether a request has an `Idempotency-Key`. */
+/** Step walks for requests with and without an `Idempotency-Key`. */
 interface Walks {
   readonly usual: StepWalk<Exchange>;
   readonly keyed: StepWalk<Exchange>;
 }
 
-/** What the log says of the request that an inner call is made of: nothing; the call stands there. */
+/** Source of the inner request, which gets no log line of its own. The log line of the MCP request covers it. */
 const CARRIER: RequestSource = { name: 'mcp', tool: '', isCarrier: true };
 
-/** InnerCalls begins inner calls. */
+/** InnerCalls starts inner calls. */
 export class InnerCalls implements InnerPath, ExchangeOwner {
   readonly date: HttpDate;
   private readonly routes: InnerCallParts['routes'];
   private readonly walks: Walks;
-  /** Of requests whose key is known. */
+  /** Walks for requests whose key is already known. */
   private readonly knownWalks: Walks;
   private readonly requestEnd: InnerCallParts['requestEnd'];
 
@@ -62,7 +62,7 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };
     carrier.source = CARRIER;
     const match = this.routes.match(operation.method, exchange.path);
-    // What is put into a path may lead to another operation, which may not be meant to be called this way.
+    // A path argument may lead to another operation, which the caller may not intend to call.
     const leadsThere = match.kind !== 'operation' || match.operation.index === operation.index;
     exchange.match = leadsThere ? match : NOT_OURS;
     if (call.key !== undefined) {
@@ -80,6 +80,6 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     this.requestEnd.end(exchange, status);
   }
 
-  /** No connection can become Node's. */
+  /** Does nothing, because there is no connection to hand over. */
   onHandedOver(): void {}
 }

@@ -1,11 +1,11 @@
-/** The request of an inner call, as the steps and the call to its backend read it. */
+/** The request of an inner call, in the form that the steps and the backend call read. */
 import type { Socket } from 'node:net';
 import type { InnerCall } from '../../admission/doors/inner-call.js';
 import { enterBy, tokenDoorOf } from '../../keys/clients/token-door.js';
 import type { ClientFields, ClientMessage } from '../../http/client/client-response.js';
 import { fieldsOfLines, trimmed } from '../../http/grammar/fields.js';
 
-/** What is looked at of its fields: of those that say who asks, the client's own. */
+/** Header fields of the call. Fields that identify the client are those of the original request. */
 class InnerFields implements ClientFields {
   readonly authorization: string | undefined;
   readonly 'content-length': string | undefined;
@@ -30,13 +30,13 @@ class InnerFields implements ClientFields {
     this['x-request-id'] = headers['x-request-id'];
   }
 
-  /** Only that of a keyed request is asked for. */
+  /** Only needed for requests with an idempotency key. */
   get 'content-type'(): string | undefined {
     return this['content-length'] === undefined ? undefined : valueIn(this.lines, 'content-type:');
   }
 }
 
-/** InnerMessage is a request that nobody has sent. */
+/** InnerMessage is a request made inside the gateway. */
 export class InnerMessage implements ClientMessage {
   readonly httpVersion = '1.1';
   readonly httpVersionMajor = 1;
@@ -45,7 +45,7 @@ export class InnerMessage implements ClientMessage {
   readonly url: string;
   readonly lines: string;
   readonly headers: ClientFields;
-  /** The client's. */
+  /** Connection of the original client. */
   readonly socket: Socket;
   readonly body: Buffer | undefined;
 
@@ -66,10 +66,10 @@ export class InnerMessage implements ClientMessage {
   }
 }
 
-/** The value of a field among lines whose names are in lower case. */
+/** Returns the value of a field. The names in `lines` are in lower case. */
 function valueIn(lines: string, begin: string): string | undefined {
   let at = lines.indexOf(begin);
-  // It may stand within a value as well.
+  // The text may also occur within a value.
   while (at > 0 && lines[at - 1] !== '\n') at = lines.indexOf(begin, at + 1);
   if (at === -1) return undefined;
   return trimmed(lines, at + begin.length, lines.indexOf('\r', at));

@@ -1,4 +1,4 @@
-/** The response to an inner call: taken in one piece, and given to whoever has made the call. */
+/** The response to an inner call, collected in memory for the caller. */
 import type { ServerResponse } from 'node:http';
 import type { InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
 import type { ClientResponse } from '../../http/client/client-response.js';
@@ -7,7 +7,7 @@ import type { Exchange } from '../request/exchange.js';
 
 const EMPTY = Buffer.alloc(0);
 
-/** WholeResponse is a response that somebody in this process waits for. */
+/** WholeResponse collects a response and passes it to the caller. */
 export class WholeResponse implements ClientResponse, InnerResponse, RunningCall {
   status = 0;
   lines = '';
@@ -15,10 +15,10 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
   isCut = false;
   problem: Problem | undefined = undefined;
   isGone = false;
-  /** Set by whoever begins the call. */
+  /** Set when the call starts. */
   exchange: Exchange | undefined = undefined;
 
-  /** @param mostWholeBytes of the body that is kept. @param done told once. */
+  /** @param mostWholeBytes maximum body size to keep @param done called once with the response */
   constructor(
     readonly mostWholeBytes: number,
     private readonly done: (response: InnerResponse) => void,
@@ -36,7 +36,7 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
     return this.exchange?.quotaLines ?? '';
   }
 
-  /** Nothing of it is streamed: whoever asks has not looked at `mostWholeBytes`. */
+  /** Never used for valid callers, since they check `mostWholeBytes` and do not stream. */
   get nodeResponse(): ServerResponse {
     throw new Error('an inner call has no connection');
   }
@@ -56,10 +56,10 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
     this.end(problem.status, '', EMPTY, false);
   }
 
-  /** There is no connection that could be used again. */
+  /** Does nothing, because there is no connection. */
   endConnection(): void {}
 
-  /** Nobody else notes its end: it has no connection that closes. */
+  /** Ends the call, because no closing connection would do so. */
   destroy(): void {
     this.cancel();
   }
@@ -71,7 +71,7 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
   }
 
   private end(status: number, lines: string, body: Buffer, isCut: boolean): void {
-    // Cancelled: its end has been noted, and nobody waits.
+    // The call was canceled. Its end has been recorded and nobody waits for it.
     if (this.isGone || this.hasBegun) return;
     this.status = status;
     this.lines = lines;
@@ -80,7 +80,7 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
     const { exchange } = this;
     if (exchange !== undefined) exchange.bytesOut = body.length;
     this.done(this);
-    // Nothing of the response outlives it.
+    // Release the body.
     this.body = EMPTY;
     exchange?.onEnd(status);
   }

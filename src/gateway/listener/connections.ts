@@ -1,8 +1,7 @@
 /**
- * The connections of the public listener: how many there may be, how long each may be used, and the end of those whose
- * client does not read. Costs by the connection and by the second, nothing by the request. An idle connection is held
- * by its place in a set and nothing else: the listeners are the same functions for all, and what a sweep notes is of
- * those that something waits for.
+ * Connections of the public listener: limits on their number, idle timeouts, and the end of clients that do not read.
+ * The cost is per connection and per second, not per request. An idle connection needs only its place in a set.
+ * Listeners are shared functions, and progress is recorded only for connections with unsent data.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -22,23 +21,23 @@ import { HEAD_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../request/connection-ti
 import { descriptorOf, isReadByParser, queuedBytes, responseUnderWay } from '../../platform/node-internals.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
-/** A connection of less has a request on the way. */
+/** Connections younger than this probably have a request on the way. */
 const NEW_MS = 500;
 
 const END_CHECK_INTERVAL_MS = 10;
 
-/** On a connection: at how many sweeps in a row it was idle, and what it had read by then. */
+/** Number of consecutive sweeps at which the connection was idle, and the bytes read by then. */
 const IDLE_SWEEPS = Symbol('idleSweeps');
 const READ_BEFORE = Symbol('readBefore');
 
-/** A connection with our notes. */
+/** A socket with our bookkeeping fields. */
 type SystemSocket = Socket & {
   readonly alpnProtocol?: string | false | null;
   [IDLE_SWEEPS]?: number;
   [READ_BEFORE]?: number;
 };
 
-/** What a connection had written when something that waits last moved, and when that was. */
+/** Bytes written and queued when the unsent data last moved, and the time. */
 interface Progress {
   written: number;
   queued: number;
@@ -47,17 +46,17 @@ interface Progress {
 
 export class Connections {
   private readonly open = new Set<SystemSocket>();
-  /** Of those whose clients have something to take. */
+  /** Progress of connections with unsent data. */
   private readonly progress = new Map<SystemSocket, Progress>();
-  /** Undefined while nobody asks how many an address has. */
+  /** Undefined if there is no limit per address. */
   private networks: NetworkCounts | undefined;
   private limits: ConnectionLimits;
-  /** Proxies carry the connections of many clients: they have no limit of their own. */
+  /** Proxies are exempt from the limit per address, because they carry many clients. */
   private readonly trusts: Trusts | undefined;
   private server: Server | undefined;
   private readonly networkCuts: RareWarning;
 
-  /** How long the most patient service waits for a client; those that wait for nothing are cut after it. */
+  /** Longest idle timeout of any service. Clients that do not read are disconnected after it. */
   longestIdleMs = 0;
 
   constructor(
@@ -75,10 +74,7 @@ export class Connections {
     this.use(gateway, services);
   }
 
-  /**
-   * Holds to these limits, and waits for clients as long as these services do, from
-   * now on; nobody who is connected is cut.
-   */
+  /** Applies new limits and idle timeouts. Existing connections stay open. */
   use({ limits }: GatewayFile['gateway'], services: GatewayFile['services']): void {
     this.longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
     this.limits = limits;
@@ -90,7 +86,7 @@ export class Connections {
     if (this.server !== undefined) limitServer(this.server, limits);
   }
 
-  /** Begins to hold a server to the limits; returns what ends it. */
+  /** Applies the limits to a server. Returns a function that stops. */
   watch(server: Server): () => void {
     this.server = server;
     limitServer(server, this.limits);
@@ -106,7 +102,7 @@ export class Connections {
       count.inc();
       socket.on('close', countDown);
     });
-    // With TLS the socket below knows nothing of what waits for its client.
+    // With TLS, unsent data is only visible on the TLS socket.
     const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
     const { open, progress } = this;
     function forget(this: SystemSocket): void {
@@ -128,7 +124,7 @@ export class Connections {
     return () => clearInterval(timer);
   }
 
-  /** Counts a connection in. Returns whether its network has more than it can have. */
+  /** Counts a connection. Returns whether its network exceeds the limit. */
   private exceedsNetwork(socket: SystemSocket): boolean {
     const { networks, trusts } = this;
     if (networks === undefined || trusts?.(socket.remoteAddress ?? '') === true) return false;
@@ -146,13 +142,13 @@ export class Connections {
     cut(socket, 'address_limit');
   }
 
-  /** Whether a response that Node writes has its end and has not left yet: for Node its connection is idle. */
+  /** Reports whether a response written by Node is complete but not yet sent. Node considers such a connection idle. */
   get isWriting(): boolean {
     for (const socket of this.open) if (responseUnderWay(socket)?.writableEnded === true) return true;
     return false;
   }
 
-  /** Cuts those on which no request is under way. Node's own way passes over what has begun to send a head. */
+  /** Closes connections without a request. Node's own function skips connections with a partial request head. */
   endWithoutRequest(): void {
     for (const socket of this.open) {
       if (socket.alpnProtocol !== 'h2' && !hasRequest(socket)) socket.destroy();
@@ -160,8 +156,8 @@ export class Connections {
   }
 
   /**
-   * Waits for the end of every connection, and cuts those that are left after `graceMs`. When it resolves each request
-   * has its end, and that has been noted.
+   * Waits for all connections to end and closes the rest after `graceMs`. When it resolves, every request has ended and
+   * been recorded.
    */
   async endAll(graceMs: number): Promise<void> {
     const cutMs = performance.now() + graceMs;
@@ -170,13 +166,12 @@ export class Connections {
       for (const socket of this.open) socket.destroy();
       await after(END_CHECK_INTERVAL_MS);
     }
-    // The requests of a connection over HTTP/2 end behind it.
+    // HTTP/2 requests end after their connection.
     await after(END_CHECK_INTERVAL_MS);
   }
 
   /**
-   * What `closeIdleConnections` does to connections that Node reads: ends those that wait
-   * for a request, a new one not at once.
+   * Closes idle connections that Node's parser does not read, like `closeIdleConnections`. New ones get a grace period.
    */
   endIdlePlain(): void {
     const openedBeforeMs = performance.now() - NEW_MS;
@@ -188,8 +183,8 @@ export class Connections {
   }
 
   /**
-   * Makes no garbage of those that nothing waits for: ten thousand times some, every two seconds,
-   * would keep V8 from giving memory back.
+   * Checks all connections. Allocates nothing for connections without unsent data. With 10,000 connections, garbage
+   * every two seconds would keep V8 from returning memory.
    */
   private sweep(now: number): void {
     for (const socket of this.open) {
@@ -211,7 +206,7 @@ export class Connections {
     }
   }
 
-  /** Ends a connection that has never said anything, as Node ends those that have not said enough. */
+  /** Closes a connection that never sent anything, like Node's head timeout. */
   private endSilent(socket: SystemSocket, now: number): void {
     const connection = plainConnectionOf(socket);
     if (connection === undefined || now - connection.openedMs < this.headTimeoutMs) return;
@@ -220,8 +215,8 @@ export class Connections {
   }
 
   /**
-   * Ends a connection that has had no request for `keepAliveTimeoutMs`. Node's own `keepAliveTimeout` makes two timers
-   * for every request: one when it begins to idle and one when it no longer does.
+   * Closes a connection without a request for `keepAliveTimeoutMs`. Node's `keepAliveTimeout` would set two timers per
+   * request.
    */
   private endIdle(socket: SystemSocket): void {
     const { bytesRead } = socket;
@@ -238,7 +233,7 @@ export class Connections {
   }
 }
 
-/** Whether a request is under way on a connection. */
+/** Reports whether a connection has an active request. */
 function hasRequest(socket: SystemSocket): boolean {
   return responseUnderWay(socket) !== null || plainConnectionOf(socket)?.hasRequest === true;
 }

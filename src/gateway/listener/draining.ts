@@ -1,4 +1,4 @@
-/** Whether the gateway is about to end: from then on each response closes its connection. */
+/** Shutdown state. Once it has begun, each response closes its connection. */
 export interface Draining {
   hasBegun: boolean;
 }

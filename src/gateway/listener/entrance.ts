@@ -1,7 +1,6 @@
 /**
- * The one entrance: what is done with every request before the first step, once, whether it was read by hand or by
- * Node, over HTTP/2, or asks for an upgrade. Refuses with 400, 403, 414, 421, 431 and 501; responds itself to OPTIONS
- * that go no further.
+ * Processing of every request before the first step, for plain, Node, HTTP/2 and upgrade requests alike. Rejects with
+ * 400, 403, 414, 421, 431 and 501. Responds to OPTIONS requests that are not forwarded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../admission/doors/door.js';
@@ -22,7 +21,7 @@ import { isClosing, makeResponseLast } from '../request/last-response.js';
 import { respondToOptions, forwardsProblem, isOfServer, methodsAtLastHop, SERVER_METHODS } from '../request/options.js';
 import type { Draining } from './draining.js';
 
-/** EntranceParts are what the entrance stands on. */
+/** EntranceParts holds the dependencies of the entrance. */
 export interface EntranceParts {
   readonly arrivals: Arrivals;
   readonly filter: ErrorFilter;
@@ -30,11 +29,11 @@ export interface EntranceParts {
   readonly cors: Cors;
   readonly entranceRules: EntranceRules;
   readonly draining: Draining;
-  /** Answers preflights of its paths itself; undefined: there is none. */
+  /** Another service on the listener. It handles preflights of its own paths. Undefined if there is none. */
   readonly door: Door | undefined;
 }
 
-/** Entrance admits requests to the steps. */
+/** Entrance validates requests and passes them to the steps. */
 export class Entrance {
   private readonly arrivals: Arrivals;
   private readonly filter: ErrorFilter;
@@ -55,32 +54,32 @@ export class Entrance {
   }
 
   /**
-   * Receives a request that Node has read. @returns what `admit` returns; undefined as well for what must not be
-   * served.
+   * Receives a request that Node has parsed.
+   * @returns the exchange for the steps; undefined if it was answered or must not be served
    */
   receive(message: IncomingMessage, response: ServerResponse): Exchange | undefined {
-    // RFC 9112 section 9.6: it was sent behind the last request of its connection.
+    // The request follows the last one of its connection (RFC 9112 section 9.6).
     if (isClosing(message.socket)) return undefined;
     endWithLastResponse(response);
-    // Before it has its name: an absolute target takes the place of the Host that was sent.
+    // Check framing first. An absolute target replaces the `Host` that was sent.
     const broken = framingProblem(message);
     return this.admit(this.arrivals.begin(message, response), broken);
   }
 
-  /** Receives a plain request, likewise. */
+  /** Receives a request that our own parser has read. */
   receivePlain(request: PlainRequest, connection: PlainConnection): Exchange | undefined {
     return this.admit(this.arrivals.beginPlain(request, connection), framingProblem(request));
   }
 
-  /** Receives a request of HTTP/2 that is its stream, likewise. */
+  /** Receives an HTTP/2 request without Node's request object. */
   receiveStream(request: StreamRequest): Exchange | undefined {
     return this.admit(this.arrivals.beginStream(request), framingProblem(request));
   }
 
   /**
-   * Admits a request.
-   * @param broken what is wrong with its framing.
-   * @returns the request that goes on to the steps; undefined: it has had its response.
+   * Validates a request.
+   * @param broken framing error, if any
+   * @returns the exchange for the steps; undefined if it was answered
    */
   private admit(exchange: Exchange, broken: Problem | undefined): Exchange | undefined {
     const { message } = exchange;
@@ -90,7 +89,7 @@ export class Entrance {
       this.cors.respondToPreflight(exchange);
       return undefined;
     }
-    // The parser has already validated the method and the characters of a plain request.
+    // The plain parser has already validated the method and characters.
     const problem = broken ?? (message instanceof PlainRequest ? undefined : lineProblem(exchange));
     if (problem !== undefined) {
       if (broken !== undefined || !exchange.url.startsWith('/')) endWithResponse(exchange);
@@ -105,12 +104,12 @@ export class Entrance {
     return exchange.method === 'OPTIONS' && this.respondsTo(exchange) ? undefined : exchange;
   }
 
-  /** Whether `gateway.cors` decides about a request. A door has its own rules. */
+  /** Reports whether `gateway.cors` applies. Other services on the listener have their own rules. */
   private appliesCors(exchange: Exchange): boolean {
     return this.door?.takes(exchange.path) !== true;
   }
 
-  /** Responds to an OPTIONS about the server as a whole, and to one that has reached its last hop. */
+  /** Responds to OPTIONS for the whole server, and to OPTIONS with `Max-Forwards: 0`. */
   private respondsTo(exchange: Exchange): boolean {
     const allow = isOfServer(exchange) ? SERVER_METHODS : methodsAtLastHop(exchange, this.routes);
     if (allow === undefined) return false;
@@ -120,8 +119,7 @@ export class Entrance {
 }
 
 /**
- * What is wrong with a request that is framed well. Of the server as a whole it can be asked by OPTIONS alone (RFC 9112
- * section 3.2.4).
+ * Returns what is wrong with the request line. Only OPTIONS may ask about the whole server (RFC 9112 section 3.2.4).
  */
 function lineProblem(exchange: Exchange): Problem | undefined {
   if (isOfServer(exchange)) return undefined;
@@ -129,8 +127,8 @@ function lineProblem(exchange: Exchange): Problem | undefined {
 }
 
 /**
- * The last request that `gateway.limits.requestsPerConnection` lets a connection have. Node says `Connection: close`
- * and goes on, sending 503 to whatever comes behind it; here the connection ends.
+ * Closes the connection after its last allowed request (`gateway.limits.requestsPerConnection`). Node would send
+ * `Connection: close` but then answer further requests with 503.
  */
 function endWithLastResponse(response: ServerResponse): void {
   if (!isLastAllowed(response)) return;
@@ -139,8 +137,8 @@ function endWithLastResponse(response: ServerResponse): void {
 }
 
 /**
- * What follows on a connection whose framing is in doubt must not be served. A connection of HTTP/2 has no framing of
- * requests.
+ * Closes a connection whose framing is in doubt, because nothing after it can be trusted. Streams of HTTP/2 are framed
+ * separately.
  */
 function endWithResponse({ message, response }: Exchange): void {
   if (isHttp2(message)) return;

@@ -1,8 +1,8 @@
 /**
- * The way of nearly every request: from its connection, or from Node's server, by the entrance straight to the steps
- * (`src/admission/steps.ts`). Nest's router would ask the same ones with eight async functions, and Fastify's would
- * look the operation up in a table that has one entry. What is not for the API, or comes by HTTP/1.0, goes on through
- * both of them and to the same steps; what another plane has a door for goes there.
+ * Path of nearly every request: from the connection through the entrance directly to the steps
+ * (`src/admission/steps.ts`). Nest's router would need eight async functions for the same steps, and Fastify's router a
+ * lookup. Requests that are not for the API, and HTTP/1.0, go through both routers to the same steps. Requests for
+ * another service go to its door.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Door } from '../../admission/doors/door.js';
@@ -18,15 +18,15 @@ import type { StreamRequest } from '../request/http2-message.js';
 import type { Entrance } from './entrance.js';
 import { mustWait } from './queued-responses.js';
 
-/** What it needs of the rest. */
+/** Dependencies of the fast path. */
 export interface FastPathParts {
   readonly routes: Routes;
   readonly entrance: Entrance;
-  /** Of requests without an `Idempotency-Key`. */
+  /** Steps for requests without an `Idempotency-Key`. */
   readonly walk: StepWalk<Exchange>;
-  /** Of requests with one. */
+  /** Steps for requests with an `Idempotency-Key`. */
   readonly keyedWalk: StepWalk<Exchange>;
-  /** Of another plane; undefined: there is none. */
+  /** Another service on the listener; undefined if there is none. */
   readonly door: Door | undefined;
 }
 
@@ -35,7 +35,7 @@ export class FastPath implements PlainRequestHandler {
 
   constructor(private readonly parts: FastPathParts) {}
 
-  /** Stands before the listeners that a server has for requests. */
+  /** Handles requests before the server's existing listeners. */
   install(server: Server): void {
     const others = server.listeners('request') as ((message: IncomingMessage, response: ServerResponse) => void)[];
     const serve = (message: IncomingMessage, response: ServerResponse): void => {
@@ -53,7 +53,9 @@ export class FastPath implements PlainRequestHandler {
     });
   }
 
-  /** Serves a plain request for the API, or for the door; false: it is left untouched. */
+  /**
+   * Serves a plain request. Returns false, and leaves it untouched, if the path is neither the API's nor the door's.
+   */
   readonly serve = (request: PlainRequest, connection: PlainConnection): boolean => {
     const { routes, entrance } = this.parts;
     const { method, url } = request;
@@ -65,7 +67,10 @@ export class FastPath implements PlainRequestHandler {
     return true;
   };
 
-  /** Serves a request of HTTP/2 for the API that is its stream; false: it is left untouched. */
+  /**
+   * Serves an HTTP/2 request without Node's request object. Returns false, and leaves it untouched, if it is not for
+   * the API.
+   */
   readonly serveStream = (request: StreamRequest): boolean => {
     const { routes, entrance } = this.parts;
     const match = routes.match(request.method, pathOf(request.url));
@@ -75,7 +80,7 @@ export class FastPath implements PlainRequestHandler {
     return true;
   };
 
-  /** Leads a request that Node has read to the steps; false: it is for Fastify's router. */
+  /** Serves a request that Node has parsed. Returns false if Fastify must route it. */
   private takes(exchange: Exchange): boolean {
     const { routes } = this.parts;
     if (exchange.message.httpVersion === '1.0') return this.passesDoor(exchange);
@@ -85,7 +90,7 @@ export class FastPath implements PlainRequestHandler {
     return true;
   }
 
-  /** Leads a request for the API to the steps. */
+  /** Starts the steps. */
   private lead(exchange: Exchange, match: RouteMatch): void {
     const { walk, keyedWalk } = this.parts;
     exchange.match = match;
@@ -93,7 +98,7 @@ export class FastPath implements PlainRequestHandler {
     else keyedWalk.begin(exchange);
   }
 
-  /** Serves a plain request at the door; false: it is left untouched. */
+  /** Serves a plain request at the door. Returns false, and leaves it untouched, if it is for another path. */
   private serveAtDoor(path: string, request: PlainRequest, connection: PlainConnection): boolean {
     const { door, entrance } = this.parts;
     if (door?.takes(path) !== true) return false;
@@ -102,7 +107,7 @@ export class FastPath implements PlainRequestHandler {
     return true;
   }
 
-  /** Gives a request to the door that its path is one of; whether there is such a door. */
+  /** Passes a request to the door. Returns false if it is for another path. */
   private passesDoor(exchange: Exchange): boolean {
     const { door } = this.parts;
     if (door?.takes(exchange.path) !== true) return false;
@@ -111,7 +116,7 @@ export class FastPath implements PlainRequestHandler {
   }
 }
 
-/** The path of a target in origin form, without the query. */
+/** Returns the path of an origin-form target. */
 function pathOf(url: string): string {
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);

@@ -1,4 +1,4 @@
-/** The public listener: a Nest application on Fastify that parses no bodies, and the bounds of its server. */
+/** The public listener: a Nest application on Fastify that parses no bodies, with the limits of its server. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -39,32 +39,32 @@ import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
 /**
- * Node's deadline for a whole request would cut a large upload in the middle of its progress: none. A body that stands
- * still ends by its service's `timeouts.idle`, one that nobody wants by `discard-body.ts`.
+ * No timeout for whole requests, because it would cut long uploads. A stalled body ends by its service's
+ * `timeouts.idle`, an unwanted one in `discard-body.ts`.
  */
 const NO_REQUEST_TIMEOUT = 0;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
-/** Until a TLS handshake is done. */
+/** Timeout of the TLS handshake. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** No route has a schema of Fastify's: without these it would load Ajv and its like, 2 MB of them. */
+/** No route has a Fastify schema. Without these compilers Fastify would load Ajv (2 MB). */
 const NO_SCHEMAS = { buildValidator: noSchema, buildSerializer: noSchema };
 
-/** Bounds of Node's server, plain or with TLS. */
+/** Limits of Node's HTTP parser. */
 const PARSER = {
   maxHeaderSize: LARGEST_HEAD_BYTES,
   headersTimeout: HEAD_TIMEOUT_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
-  // Refused by `framing.ts`, in our shape.
+  // `framing.ts` rejects it with our own error format.
   requireHostHeader: false,
   insecureHTTPParser: false,
-  // Of a request that has no body there is none to be thrown away: two ticks and a stream's end less for each.
+  // Requests without a body have no body stream to discard. This saves two ticks each.
   optimizeEmptyRequests: true,
 } as const;
 
 /**
- * Builds the application, not yet listening.
- * @param more modules of other planes that answer on the same listener (reference, MCP).
+ * Builds the application. The caller starts listening.
+ * @param more modules of other services on the listener (reference, MCP)
  */
 export async function createGatewayApplication(
   deps: GatewayDependencies,
@@ -88,7 +88,7 @@ export async function createGatewayApplication(
   const certificate =
     tls === undefined ? undefined : new ListenerCertificate('gateway', tls, deps.config.path, log.logger);
   const adapter = new FastifyAdapter(
-    // Fastify gives `http` to a plain server only.
+    // Fastify passes `http` only to plain servers.
     certificate === undefined ? options : { ...options, https: await tlsOptions(certificate, parser) },
   );
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
@@ -131,18 +131,18 @@ export async function createGatewayApplication(
 
 function serverOptions(parser: object, filter: ErrorFilter, fields: ResponseFields): FastifyServerOptions {
   return {
-    // No hook of Nest's middleware is needed, and its engine would run on every request.
+    // Nest's middleware engine is not needed and would run on every request.
     skipMiddie: true,
     schemaController: { compilersFactory: NO_SCHEMAS },
     requestIdHeader: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // `Connections` ends what idles, without a timer for each request.
+    // `Connections` closes idle connections without a timer per request.
     keepAliveTimeout: 0,
     requestTimeout: NO_REQUEST_TIMEOUT,
     http: parser,
     clientErrorHandler: (error: ParserError, socket: Socket) => respondToParserError(error, socket, fields),
-    // What the router refuses before a hook runs, such as %ff in a path.
+    // Errors of the router before hooks run, such as %ff in a path.
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
       filter.respond(error, exchangeOf(reply.raw));
@@ -159,7 +159,7 @@ async function tlsOptions(certificate: ListenerCertificate, parser: object): Pro
   return { ...parser, ...files, ALPNProtocols: ALPN_PROTOCOLS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
 }
 
-/** HTTP/2 beside HTTP/1.1, and a certificate that follows its files; both end when the application closes. */
+/** Adds HTTP/2 and reloads the certificate when its files change. Both stop when the application closes. */
 function serveTls(
   server: TlsServer,
   certificate: ListenerCertificate,
@@ -184,7 +184,7 @@ function serveTls(
   });
 }
 
-/** Limits of connections, and the end of those that nobody reads. */
+/** Applies the connection limits. */
 function boundConnections(server: Server, connections: Connections, fastify: FastifyInstance): void {
   const stop = connections.watch(server);
   fastify.addHook('onClose', (_instance, done) => {
@@ -193,27 +193,24 @@ function boundConnections(server: Server, connections: Connections, fastify: Fas
   });
 }
 
-/** Bodies stream to backends untouched: every content type, known or not, is left in the connection. */
+/** Keeps bodies unparsed for any content type. They stream to backends. */
 function passBodiesThrough(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/**
- * `100 Continue` goes out when the body is wanted, not before the request has passed the steps (RFC 9110 section
- * 10.1.1).
- */
+/** Delays `100 Continue` until a body is wanted, after the steps (RFC 9110 section 10.1.1). */
 function delayContinue(server: Server): void {
   const asUsual = (message: IncomingMessage, response: ServerResponse) => server.emit('request', message, response);
   server.on('checkContinue', asUsual);
-  // Any other expectation may be ignored.
+  // Other expectations may be ignored.
   server.on('checkExpectation', asUsual);
 }
 
-/** This is no tunnel; without a listener Node would cut the connection without a word. */
+/** Rejects CONNECT. Without a listener, Node would close the connection without a response. */
 function refuseConnect(server: Server, fields: ResponseFields): void {
   server.on('connect', (_message: IncomingMessage, socket: Socket) => {
-    // Node has let go of the connection: without a listener its error would end the process.
+    // Node has detached the socket. An unhandled error would end the process.
     socket.on('error', () => socket.destroy());
     endQueuedWith(socket);
     respondToParserError(new Error('CONNECT'), socket, fields);

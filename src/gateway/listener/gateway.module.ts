@@ -1,4 +1,4 @@
-/** The gateway's parts: the request path, and the usage of whoever asks. What they stand on is handed in. */
+/** Nest module of the gateway: the request path and the usage endpoint. */
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
@@ -26,7 +26,7 @@ import { QuotaReport } from '../../admission/quota-report.js';
 import type { Routes } from '../../admission/routes.js';
 import { UsageController } from '../steps/usage.controller.js';
 
-/** What the gateway stands on. */
+/** GatewayDependencies holds what the module needs from outside. */
 export interface GatewayDependencies {
   readonly config: Config;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export interface GatewayDependencies {
   readonly steps: Steps;
   readonly cors: Cors;
   readonly entranceRules: EntranceRules;
-  /** Where `type` of a problem leads. */
+  /** Returns the URL for `type` of a problem. */
   readonly errorPages: ErrorPages;
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
@@ -47,11 +47,11 @@ export interface GatewayDependencies {
   readonly proxyStatus: ProxyStatus;
   readonly draining: Draining;
   readonly connections: Connections;
-  /** Another plane's door on the listener. */
+  /** Creates another service on the listener. */
   readonly openDoor?: OpenDoor;
 }
 
-/** GatewayParts are what is put together of them, for the fast path and Nest's router alike. */
+/** GatewayParts holds the services that the fast path and Nest's router share. */
 export interface GatewayParts {
   readonly steps: Steps;
   readonly backend: Backend;
@@ -65,13 +65,13 @@ class UsageModule {}
 
 @Module({})
 export class GatewayModule {
-  /** @param more modules of other planes that answer on the same listener. */
+  /** @param more modules of other services on the listener */
   static forRoot(deps: GatewayDependencies, parts: GatewayParts, more: readonly DynamicModule[]): DynamicModule {
     return {
       module: GatewayModule,
       imports: [
         domainModule(deps, parts),
-        // The guard takes its windows from the plans; the list that the library asks for stays empty.
+        // The guard takes its windows from the plans, so the library's list stays empty.
         ThrottlerModule.forRoot({ throttlers: [], storage: deps.quotas }),
         UsageModule,
         RouterModule.register([{ path: deps.config.file.api.basePath, module: UsageModule }]),

@@ -1,16 +1,15 @@
 /**
- * What is malformed in HTTP/2 costs its stream, not its connection (RFC 9113 section 8.1.1). nghttp2
- * resets such a stream by itself, but Node then ends the whole session and every other request on it: a
- * fault of a stream and one of the connection reach it under one number. Here the end of the session waits
- * until it is known which of the two it was.
+ * Keeps an HTTP/2 connection open when only one stream is malformed (RFC 9113 section 8.1.1). nghttp2 resets that
+ * stream by itself. But Node receives the same error number for stream and connection errors and ends the session. Here
+ * the end is delayed until the kind of error is known.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 
-/** nghttp2's number of a "general protocol error". */
+/** nghttp2's "general protocol error". */
 const ERR_PROTO = -505;
 /**
- * A stream is reset in the turn in which its fault is found; of a fault of the
- * connection nghttp2 has sent GOAWAY by then.
+ * Time to wait for the kind of error. Streams are reset in the same turn. For connection errors nghttp2 has sent GOAWAY
+ * by then.
  */
 const VERDICT_MS = 100;
 
@@ -21,7 +20,7 @@ export class Http2Faults {
   private resets = 0;
   private readonly destroy: Destroy;
 
-  /** Makes a session outlive the faults of its streams. Those of the connection end it as before. */
+  /** Keeps a session alive on stream errors. Connection errors end it as before. */
   constructor(private readonly session: ServerHttp2Session) {
     this.destroy = session.destroy.bind(session) as Destroy;
     (session as { destroy: Destroy }).destroy = (error, code) => {
@@ -30,7 +29,7 @@ export class Http2Faults {
     };
   }
 
-  /** Takes note of a stream of the session that has closed. */
+  /** Records that a stream of the session has closed. */
   closed(stream: ServerHttp2Stream): void {
     if (stream.rstCode === constants.NGHTTP2_PROTOCOL_ERROR) this.resets += 1;
   }

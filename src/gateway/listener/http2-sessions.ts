@@ -1,6 +1,6 @@
 /**
- * The HTTP/2 connections that are open. What a client does not take waits in its stream, where `connections.ts` cannot
- * see it: here such streams are cut, and connections that nothing is asked on are closed, whatever else they send.
+ * Open HTTP/2 connections. Unsent data of HTTP/2 waits in streams, where `connections.ts` cannot see it. So stalled
+ * streams are reset here, and connections without a request are closed even if the client sends other frames.
  */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -8,18 +8,18 @@ import { METRICS } from '../../platform/metrics.js';
 import { Http2Faults } from './http2-faults.js';
 
 const SWEEP_INTERVAL_MS = 2_000;
-/** How long a connection takes requests that came to be while the listener was closed. */
+/** Grace period for a connection whose handshake completed during shutdown. */
 const LATE_SESSION_MS = 500;
 
 interface OpenSession {
   readonly socket: Socket;
   readonly streams: Set<ServerHttp2Stream>;
-  /** By `performance.now()`: since when no request is under way. */
+  /** When the last request ended, by `performance.now()`. */
   idleSinceMs: number;
   isClosing: boolean;
 }
 
-/** What a response had left at the last sweep, and since when nothing of that has gone. */
+/** Unsent bytes at the last sweep, and since when that number has not changed. */
 interface Progress {
   readonly bytes: number;
   readonly sinceMs: number;
@@ -27,15 +27,15 @@ interface Progress {
 
 export class Http2Sessions {
   private readonly open = new Map<ServerHttp2Session, OpenSession>();
-  /** Responses that are complete and not taken. */
+  /** Complete responses that clients have not read. */
   private untaken = new Map<ServerHttp2Stream, Progress>();
   private readonly timer: NodeJS.Timeout;
   private isEnding = false;
 
   /**
-   * @param idleTimeoutMs after which a connection without a request is closed.
-   * @param longestIdleMs how long a client may take for the next piece of a response; may change.
-   * @param sweepIntervalMs between two looks at them.
+   * @param idleTimeoutMs time after which a connection without a request is closed
+   * @param longestIdleMs returns the maximum time without progress of a response
+   * @param sweepIntervalMs time between two checks
    */
   constructor(
     private readonly idleTimeoutMs: number,
@@ -60,11 +60,11 @@ export class Http2Sessions {
       });
     });
     session.once('close', () => this.open.delete(session));
-    // Its handshake was under way when the others were ended.
+    // The handshake was in progress when the others were closed.
     if (this.isEnding) setTimeout(() => close(session, open), LATE_SESSION_MS).unref();
   }
 
-  /** Finishes what is under way on every connection and takes nothing new. */
+  /** Sends GOAWAY on every connection. Active requests can finish. */
   end(): void {
     this.isEnding = true;
     for (const [session, open] of this.open) close(session, open);
@@ -79,7 +79,7 @@ export class Http2Sessions {
     for (const [session, open] of this.open) {
       for (const stream of open.streams) this.lookAt(stream, untaken, now);
       if (open.streams.size > 0) continue;
-      // Its client has not closed its side since the last sweep.
+      // The client has not closed its side since the last sweep.
       if (open.isClosing) open.socket.destroy();
       else if (now - open.idleSinceMs > this.idleTimeoutMs) close(session, open);
     }
@@ -87,7 +87,7 @@ export class Http2Sessions {
   }
 
   private lookAt(stream: ServerHttp2Stream, untaken: Map<ServerHttp2Stream, Progress>, now: number): void {
-    // As long as more is to be written, whoever writes has a deadline.
+    // While more will be written, the writer has its own timeout.
     if (!stream.writableEnded) return;
     const before = this.untaken.get(stream);
     const bytes = stream.writableLength;

@@ -1,6 +1,6 @@
 /**
- * HTTP/2 beside HTTP/1.1 on the TLS listener (RFC 9113). The connection's ALPN decides; a request of either version
- * takes the same path, because those of HTTP/2 are given the shape that the steps know from HTTP/1.1.
+ * HTTP/2 on the TLS listener, next to HTTP/1.1 (RFC 9113). ALPN selects the version. HTTP/2 requests are converted to
+ * the form of HTTP/1.1 requests, so that both take the same path.
  */
 import type { Server } from 'node:https';
 import {
@@ -22,17 +22,14 @@ export const ALPN_PROTOCOLS = ['h2', 'http/1.1'];
 const MOST_CONCURRENT_STREAMS = 100;
 const LARGEST_HEAD_BYTES = 16 * 1024;
 const LARGEST_SENT_HEAD_BYTES = 1024 * 1024;
-/**
- * What a client may send ahead of a backend that reads slowly: by each request, and by all of a connection together.
- */
+/** Flow control window: how much a client can send ahead of a slow backend, per request and per connection. */
 const WINDOW_BYTES = 1024 * 1024;
 
 const OPTIONS: ServerOptions = {
-  // What a backend says twice (`X-Content-Type-Options`, by itself and by what stands
-  // before it) is passed on as over HTTP/1.1.
+  // Allows repeated fields such as `X-Content-Type-Options`, as HTTP/1.1 does.
   strictSingleValueFields: false,
-  // All that a backend's head may hold (64 KiB), however many fields that are; more than
-  // Node's 64 KiB would end the connection.
+  // The largest response head of a backend (64 KiB) with any number of fields. With Node's own limit, a larger one
+  // would end the connection.
   maxSendHeaderBlockLength: LARGEST_SENT_HEAD_BYTES,
   Http2ServerRequest: GatewayHttp2Request as unknown as typeof Http2ServerRequest,
   Http2ServerResponse: GatewayHttp2Response as unknown as typeof Http2ServerResponse,
@@ -44,10 +41,10 @@ const OPTIONS: ServerOptions = {
   },
 };
 
-/** Whoever serves a request that is its stream; false: it is left untouched. */
+/** Serves a stream request. Returns false, and leaves it untouched, if Node must handle it. */
 export type ServeStream = (request: StreamRequest) => boolean;
 
-/** What Node does with a stream: it makes a request and a response of it. */
+/** Node's listener that creates request and response objects for a stream. */
 type NodesListener = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -56,10 +53,9 @@ type NodesListener = (
 ) => void;
 
 /**
- * Makes a TLS server respond on connections that negotiated `h2` as well; the requests reach its own listeners, but for
- * those that are served as their streams.
- * @param takeHttp1 given what Node does with a connection of HTTP/1.1, returns what is done with it here.
- * @returns stops what runs beside the connections.
+ * Adds HTTP/2 to a TLS server. Requests reach the server's own listeners, except those that `serve` handles.
+ * @param takeHttp1 receives Node's handler of HTTP/1.1 connections and returns its replacement
+ * @returns function that stops the background work
  */
 export function speakHttp2(
   server: Server,

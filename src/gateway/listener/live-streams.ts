@@ -1,8 +1,7 @@
 /**
- * A key that may not be used any more ends what it has open: responses that stream, uploads and WebSockets are
- * asked about again when the message bus says that their key or account has changed, and every ten seconds, for
- * what no message tells: an expiry, or a message that was missed. Looks at the calls that are under way; a
- * request that ends soon costs nothing.
+ * Ends active calls of keys that may no longer be used: streaming responses, uploads and WebSockets. Checks them when
+ * the message bus announces a changed key or account. A sweep every ten seconds also finds expired keys and missed
+ * messages. Only active calls are checked, so short requests cost nothing.
  */
 import type { Invalidation, InvalidationBus } from '../../keys/api-key.js';
 import type { Authenticator } from '../../keys/authenticator.js';
@@ -10,26 +9,26 @@ import { METRICS, type CUT_CODES } from '../../platform/metrics.js';
 import type { LiveCall } from '../../proxy/targets/pending-call.js';
 import { Exchange } from '../request/exchange.js';
 
-/** Between two looks at everything that is open. */
+/** Time between two sweeps. */
 const SWEEP_INTERVAL_MS = 10_000;
-/** The sweep skips younger calls: most requests have ended by the next one. */
+/** The sweep skips younger calls, because most end before the next one. */
 const SWEPT_FROM_MS = 1_000;
-/** After a change: a request that was let in just before it may not have been sent to its backend yet. */
+/** Delay of the second check after a change. A request admitted just before it may not be active yet. */
 const SECOND_LOOK_MS = 500;
 
 export class LiveStreams {
   private timer: NodeJS.Timeout | undefined;
   private secondLook: NodeJS.Timeout | undefined;
-  /** What changed lately, by key or account, in the order in which a second look is due. */
+  /** Recent changes by key or account, ordered by the time of their second check. */
   private readonly changed = new Map<string, { readonly accountId: string; readonly dueMs: number }>();
 
-  /** @param calls everything that is under way now. */
+  /** @param calls returns all active calls */
   constructor(
     private readonly calls: () => readonly LiveCall[],
     private readonly authenticator: Authenticator,
   ) {}
 
-  /** Begins to look. What keeps keys in memory must have subscribed before: here the new row is asked for. */
+  /** Starts the checks. Key caches must subscribe to the bus first, because this reads the new row through them. */
   follow(bus: InvalidationBus): void {
     bus.subscribe((change) => this.onChange(change));
     this.timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS);
@@ -47,14 +46,14 @@ export class LiveStreams {
       ({ accountId }, { key }) =>
         accountId === change.accountId && (change.type === 'account' || key?.record.keyId === change.keyId),
     );
-    // Anew for the same: what was there at the last change of it has just been looked at.
+    // Restart the delay, since the first check just covered earlier calls.
     const what = change.type === 'account' ? change.accountId : `${change.accountId}/${change.keyId}`;
     this.changed.delete(what);
     this.changed.set(what, { accountId: change.accountId, dueMs: performance.now() + SECOND_LOOK_MS });
     this.secondLook ??= setTimeout(() => this.lookAgain(), SECOND_LOOK_MS).unref();
   }
 
-  /** Looks at accounts whose change is long enough ago; at the others when it is. */
+  /** Runs the second checks that are due, and schedules the next ones. */
   private lookAgain(): void {
     const nowMs = performance.now();
     const due = [...this.changed].filter(([, { dueMs }]) => dueMs <= nowMs + 1);
@@ -82,7 +81,7 @@ export class LiveStreams {
     if (key === undefined || operation === undefined) return;
     const problem = await this.authenticator.recheck(key.record.hash, clientAddress, operation.scopes);
     if (problem === undefined) return;
-    // For the log line, which is written as soon as the connection has ended.
+    // Set before `bar`, because the log line is written as soon as the connection has ended.
     const { problemCode } = exchange;
     exchange.problemCode = problem.code;
     const kind = call.bar(problem);

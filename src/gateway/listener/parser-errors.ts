@@ -1,7 +1,4 @@
-/**
- * What Node's parser refuses, before there is a request or in the middle of its body: the same
- * shape, written to the socket by hand.
- */
+/** Responses to requests that Node's parser rejects, written directly to the socket in our error format. */
 import type { Socket } from 'node:net';
 import { linesOf } from '../../http/grammar/fields.js';
 import {
@@ -33,27 +30,27 @@ const ORIGIN = /\r\nOrigin:[ \t]*([^\s,]+)[ \t]*\r\n/i;
 
 const failed = new WeakSet<Socket>();
 
-/** What responses carry that no exchange stands behind. */
+/** Fields for responses without an exchange. */
 export interface ResponseFields {
-  /** A page can send too many headers, and should be able to read that it did. */
+  /** Lets pages read that they sent too many header fields. */
   readonly cors: Cors;
-  /** Fields of a response over TLS, each with its CRLF. */
+  /** Field lines for TLS, each with CRLF. */
   readonly secureLines: string;
   readonly date: HttpDate;
   readonly pages: ErrorPages;
 }
 
 /**
- * Responds to a connection whose request could not be parsed, and closes it. Good requests that were sent before it
- * have their responses first (RFC 9112 section 9.3.2).
+ * Responds to an unparsable request and closes the connection. Earlier valid requests get their responses first (RFC
+ * 9112 section 9.3.2).
  */
 export function respondToParserError(error: ParserError, socket: Socket, fields: ResponseFields): void {
-  // A client that had closed its side, and has gone: it has sent nothing wrong.
+  // The client closed its side and disconnected. It sent nothing wrong.
   if (error.code === 'EPIPE') {
     socket.destroy();
     return;
   }
-  // The parser fails again with every byte that comes after.
+  // The parser fails again for every further byte.
   if (failed.has(socket)) return;
   failed.add(socket);
   const code = parserProblemCode(error);
@@ -66,28 +63,29 @@ export function respondToParserError(error: ParserError, socket: Socket, fields:
 }
 
 /**
- * Of a head that is too large, as far as it stands in what was read last; a browser causes no other of these errors.
+ * Reads `Origin` from the head that was too large, if the last chunk contains it. Browsers cause none of the other
+ * errors.
  */
 function originOf({ code, rawPacket }: ParserError): string | undefined {
   if (code !== HEAD_TOO_LARGE || !Buffer.isBuffer(rawPacket)) return undefined;
   return ORIGIN.exec(rawPacket.toString('latin1'))?.[1];
 }
 
-/** @param more field lines, each with its end. */
+/** @param more field lines, each with CRLF */
 function respondInTurn(code: ParserProblemCode, socket: Socket, more: string, fields: ResponseFields): void {
-  // Node's own default looks there as well.
+  // Node's default handler uses the same property.
   const response = responseUnderWay(socket) as (ExchangeResponse & NodeResponse) | null;
   if (response?.req.complete === true) {
-    // Its close is told when the next response in the line has its turn.
+    // Its `close` event fires when the next queued response becomes current.
     response.once('close', () => respondInTurn(code, socket, more, fields));
     return;
   }
-  // Half a response to the broken request itself is on the connection: bytes of ours would end up inside it.
+  // Part of the response is already sent. Ours would be inserted into it.
   if (!socket.writable || response?.headersSent === true) {
     socket.destroy();
     return;
   }
-  // A request whose body is broken has its name, and a known key is told what is left.
+  // The request was parsed except for its body, so its ID and limits are known.
   const exchange = response?.exchange;
   if (exchange !== undefined) exchange.problemCode = code;
   const id = exchange?.requestId ?? requestId(undefined);

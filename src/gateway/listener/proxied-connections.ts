@@ -1,8 +1,7 @@
 /**
- * Connections that come through a load balancer which passes bytes on and says in front of them whose they are (the
- * PROXY protocol). Only the addresses that `gateway.proxyProtocol` names are believed, and from those it must come: a
- * connection without it is cut, because guessing would let a client choose its address. Nothing here costs a request;
- * where it is not configured, nothing is installed.
+ * Connections through load balancers that send the PROXY protocol. Only addresses in `gateway.proxyProtocol` are
+ * trusted, and their connections must start with the header. A connection without it is closed, since a client could
+ * otherwise choose its address. Costs nothing per request, and nothing at all if not configured.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,12 +9,12 @@ import { METRICS } from '../../platform/metrics.js';
 import { NetworkList } from '../../platform/network-list.js';
 import { readProxyHeader, type ProxySource } from './proxy-protocol.js';
 
-/** Until the header has come whole: it is the first that a load balancer sends. */
+/** Time to receive the header, which load balancers send first. */
 const HEADER_TIMEOUT_MS = 5_000;
 
 type ConnectionListener = (this: Server, socket: Socket) => void;
 
-/** Stands before the listeners that a server has for connections; they see the address of the client. */
+/** Reads the header before the server's listeners see the connection. They then see the client's address. */
 export function readProxyProtocol(server: Server, from: readonly string[]): void {
   if (from.length === 0) return;
   const list = NetworkList.of(from);
@@ -27,11 +26,11 @@ export function readProxyProtocol(server: Server, from: readonly string[]): void
     if (list.holds(socket.remoteAddress ?? '')) readHeader(socket, told, pass);
     else pass(socket);
   });
-  // The connection that TLS makes of it has the address of the one below.
+  // Gives the TLS socket the address of the underlying connection.
   if ('setSecureContext' in server) server.prependListener('secureConnection', (socket: Socket) => told.apply(socket));
 }
 
-/** Reads the header, and hands the connection on with what came behind it still to be read. */
+/** Reads the header and passes on the connection with the remaining bytes unread. */
 function readHeader(socket: Socket, told: ToldSources, pass: (socket: Socket) => void): void {
   let read = Buffer.alloc(0);
   const cut = (): void => {
@@ -62,7 +61,7 @@ function readHeader(socket: Socket, told: ToldSources, pass: (socket: Socket) =>
   socket.on('readable', onReadable).on('end', onError).on('error', onError).on('close', stop);
 }
 
-/** What load balancers have said of connections, by the two ends of each that are open. */
+/** Client addresses of open connections, keyed by both ends of the connection. */
 class ToldSources {
   private readonly sources = new Map<string, ProxySource>();
 
@@ -73,7 +72,7 @@ class ToldSources {
     setSource(socket, source);
   }
 
-  /** Gives a connection over one that was noted the same address. */
+  /** Sets the address of a TLS socket from the underlying connection. */
   apply(socket: Socket): void {
     const source = this.sources.get(endsOf(socket));
     if (source !== undefined) setSource(socket, source);

@@ -1,16 +1,15 @@
 /**
- * Requests that have come while another of their connection is under way (pipelining): which of them
- * may be served beside it, and the end of those whose turn never comes. The responses leave in the
- * order of the requests by Node's doing.
+ * Pipelined requests: which may be processed concurrently, and cleanup of those that are never answered. Node sends the
+ * responses in request order.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { responseUnderWay } from '../../platform/node-internals.js';
 
-/** RFC 9110 section 9.2.1. */
+/** Safe methods, RFC 9110 section 9.2.1. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-/** Of one connection, without the request whose response is under way. */
+/** Queued requests of a connection, without the current one. */
 class Queue {
   readonly responses = new Set<ServerResponse>();
   private unsafe = 0;
@@ -33,10 +32,9 @@ class Queue {
 const queues = new WeakMap<Socket, Queue>();
 
 /**
- * Whether a request has to wait until the responses before it are done, which its response tells by `socket`: only
- * such with safe methods may be served side by side (RFC 9112 section 9.3.2), because what one of the others changes
- * must be there for those behind it. One that waits reads no body, and is forgotten with its connection. To be asked
- * once of each request, in their order.
+ * Reports whether a pipelined request must wait for those before it. Only safe methods may run concurrently (RFC 9112
+ * section 9.3.2), because later requests must see the changes of earlier ones. A waiting request reads no body and is
+ * dropped with its connection. Call it once per request, in order.
  */
 export function mustWait(message: IncomingMessage, response: ServerResponse): boolean {
   if (response.socket !== null || message.httpVersionMajor !== 1) return false;
@@ -47,7 +45,7 @@ export function mustWait(message: IncomingMessage, response: ServerResponse): bo
   return !mayPass;
 }
 
-/** Ends those of a connection that Node has let go of, when it closes: a `CONNECT` came behind them. */
+/** Ends queued responses when a detached connection closes. `CONNECT` detaches it from Node. */
 export function endQueuedWith(socket: Socket): void {
   socket.once('close', () => {
     for (const response of queues.get(socket)?.responses ?? []) response.destroy();

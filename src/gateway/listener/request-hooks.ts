@@ -1,6 +1,4 @@
-/**
- * What Fastify's router is told of a request that has come in by the entrance, and what its own responses say of it.
- */
+/** Fastify hooks that attach the exchange to requests and add our fields to Fastify's own responses. */
 import type { FastifyInstance } from 'fastify';
 import type { Arrivals } from '../request/arrivals.js';
 import { exchangeOf, type GatewayRequest } from '../request/exchange.js';
@@ -12,7 +10,7 @@ export function installRequestHooks(fastify: FastifyInstance, { secureField }: P
     (request as GatewayRequest).exchange = exchangeOf(reply.raw);
     done();
   });
-  // Fastify itself sends only the public documents: the reference pages and the public keys of webhooks. Pages of every
+  // Fastify itself sends only public documents: the reference pages and the public keys of webhooks. Pages of any
   // origin can read them. Every other response writes its own head.
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     const { requestId, scheme } = (request as GatewayRequest).exchange;

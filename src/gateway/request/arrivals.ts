@@ -1,4 +1,4 @@
-/** The first thing that happens to a request: it gets its name, and who sends it is found out. */
+/** Creates the exchange of a request: its ID, and the client's address and scheme. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
@@ -20,8 +20,8 @@ export class Arrivals implements ExchangeOwner {
   private readonly secureLines: string;
 
   /**
-   * @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
-   * @param secureField of every response to a client that speaks HTTPS: name and value; empty for none.
+   * @param trustedProxies addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted
+   * @param secureField name and value of a field for every HTTPS response; empty for none
    */
   constructor(
     private readonly requestEnd: RequestEnd,
@@ -33,7 +33,7 @@ export class Arrivals implements ExchangeOwner {
     this.trusts = trustsOf(trustedProxies);
   }
 
-  /** The exchange of a request that Node has read, which is counted and logged when its connection is done with it. */
+  /** Creates the exchange of a request that Node has parsed. It is recorded when its response closes. */
   begin(message: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(
       message,
@@ -48,7 +48,7 @@ export class Arrivals implements ExchangeOwner {
     return exchange;
   }
 
-  /** The exchange of a plain request, likewise. */
+  /** Creates the exchange of a plain request. */
   beginPlain(request: PlainRequest, connection: PlainConnection): Exchange {
     const address =
       this.trusts === undefined ? (connection.clientAddress ??= this.addressOf(request)) : this.addressOf(request);
@@ -58,7 +58,7 @@ export class Arrivals implements ExchangeOwner {
     return exchange;
   }
 
-  /** The exchange of a request of HTTP/2 that is its stream, likewise. */
+  /** Creates the exchange of an HTTP/2 request without Node's request object. */
   beginStream(request: StreamRequest): Exchange {
     const response = new StreamResponse(request);
     const { url } = request;
@@ -72,7 +72,7 @@ export class Arrivals implements ExchangeOwner {
     const { body } = exchange.message;
     exchange.message = message;
     if (body !== undefined) {
-      // It is at hand; what Node has read of it once more is of no use.
+      // The body was already read. Discard Node's copy.
       exchange.message.body = body;
       message.resume();
     }
@@ -82,22 +82,19 @@ export class Arrivals implements ExchangeOwner {
 
   onEnd(exchange: Exchange, status: number): void {
     exchange.closeListener?.onClose();
-    // Answered without a look at the body: it must not trickle in for ever.
+    // The response did not need the body. Limit how long it may keep arriving.
     if (!exchange.message.complete) discardRest(exchange.incoming);
     this.requestEnd.end(exchange, status);
   }
 
-  /**
-   * Where a request comes from: what a trusted proxy says, as far as it is an address; else the other end of the
-   * connection.
-   */
+  /** Returns the client's address: the one from a trusted proxy if it is valid, else the peer address. */
   private addressOf(message: ClientMessage): string {
     const { trusts } = this;
     const told = trusts === undefined ? undefined : message.headers['x-forwarded-for'];
     return clientAddress(message.socket.remoteAddress, told === undefined ? undefined : String(told), trusts);
   }
 
-  /** What the client spoke: the connection says it, or the trusted proxy at its other end. */
+  /** Returns the client's scheme, from the trusted proxy or the connection. */
   private schemeOf({ socket, headers }: ClientMessage): 'http' | 'https' {
     if (this.trusts?.(socket.remoteAddress ?? '') === true) {
       const told = headers['x-forwarded-proto'];

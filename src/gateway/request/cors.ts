@@ -13,7 +13,7 @@ export class Cors {
   enabled = false;
   private anyOrigin = false;
   private origins: ReadonlySet<string> = new Set();
-  /** What follows the origin in a response to a page that is allowed. */
+  /** Fields after the origin in responses to allowed pages. */
   private responseFields: readonly string[] = [];
   private preflightFields: readonly string[] = [];
 
@@ -24,7 +24,7 @@ export class Cors {
     this.use(config);
   }
 
-  /** Goes by this configuration from now on. */
+  /** Applies a new configuration. */
   use(config: CorsConfig): void {
     this.enabled = config !== undefined;
     this.origins = new Set(config?.origins);
@@ -40,13 +40,13 @@ export class Cors {
   }
 
   /**
-   * Adds the fields for every response to a request, whatever its path: a page must be able to read that its path, its
-   * query or its version is wrong.
-   * @returns whether the request is a preflight. `respondToPreflight` answers those, and nothing else does.
+   * Adds the CORS fields for every response to a request, whatever its path. A page must be able to read that its path,
+   * query or version is wrong.
+   * @returns whether the request is a preflight. Only `respondToPreflight` answers those.
    */
   apply(exchange: Exchange): boolean {
     const { headers, method } = exchange.message;
-    // A cache must not give the response for one page to another.
+    // Keeps caches from returning the response of one page to another.
     let lines = this.anyOrigin ? '' : 'Vary: Origin\r\n';
     const isPreflight =
       method === 'OPTIONS' &&
@@ -76,8 +76,8 @@ export class Cors {
   }
 
   /**
-   * Responds with 204, whatever the path is: a browser reads no other status, and would hide the error of the request
-   * itself. A page of an origin that is not allowed gets no CORS fields, which a browser takes for a refusal.
+   * Responds with 204 for any path. Browsers ignore other statuses of a preflight and would hide the error of the
+   * actual request. Disallowed origins get no CORS fields, which browsers treat as a refusal.
    */
   respondToPreflight(exchange: Exchange): void {
     const { nodeResponse, message } = exchange;

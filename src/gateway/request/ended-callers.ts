@@ -1,6 +1,6 @@
 /**
- * Whose request met the end of an operation, or a rehearsal of it: these are refused before their key is looked at.
- * Looked for when the response has been sent, so that no response depends on it in content or time.
+ * Finds the caller of a request to an operation that has ended, or whose end is being tested. Such requests are refused
+ * before authentication. The lookup runs after the response, so that it affects neither content nor timing.
  */
 import type { Authenticator } from '../../keys/authenticator.js';
 import { bearerSecret } from '../../keys/bearer.js';
@@ -8,7 +8,7 @@ import type { FailedAttempts } from '../../keys/failed-attempts.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Exchange } from './exchange.js';
 
-/** Requests whose keys are looked up at the same time; beyond, one is counted without an account. */
+/** Maximum number of concurrent lookups. Further requests are counted without an account. */
 const MOST_LOOKUPS = 100;
 
 export class EndedCallers {
@@ -20,8 +20,8 @@ export class EndedCallers {
   ) {}
 
   /**
-   * The key of a request that was refused before it was asked for; undefined where there is
-   * none that may be used. Never rejects.
+   * Returns the key of a request that was refused before authentication. Returns undefined if it has no usable key.
+   * Never rejects.
    */
   find(exchange: Exchange): CachedKey | undefined | Promise<CachedKey | undefined> {
     const { clientAddress } = exchange;
@@ -32,7 +32,7 @@ export class EndedCallers {
     return found instanceof Promise ? this.wait(found, exchange) : keyOf(found);
   }
 
-  /** The key of a request that was refused because it may not be used any more; undefined where it is not in memory. */
+  /** Returns the cached key of a request that was refused because the key has ended, or undefined. */
   findUnusable(exchange: Exchange): CachedKey | undefined {
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
     return typeof secret === 'string' ? this.authenticator.ownerOf(secret) : undefined;
@@ -45,7 +45,7 @@ export class EndedCallers {
     this.lookups += 1;
     try {
       const key = await found;
-      // Whoever makes keys up has the database asked here too.
+      // Unknown keys cause database lookups here too, so they count as failed attempts.
       if (key === 'unknown') this.failedAttempts.note(exchange.clientAddress, exchange.isFromUnknownProxy);
       return keyOf(key);
     } catch {

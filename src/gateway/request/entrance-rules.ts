@@ -1,6 +1,6 @@
 /**
- * Refuses requests for how they arrived, before their key is looked at: in clear text (403 `tls_required`), or under a
- * host name that is not ours (421 `misdirected_request`). Both answers are the same for valid and invalid keys.
+ * Refuses requests before authentication because of how they arrived: in clear text (403 `tls_required`), or for an
+ * unknown host name (421 `misdirected_request`). Valid and invalid keys get the same response.
  */
 import type { GatewayFile } from '../../config/model/schema.js';
 import { acceptedHosts, hostName } from '../../config/model/accepted-hosts.js';
@@ -18,19 +18,19 @@ import type { Exchange } from './exchange.js';
 const CLEAR_TEXT = new Problem('tls_required', {
   detail: 'Use https. A key that was sent over http can have been read on the way: replace it.',
 });
-/** A client chooses what it sends: the log has the beginning. */
+/** Clients choose this value, so the log truncates it. */
 const LONGEST_LOGGED_HOST = 100;
 const MOST_LOGGED_NAMES = 10;
 const OTHER_HOST = new Problem('misdirected_request', { detail: 'This API is not served under this host name.' });
 
-/** EntranceRules follows the configuration: a change holds from the next request on. */
+/** EntranceRules applies the configuration. Changes take effect with the next request. */
 export class EntranceRules {
   private requireTls: boolean | undefined;
   private revokesExposed = false;
   private readonly trusts: Trusts | undefined;
-  /** Undefined: any. */
+  /** Accepted host names; undefined: any. */
   private names: ReadonlySet<string> | undefined;
-  /** The host of the request before, which was accepted; nearly all requests have the same. */
+  /** Last accepted host. Nearly all requests use the same one. */
   private lastHost: string | undefined;
   private readonly refusals: RareWarning;
 
@@ -45,7 +45,7 @@ export class EntranceRules {
     this.use(file);
   }
 
-  /** Follows this configuration from now on. */
+  /** Applies a new configuration. */
   use(file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
     const { gateway } = file;
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
@@ -55,7 +55,7 @@ export class EntranceRules {
     this.lastHost = undefined;
   }
 
-  /** Returns why a request is refused; undefined: it is not. */
+  /** Returns why a request is refused, or undefined. */
   refusalOf(exchange: Exchange): Problem | undefined {
     if (exchange.scheme === 'http' && this.requireTls !== false && this.isClearText(exchange)) {
       if (this.revokesExposed) this.reportExposed(exchange);
@@ -63,18 +63,18 @@ export class EntranceRules {
     }
     const { message } = exchange;
     const { host } = message.headers;
-    // HTTP/1.0 may go without.
+    // HTTP/1.0 requests may have no `Host`.
     if (this.names === undefined || host === undefined) return undefined;
     return this.accepts(host, message) ? undefined : this.refuseHost(host);
   }
 
-  /** Where nothing is configured, a trusted proxy has to say that the client spoke http. */
+  /** Without `requireTls`, a trusted proxy must report that the client used HTTP. */
   private isClearText({ message: { headers, socket } }: Exchange): boolean {
     if (this.requireTls === true) return true;
     return headers['x-forwarded-proto'] !== undefined && this.trusts?.(socket.remoteAddress ?? '') === true;
   }
 
-  /** Reads the request at once: its connection can have another one when the response is out. */
+  /** Reads the request now, since its connection may have another one after the response. */
   private reportExposed(exchange: Exchange): void {
     const { clientAddress, requestId, isFromUnknownProxy } = exchange;
     const secret = bearerSecret(exchange.authorization, exchange.rawHeaders, exchange.url);
@@ -91,7 +91,7 @@ export class EntranceRules {
     return OTHER_HOST;
   }
 
-  /** Programs on this machine can use its own names as well. */
+  /** Reports whether a host is accepted. Programs on this machine may also use loopback names. */
   private accepts(host: string, message: ClientMessage): boolean {
     if (host === this.lastHost) return true;
     const name = hostName(host);

@@ -1,6 +1,4 @@
-/**
- * The one place that turns whatever was thrown into a response. What nobody foresaw is a 500 without a word about why.
- */
+/** Converts everything that was thrown into a response. Unexpected errors become a 500 without details. */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { Problem, type ErrorCode } from '../../platform/problems/errors.js';
@@ -10,7 +8,7 @@ import { exchangeOf, type Exchange, type GatewayReply } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
 import { writeProblem } from './write-problem.js';
 
-/** Codes for the statuses that Fastify and Nest answer with by themselves. */
+/** Error codes for the statuses that Fastify and Nest use themselves. */
 const FRAMEWORK_CODES: Readonly<Record<number, ErrorCode>> = {
   400: 'bad_request',
   408: 'request_timeout',
@@ -35,9 +33,9 @@ export class ErrorFilter implements ExceptionFilter {
     this.respond(error, exchangeOf(reply.raw));
   }
 
-  /** Responds to an exchange with why a step said no, or with what was thrown. */
+  /** Responds with the refusal of a step, or with a thrown error. */
   respond(error: unknown, exchange: Exchange): void {
-    // What was not handed to a call has not been carried out, and may be sent again with its key.
+    // The request was not passed to the backend, so its idempotency key can be used again.
     if (exchange.keyed?.isReplay === false) exchange.keyed.releaseUntaken();
     const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
     if (problem.status >= 500 && problem.cause !== undefined) {
@@ -49,7 +47,7 @@ export class ErrorFilter implements ExceptionFilter {
     try {
       writeProblem(exchange, problem, this.pages);
     } catch (failure) {
-      // Nobody else would answer: whoever refuses has done with the request.
+      // Writing the response failed and nobody else would end the request.
       this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: failure }, 'An unexpected error');
       exchange.response.destroy();
     }
@@ -58,12 +56,12 @@ export class ErrorFilter implements ExceptionFilter {
   private translate(error: unknown, exchange: Exchange): Problem {
     const status = error instanceof HttpException ? error.getStatus() : statusOf(error);
     if (status === 404 || status === 405) {
-      // A method that the server has no route for: the path decides between 404 and 405.
+      // The server has no route for this method. The path decides between 404 and 405.
       const match = this.routes.match(exchange.method, exchange.path);
       return match.kind === 'operation' ? new Problem('route_not_found') : routeProblem(match, exchange.path);
     }
     const match = status === 400 ? this.routes.match(exchange.method, exchange.path) : undefined;
-    // What Fastify's router does not even look up.
+    // Fastify's router rejects such paths without a lookup.
     if (match?.kind === 'invalid_path') return routeProblem(match, exchange.path);
     const code = status === undefined ? undefined : FRAMEWORK_CODES[status];
     if (code !== undefined) return new Problem(code, { cause: error });
@@ -74,7 +72,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Fastify's errors carry their status. */
+/** Returns the status of a Fastify error. */
 function statusOf(error: unknown): number | undefined {
   const status = error instanceof Error ? (error as Error & { statusCode?: unknown }).statusCode : undefined;
   return typeof status === 'number' ? status : undefined;

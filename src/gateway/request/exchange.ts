@@ -1,4 +1,4 @@
-/** What the steps of the request path know of one request and hand on to each other. */
+/** State of one request that the steps of the request path share. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EndingPhase } from '../../admission/admission-request.js';
@@ -25,13 +25,13 @@ import { isHttp2 } from './framing.js';
 import { endBehindResponse } from './last-response.js';
 import { continuedTrace, randomNames, requestId } from './request-ids.js';
 
-/** A request that has been read by hand has no two headers of a name that matters. */
+/** The plain parser rejects repeated fields of names that matter. */
 const NONE_TWICE: readonly string[] = [];
 
-/** Who is told how an exchange goes on. */
+/** Receives the events of an exchange. */
 export interface ExchangeOwner {
   readonly date: HttpDate;
-  /** @param status of the response; 0: the client has gone before its end. */
+  /** @param status status of the response; 0: the client disconnected before its end */
   onEnd(exchange: Exchange, status: number): void;
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
 }
@@ -39,48 +39,48 @@ export interface ExchangeOwner {
 export class Exchange implements ForwardClient, DoorRequest, Transaction {
   readonly requestId: string;
   readonly startedMs = performance.now();
-  /** Where the query begins in `url`; its length where there is none. */
+  /** Index of the query in `url`, or its length. */
   readonly pathEnd: number;
 
-  // Fields of every response to this request, each line with its CRLF; `responseLines` joins them in this order.
-  /** Set by arrivals, over HTTPS. */
+  // Field lines for every response, each with CRLF. `responseLines` joins them in this order.
+  /** Set on arrival, for HTTPS. */
   secureLines = '';
   /** Set by CORS: which pages may read the response. */
   corsLines = '';
-  /** Set by the route: the dates of an end. */
+  /** Set by the route: deprecation and sunset dates. */
   endingLines = '';
-  /** Set by the quota or its report, and once more by a refund: what is left. */
+  /** Set by the quota or its report, and updated by a refund: the remaining limits. */
   quotaLines = '';
-  /** Set by whoever forwards, when that has failed. */
+  /** Set by the forwarder on failure. */
   proxyStatusLine = '';
 
-  // Set by the route.
-  /** What the path leads to, where somebody has looked already. */
+  // Set by the route step.
+  /** Result of routing, if it has run. */
   match: RouteMatch | undefined;
   operation: Operation | undefined;
-  /** What of its end was met: then it is counted who still asks. */
+  /** Phase of the operation's end, if any. Requests in it are counted by caller. */
   ending: EndingPhase | '' = '';
 
-  /** Set by the door that it came in by; undefined for a request of the API. */
+  /** Set by the service that the request came through; undefined for API requests. */
   source: RequestSource | undefined;
 
-  // Set by the key.
+  // Set by the key step.
   key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
 
-  // Set by its `Idempotency-Key`, if it has one.
+  // Set by the idempotency step if there is an `Idempotency-Key`.
   keyed: Keyed | undefined;
 
-  // Set by the quota.
+  // Set by the quota step.
   decision: QuotaDecision | undefined;
 
-  // Set by whichever step refuses, and by whoever writes the problem.
-  /** Why a step said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
+  // Set by the step that refuses, and by the code that writes the problem.
+  /** Reason for a refusal. Steps set it instead of throwing, because throwing is slow and 429 is frequent. */
   refusal: Problem | undefined;
-  /** Code of the problem that the client was told. */
+  /** Code of the problem in the response. */
   problemCode = '';
 
-  // Set by whoever forwards; see `ForwardClient`.
+  // Set by the forwarder; see `ForwardClient`.
   wasSent = false;
   upstreamMs = -1;
   bytesIn = 0;
@@ -91,10 +91,10 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   failedTarget = '';
   failedStatus = 0;
   closeListener: CloseListener | undefined;
-  /** Told when nothing can be forwarded. */
+  /** Called when forwarding fails. */
   whenFailed: ((exchange: Exchange, problem: Problem) => void) | undefined;
 
-  // Set by the recorder of usage; see `CountedRequest`.
+  // Set by the usage recorder; see `CountedRequest`.
   usage: UsageCell | undefined;
   usageCost = 0;
   completion: Completion = IN_FLIGHT;
@@ -106,7 +106,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     /** Path and query, as received. */
     readonly url: string,
     readonly clientAddress: string,
-    /** What the client spoke to us, or to the trusted proxy before us. */
+    /** Scheme between the client and us, or between the client and the trusted proxy. */
     readonly scheme: 'http' | 'https',
     private readonly owner: ExchangeOwner,
     readonly names = randomNames(),
@@ -117,20 +117,17 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     this.pathEnd = query === -1 ? url.length : query;
   }
 
-  /**
-   * Field lines that every response to this request carries, as far as they are known: to be asked for when its head is
-   * written.
-   */
+  /** Known field lines of every response to this request. Read it when the head is written. */
   get responseLines(): string {
     return this.linesWith(this.quotaLines);
   }
 
-  /** The same for a problem: without the time of a reset that is further away than a client is asked to wait. */
+  /** Field lines for a problem. They omit a reset time beyond the longest wait that clients are told. */
   get problemLines(): string {
     return this.linesWith(withoutLongReset(this.quotaLines));
   }
 
-  /** Segments that are empty cost nothing: what is joined with nothing stays the same string. */
+  /** Joins the lines. Empty parts cost nothing, because concatenating one returns the same string. */
   private linesWith(quotaLines: string): string {
     const { secureLines, corsLines, endingLines, proxyStatusLine } = this;
     return `X-Request-Id: ${this.requestId}\r\n${secureLines}${corsLines}${endingLines}${quotaLines}${proxyStatusLine}`;
@@ -143,7 +140,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   onUploadCut(): void {
     this.isUploadCut = true;
     const { message, response } = this;
-    // In HTTP/2 the body has a stream of its own.
+    // HTTP/2 bodies have their own stream.
     if (message.complete || isHttp2(message)) return;
     response.endConnection();
     endBehindResponse(this.incoming, response.nodeResponse);
@@ -153,12 +150,12 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     this.whenFailed?.(this, problem);
   }
 
-  /** For what cannot be written whole; see `ClientResponse`. */
+  /** Node's response, for responses that cannot be written in one piece; see `ClientResponse`. */
   get nodeResponse(): ServerResponse {
     return this.response.nodeResponse;
   }
 
-  /** The request as Node has it: only that can have a body. */
+  /** Node's request. Only Node's requests have bodies. */
   get incoming(): IncomingMessage {
     void this.response.nodeResponse;
     return this.message as IncomingMessage;
@@ -191,7 +188,7 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
 
   get contentType(): string | undefined {
     const { message } = this;
-    // Kept of a plain request as it was sent: nobody else asks for it.
+    // The plain parser keeps this field only in raw form.
     return message instanceof PlainRequest
       ? fieldValue(message.rawHeaders, 'content-type')
       : message.headers['content-type'];
@@ -217,19 +214,19 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   }
 }
 
-/** Node's response to a request, with what is known of that. */
+/** Node's response, with its exchange. */
 export interface ExchangeResponse extends ServerResponse {
   exchange?: Exchange;
 }
 
-/** The exchange of a response that Node writes. @throws Error for one that has not come in by the entrance. */
+/** Returns the exchange of Node's response. @throws Error if the request bypassed the entrance */
 export function exchangeOf(response: object): Exchange {
   const { exchange } = response as ExchangeResponse;
   if (exchange === undefined) throw new Error('a request has come past the entrance');
   return exchange;
 }
 
-/** A request of the gateway's application: Fastify's, with the exchange that the first hook made. */
+/** A Fastify request with its exchange, which the first hook sets. */
 export interface GatewayRequest extends FastifyRequest {
   exchange: Exchange;
 }

@@ -1,29 +1,29 @@
 /**
- * What Node's parser lets through although RFC 9112 says that it must be refused, or that two readers may take
- * differently: decided before anything of the request is believed. Refuses with 400, 431 and 501.
+ * Framing checks that Node's parser omits although RFC 9112 requires them, or that two parsers may read differently.
+ * They run before anything in the request is trusted. Rejects with 400, 431 and 501.
  */
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { PlainRequest } from '../../http/client/plain-request.js';
 import { isHost } from './host.js';
 
-/** More than clients send, and far below the thousand that Node takes. */
+/** Maximum number of fields. Clients send fewer, and Node allows a thousand. */
 const MOST_FIELDS = 200;
-/** A transfer coding in a list: a token, and its parameters. */
+/** A transfer coding: a token and its parameters. */
 const CODING = /^[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*(;.*)?$/;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 
-/** Whether a request came over HTTP/2; Node's parser of HTTP/1 takes `HTTP/2.0` in a request line for granted. */
+/**
+ * Reports whether a request came over HTTP/2. The version alone is not enough, because Node's HTTP/1 parser accepts
+ * `HTTP/2.0`.
+ */
 export function isHttp2(message: ClientMessage): boolean {
   return message.httpVersionMajor === 2 && 'stream' in message;
 }
 
-/**
- * What is wrong with how the request is framed, or undefined. The connection must
- * not be used again after such a problem.
- */
+/** Returns the framing error, or undefined. The connection must not be used after an error. */
 export function framingProblem(message: ClientMessage): Problem | undefined {
-  // Read by hand: to the letter, and without what is refused below.
+  // The plain parser is strict and accepts none of the following.
   if (message instanceof PlainRequest) return hostProblem(message.headers.host === undefined ? 0 : 1, message);
   const { httpVersion, headers, rawHeaders } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0' && !isHttp2(message)) {
@@ -36,15 +36,14 @@ export function framingProblem(message: ClientMessage): Problem | undefined {
   if (problem !== undefined) return problem;
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
-  // RFC 9112 section 6.1: HTTP/1.0 knows no Transfer-Encoding; someone on the way
-  // may have taken the body for a request.
+  // RFC 9112 section 6.1: HTTP/1.0 has no Transfer-Encoding. An intermediary may have read the body as a request.
   if (httpVersion === '1.0') return refused('HTTP/1.0 has no Transfer-Encoding.');
   return codingProblem(coding.toLowerCase());
 }
 
 /**
- * RFC 9112 section 6.1: `chunked`, once and at the end. Another coding would be lost when the
- * message is framed anew for the backend.
+ * Checks that the coding is `chunked`, once and last (RFC 9112 section 6.1). Other codings would be lost when the
+ * message is framed again for the backend.
  */
 function codingProblem(coding: string): Problem | undefined {
   if (coding === 'chunked') return undefined;
@@ -56,7 +55,7 @@ function codingProblem(coding: string): Problem | undefined {
   return new Problem('not_implemented', { detail: 'The only transfer coding that is understood is "chunked".' });
 }
 
-/** RFC 9112 section 3.2; HTTP/1.0 may go without. */
+/** Checks `Host` (RFC 9112 section 3.2). HTTP/1.0 may omit it. */
 function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Problem | undefined {
   if (hosts !== 1 && (hosts > 1 || httpVersion !== '1.0')) return refused('Send exactly one Host header.');
   if (hosts === 1 && !isHost(headers.host ?? '')) return refused('The Host header is not valid.');
@@ -64,8 +63,8 @@ function hostProblem(hosts: number, { headers, httpVersion }: ClientMessage): Pr
 }
 
 /**
- * Path and query of the request target. The absolute form (RFC 9112 section 3.2.2) stands for the same request with
- * another `Host`, which is put in the place of the one that was sent. Every other form is returned as it is.
+ * Returns path and query of the request target. For the absolute form (RFC 9112 section 3.2.2), replaces `Host` with
+ * its authority. Returns other forms unchanged.
  */
 export function originForm(message: ClientMessage): string {
   const target = message.url ?? '';

@@ -1,13 +1,13 @@
 /**
- * Requests of HTTP/2 as the steps know them from HTTP/1.1: with `Host`, without pseudo-fields, their cookies in one
- * field (RFC 9113 sections 8.3.1 and 8.2.3).
+ * Converts HTTP/2 requests to the form of HTTP/1.1: with `Host`, without pseudo-fields, and with cookies in one field
+ * (RFC 9113 sections 8.3.1 and 8.2.3).
  */
 import { Http2ServerRequest, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ReadableOptions } from 'node:stream';
 import type { ClientMessage } from '../../http/client/client-response.js';
 
-/** A request as Node makes it, which can be read from. */
+/** Node's request object, with a readable body. */
 export class GatewayHttp2Request extends Http2ServerRequest {
   constructor(
     stream: ServerHttp2Stream,
@@ -16,15 +16,15 @@ export class GatewayHttp2Request extends Http2ServerRequest {
     rawHeaders: readonly string[],
   ) {
     const fields = fieldsOfHttp1(headers, rawHeaders);
-    // There is no Transfer-Encoding in HTTP/2: a body whose length nobody knows goes on in chunks.
+    // HTTP/2 has no Transfer-Encoding. A body of unknown length is forwarded in chunks.
     if (!stream.endAfterHeaders && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
     super(stream, headers, options, fields);
   }
 }
 
 /**
- * A GET or DELETE that has ended with its head, and asks for nothing else: nothing is to be read from it, so it is no
- * stream of Node's, and its client's stream is listened to by nobody but us.
+ * A GET or DELETE request without a body. It needs no readable stream, so it skips Node's request object and its
+ * listeners.
  */
 export class StreamRequest implements ClientMessage {
   readonly httpVersion = '2.0';
@@ -36,17 +36,17 @@ export class StreamRequest implements ClientMessage {
   private constructor(
     readonly stream: ServerHttp2Stream,
     readonly headers: IncomingHttpHeaders,
-    /** As Node has them, with the pseudo-fields. */
+    /** All fields including pseudo-fields. */
     readonly streamFields: readonly string[],
     readonly url: string,
-    /** The connection itself: that of a stream would look each of its properties up. */
+    /** The connection's socket. A stream's socket is a proxy that looks up each property. */
     readonly socket: Socket,
   ) {
     this.method = headers[':method'];
     this.rawHeaders = fieldsOfHttp1(headers, streamFields);
   }
 
-  /** The request of a stream; undefined: it is another one, which Node is to make. */
+  /** Creates the request of a stream, or returns undefined if it needs Node's request object. */
   static of(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -60,16 +60,16 @@ export class StreamRequest implements ClientMessage {
     return new StreamRequest(stream, headers, fields, path, socket);
   }
 
-  /** The same request as Node makes it. */
+  /** Creates Node's request object. */
   toNodes(): GatewayHttp2Request {
     return new GatewayHttp2Request(this.stream, this.headers, {}, this.streamFields);
   }
 }
 
 /**
- * The fields of a request as they came, without the pseudo-fields, crumbs of cookies in one field again. `Host` may be
- * left out; where it and `:authority` are there and differ, both stand there, and framing refuses the two.
- * @param headers by their names; gets the `host` that stands for both.
+ * Converts the fields to HTTP/1.1. Removes pseudo-fields and joins cookies. If `Host` and `:authority` differ, it
+ * returns both, and the framing check rejects them.
+ * @param headers fields by name; its `host` is set
  */
 function fieldsOfHttp1(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string[] {
   const authority = headers[':authority'];

@@ -1,6 +1,6 @@
 /**
- * Responses over HTTP/2. A small whole one goes past Node's `Http2ServerResponse`, which would look at each of its
- * fields several times, and straight to its stream; what is streamed is written as over HTTP/1.1.
+ * HTTP/2 responses. Small complete ones are written directly to the stream, since Node's `Http2ServerResponse`
+ * processes each field several times. Streamed ones use it as over HTTP/1.1.
  */
 import { constants, Http2ServerResponse, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,12 +10,12 @@ import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { StreamRequest } from './http2-message.js';
 import { noteAdmitted } from './unadmitted-streams.js';
 
-/** A response as Node makes it. */
+/** Node's response object. */
 export class GatewayHttp2Response extends Http2ServerResponse {
-  /** Its whole response has been given to the stream. */
+  /** Whether the whole response was written directly to the stream. */
   isWhole = false;
 
-  /** Fields of a head that could not be written must not stand in the way of the one that is written instead. */
+  /** Removes the fields of a head that could not be written, so that they do not affect the next one. */
   override writeHead(status: number, messageOrFields?: unknown, fields?: unknown): this {
     try {
       return super.writeHead(status, messageOrFields as string, fields as OutgoingHttpHeaders);
@@ -25,31 +25,28 @@ export class GatewayHttp2Response extends Http2ServerResponse {
     }
   }
 
-  /**
-   * A response that is cut short must not look complete: the stream is reset, the
-   * other requests of the connection go on.
-   */
+  /** Resets the stream, so that a truncated response does not look complete. Other streams continue. */
   override destroy(): this {
     cut(this.stream);
     return this;
   }
 }
 
-// A client that resets a stream makes Node end it: what we have not ended ourselves has not been answered.
+// When a client resets a stream, Node ends it. Only a response that we ended counts as finished.
 Object.defineProperty(GatewayHttp2Response.prototype, 'writableFinished', {
   get(this: GatewayHttp2Response) {
     return (this.isWhole || this.writableEnded) && this.stream.writableFinished;
   },
 });
 
-// Node's class does not have what its HTTP/1.1 twin has.
+// Node's HTTP/2 class lacks this property of the HTTP/1.1 class.
 Object.defineProperty(GatewayHttp2Response.prototype, 'destroyed', {
   get(this: GatewayHttp2Response) {
     return this.stream.destroyed;
   },
 });
 
-/** Http2Response writes to one stream that Node has made a response of. */
+/** Http2Response writes to a stream through Node's response object. */
 export class Http2Response implements ClientResponse {
   constructor(private readonly response: GatewayHttp2Response) {}
 
@@ -81,7 +78,7 @@ export class Http2Response implements ClientResponse {
     noteAdmitted(this.response.stream);
   }
 
-  /** The streams of a connection end each for itself. */
+  /** Does nothing, because streams end independently. */
   endConnection(): void {}
 
   destroy(): void {
@@ -91,16 +88,16 @@ export class Http2Response implements ClientResponse {
 
 /** StreamResponse writes the response to a `StreamRequest`. */
 export class StreamResponse implements ClientResponse {
-  /** Undefined from the end of the stream on: what is said then, nobody hears. */
+  /** Undefined once the stream has closed. */
   private transaction: Transaction | undefined;
-  /** From when on the stream is Node's to write. */
+  /** Node's response object, once the stream was handed over to it. */
   private nodes: GatewayHttp2Response | undefined;
-  /** Of a response that has been given to the stream. */
+  /** Status of a response written directly to the stream. */
   private status = 0;
 
   constructor(private readonly request: StreamRequest) {}
 
-  /** @param transaction is told when the stream is done with. */
+  /** Starts the response. @param transaction receives the end of the stream */
   begin(transaction: Transaction): void {
     this.transaction = transaction;
     const { stream } = this.request;
@@ -108,7 +105,7 @@ export class StreamResponse implements ClientResponse {
     stream.on('close', () => this.onClose(stream));
   }
 
-  /** Asking for it makes the stream Node's, with all that its classes listen to. */
+  /** Hands the stream over to Node's response object and its listeners. */
   get nodeResponse(): ServerResponse {
     return (this.nodes ?? this.handOver()) as unknown as ServerResponse;
   }
@@ -135,7 +132,7 @@ export class StreamResponse implements ClientResponse {
     noteAdmitted(this.request.stream);
   }
 
-  /** The streams of a connection end each for itself. */
+  /** Does nothing, because streams end independently. */
   endConnection(): void {}
 
   destroy(): void {
@@ -150,7 +147,7 @@ export class StreamResponse implements ClientResponse {
     return this.nodes;
   }
 
-  /** What has been handed over hears of the end from Node's response. */
+  /** Reports the end. After a handover, Node's response reports it. */
   private onClose(stream: ServerHttp2Stream): void {
     const { transaction } = this;
     this.transaction = undefined;
@@ -158,7 +155,7 @@ export class StreamResponse implements ClientResponse {
   }
 }
 
-/** @param body which the stream takes later, while whoever wrote it reads into it again. */
+/** Writes a whole response. @param body copied, because the caller reuses its buffer */
 function respondWhole(stream: ServerHttp2Stream, status: number, lines: string, body: string | Buffer): void {
   stream.respond([':status', String(status), ...fieldsOfLines(lines)]);
   stream.end(typeof body === 'string' ? Buffer.from(body, 'latin1') : Buffer.from(body));
@@ -168,5 +165,5 @@ function cut(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
-/** A stream that breaks closes as well. */
+/** Ignores the error, because `close` follows. */
 function ignore(): void {}

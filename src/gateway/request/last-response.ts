@@ -1,18 +1,19 @@
 /**
- * The last response of a connection: it reaches a client that is still sending, and nothing that follows it is served.
+ * Ends a connection after a response. The response must reach clients that are still sending, and no later request may
+ * be served.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { discardRest } from '../../proxy/calls/discard-body.js';
 
-/** How long a client may take to close its side when ours has ended. */
+/** Time for the client to close its side after ours. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 const closing = new WeakSet<Socket>();
 
 /**
- * Ends a connection that Node's server has let go of, with what may still be written to it. Whatever comes after that
- * is thrown away, and a client that does not close its side as well is cut: nobody else would ever notice either.
+ * Ends a socket that Node has detached, after sending the last bytes. Discards further input, and destroys the socket
+ * if the client does not close its side.
  */
 export function endConnection(socket: Socket, lastBytes?: string): void {
   if (lastBytes === undefined) socket.end();
@@ -23,14 +24,16 @@ export function endConnection(socket: Socket, lastBytes?: string): void {
 }
 
 /**
- * Whether a connection has had its last response: what was sent behind it must not be served (RFC 9112 section 9.6).
+ * Reports whether the last response of a connection was sent. Requests after it must not be served (RFC 9112 section
+ * 9.6).
  */
 export function isClosing(socket: Socket): boolean {
   return closing.has(socket);
 }
 
 /**
- * Ends a connection behind its response, although the head may be out and does not say so (RFC 9112 section 9.6).
+ * Closes the connection after this response, even if its head was sent without `Connection: close` (RFC 9112 section
+ * 9.6).
  */
 export function endBehindResponse(message: IncomingMessage, response: ServerResponse): void {
   makeResponseLast(message);
@@ -38,9 +41,8 @@ export function endBehindResponse(message: IncomingMessage, response: ServerResp
 }
 
 /**
- * Makes the response to this request the last one of its connection; the response carries `Connection:
- * close`. Node would cut the connection as soon as the response is written. Instead our side ends, and the
- * other when the rest of the body has come.
+ * Makes the response to this request the last one of its connection, with `Connection: close`. Node would destroy the
+ * socket right after the response. Here only our side is closed, and the rest after the body has arrived.
  */
 export function makeResponseLast(message: IncomingMessage): void {
   const { socket } = message;
@@ -48,8 +50,8 @@ export function makeResponseLast(message: IncomingMessage): void {
   closing.add(socket);
   if (message.complete) return;
   const cut = socket.destroySoon.bind(socket);
-  // Assigned by its name: written there it would be an old object from the beginning,
-  // and keep the request (decision 0026).
+  // A named constant. An object literal here would be allocated in the old generation and retain the request (decision
+  // 0026).
   const endOwnSide = (): void => {
     if (message.complete) {
       cut();

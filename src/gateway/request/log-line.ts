@@ -1,4 +1,4 @@
-/** The one log line of a request. Never a secret. */
+/** Formats the log line of a request. It never contains a secret. */
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import { formatUtc } from '../../platform/rfc3339.js';
@@ -6,12 +6,12 @@ import type { RequestSource } from '../../admission/doors/request-source.js';
 import type { Exchange } from './exchange.js';
 
 const LONGEST_PATH = 1_000;
-/** Over HTTP/2 a method may be as long as a head. */
+/** HTTP/2 methods may be as long as a head. */
 const LONGEST_METHOD = 32;
 
 /**
- * The log line of a request that has ended, written by hand: everything but the path, the address and the operation's
- * id is of our own making and needs no escaping.
+ * Formats the line of a finished request. Only the path, the address and the operation ID need escaping; all other
+ * values are our own.
  */
 export function logLine(
   exchange: Exchange,
@@ -40,7 +40,7 @@ export function logLine(
   );
 }
 
-/** The name of a tool is one of the configuration, and of letters that need no escaping. */
+/** Formats the source. Tool names come from the configuration and need no escaping. */
 function sourceMembers({ name, tool }: RequestSource): string {
   return tool === '' ? `,"source":"${name}"` : `,"source":"${name}","tool":"${tool}"`;
 }

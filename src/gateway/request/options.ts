@@ -1,6 +1,6 @@
 /**
- * OPTIONS that the gateway answers by itself, beside preflights: of the server as a whole, and those that may be
- * forwarded no further.
+ * OPTIONS requests that the gateway answers itself, besides preflights: for the whole server, and with `Max-Forwards:
+ * 0`.
  */
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
@@ -10,26 +10,25 @@ import { forwardsLeft } from '../../proxy/fields/max-forwards.js';
 import type { Exchange } from './exchange.js';
 import type { Routes } from '../../admission/routes.js';
 
-/** Every method that an operation can have. */
+/** All methods that an operation can have. */
 export const SERVER_METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 
 /**
- * Whether a request asks for what the server as a whole can do (RFC 9112 section 3.2.4); a backend is never asked for
- * it.
+ * Reports whether a request asks about the whole server (RFC 9112 section 3.2.4). Such requests are never forwarded.
  */
 export function isOfServer({ method, url, message }: Exchange): boolean {
   return url === '*' && method === 'OPTIONS' && !hasBody(message);
 }
 
-/** What is wrong with how far an OPTIONS may go. */
+/** Returns the error in `Max-Forwards`, if any. */
 export function forwardsProblem(message: ClientMessage): Problem | undefined {
   if (!Number.isNaN(forwardsLeft(message))) return undefined;
   return new Problem('bad_request', { detail: 'Max-Forwards is not a number.' });
 }
 
 /**
- * The methods of what an OPTIONS asks for that ends here, as `Allow` lists them (RFC 9110 section 7.6.2); undefined
- * where it does not, or where nothing would be forwarded anyway.
+ * Returns the `Allow` value for an OPTIONS request that must not be forwarded (RFC 9110 section 7.6.2). Returns
+ * undefined if it may be forwarded, or does not match an operation.
  */
 export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | undefined {
   if (forwardsLeft(exchange.message) !== 0 || routes.match(exchange.method, exchange.path).kind !== 'operation')
@@ -37,7 +36,7 @@ export function methodsAtLastHop(exchange: Exchange, routes: Routes): string | u
   return routes.methodsOf(exchange);
 }
 
-/** 204 with what may be asked for. @param allow methods, as `Allow` lists them. */
+/** Responds with 204 and `Allow`. @param allow value of the field */
 export function respondToOptions(exchange: Exchange, allow: string): void {
   exchange.nodeResponse.writeHead(204, ['Allow', allow, ...fieldsOfLines(exchange.responseLines)]);
   exchange.nodeResponse.end();

@@ -1,7 +1,4 @@
-/**
- * The end of every request, in one place: what it came to in its account's usage and log, its metrics, its one line in
- * the log of the program.
- */
+/** End of every request: records usage, request log, metrics and the log line. */
 import type { Operation } from '../../config/model/schema.js';
 import { DeniedKey } from '../../keys/authenticator.js';
 import type { CachedKey } from '../../keys/cached-key.js';
@@ -17,12 +14,12 @@ import type { Exchange } from './exchange.js';
 import { logLine } from './log-line.js';
 import { RequestMetrics } from './request-metrics.js';
 
-/** Status in the log for a client that left before it had its response, as nginx writes it. */
+/** Status in the log for a client that disconnected before its response, as in nginx. */
 const CLIENT_GONE = 499;
-/** Switching protocols; the duration is that of the WebSocket. */
+/** Switching protocols. The duration is that of the WebSocket. */
 const UPGRADED = 101;
 
-/** RequestEnd ends requests. */
+/** RequestEnd records finished requests. */
 export class RequestEnd {
   private readonly metrics = new RequestMetrics();
   private readonly logs: boolean;
@@ -38,11 +35,11 @@ export class RequestEnd {
   }
 
   /**
-   * Ends a request: called once, when its connection is done with it.
-   * @param sent status of the response; 0: the client did not get all of it.
+   * Records a request. Called once, when its response has closed.
+   * @param sent status of the response; 0: the client did not receive all of it
    */
   end(exchange: Exchange, sent: number): void {
-    // Counted and logged as what it carried.
+    // The MCP request that made this inner call is recorded instead.
     if (exchange.source?.isCarrier === true) return;
     const { metrics } = this;
     const { operation, isUpgraded, isStreamed, upstreamMs, problemCode } = exchange;
@@ -58,7 +55,10 @@ export class RequestEnd {
     else this.endOfEnding(exchange, operation, status, durationMs);
   }
 
-  /** Whoever is refused because of an end has not been asked for a key yet. */
+  /**
+   * Counts a request to a deprecated operation by account. Requests refused because of the end are not authenticated
+   * yet.
+   */
   private endOfEnding(exchange: Exchange, operation: Operation, status: number, durationMs: number): void {
     const { ending } = exchange;
     if (ending === '') return;
@@ -78,7 +78,7 @@ export class RequestEnd {
     if (this.logs) this.log.write(logLine(exchange, key, status, durationMs, nowMs));
   }
 
-  /** The key of a request that was refused because of it. */
+  /** Returns the key of a request that was refused because of its key. */
   private refusedKey(exchange: Exchange): CachedKey | undefined {
     const { problemCode, refusal } = exchange;
     if (refusal instanceof DeniedKey) return refusal.key;
@@ -87,7 +87,7 @@ export class RequestEnd {
   }
 }
 
-/** What a request that was admitted came to. */
+/** Returns the outcome of an admitted request. */
 function completionOf(status: number): Completion {
   if (status < 400) return SUCCESS;
   if (status === CLIENT_GONE) return ABORTED;

@@ -1,8 +1,8 @@
-/** Names for requests: the request ID and the span in a caller's trace (W3C Trace Context, section 3). */
+/** Generates request IDs, and span IDs in the caller's trace (W3C Trace Context, section 3). */
 import { randomFillSync } from 'node:crypto';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 
-/** Random bytes are drawn in blocks, because a call into the system's source costs more than a request id may. */
+/** Random bytes are drawn in blocks, because a system call per request would be too slow. */
 const BLOCK_BYTES = 4_096;
 const block = Buffer.allocUnsafe(BLOCK_BYTES);
 let used = BLOCK_BYTES;
@@ -12,16 +12,16 @@ const REQUEST_ID = /^[A-Za-z0-9_\-.]{1,128}$/;
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
-/** Characters of `randomNames`: 12 bytes for a request ID, 8 for a span. */
+/** Ends of the parts of `randomNames`: 12 bytes for a request ID, 8 for a span. */
 const REQUEST_ID_END = 24;
 const SPAN_ID_END = REQUEST_ID_END + 16;
 
-/** Random hex digits for all the names of one request, drawn and written at once. */
+/** Returns random hex digits for all IDs of a request. */
 export function randomNames(): string {
   return randomHex(SPAN_ID_END / 2);
 }
 
-/** The id of a request: the client's own `X-Request-Id` when it is usable and no API key, else a new one, `req_…`. */
+/** Returns the client's `X-Request-Id` if it is valid and contains no API key, else a new ID, `req_…`. */
 export function requestId(offered: string | undefined, names = randomNames()): string {
   if (offered !== undefined && REQUEST_ID.test(offered) && withoutSecrets(offered) === offered) return offered;
   return `req_${names.slice(0, REQUEST_ID_END)}`;

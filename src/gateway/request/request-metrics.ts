@@ -1,6 +1,4 @@
-/**
- * The metrics of requests that have ended: how long they took, what of that was ours, and what they were refused with.
- */
+/** Metrics of finished requests: duration, gateway overhead and refusals. */
 import type { Operation } from '../../config/model/schema.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
 import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';
@@ -15,22 +13,19 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
   'OPTIONS',
   'QUERY',
 ]);
-/**
- * RequestMetrics finds the series of a request. It is not told a time: that would be a number on the heap for each
- * request.
- */
+/** RequestMetrics returns the series to update. It takes no durations, because each would be a heap number. */
 export class RequestMetrics {
-  /** By operation and status: an array read instead of a look-up by text, for the requests that come most. */
+  /** Series by operation index and status. Array access avoids a lookup by text for most requests. */
   private readonly byOperation: HistogramSeries[][] = [];
-  /** The same for requests that none was found for, by method. */
+  /** Series of requests without an operation, by method. */
   private readonly withoutOperation = new Map<string, HistogramSeries[]>();
   private readonly refusals = new Map<ErrorCode, ValueSeries>();
-  /** What of the time of a request was ours. */
+  /** The gateway's share of a request's duration. */
   readonly overhead = METRICS.requestOverhead.series();
 
-  /** Where the time of a request is observed. */
+  /** Returns the series for the duration of a request. */
   durationOf(method: string, operation: Operation | undefined, status: number): HistogramSeries {
-    // OpenTelemetry: a method that is not known must not become a label.
+    // Unknown methods must not become labels (OpenTelemetry).
     if (operation === undefined) return this.durationOfNone(KNOWN_METHODS.has(method) ? method : '_OTHER', status);
     if (operation.method !== method) return METRICS.requestDuration.series(method, operation.template, status);
     const statuses = (this.byOperation[operation.index] ??= []);
@@ -43,7 +38,7 @@ export class RequestMetrics {
     return (statuses[status] ??= METRICS.requestDuration.series(method, '', status));
   }
 
-  /** Where a request that had a problem for a response is counted. */
+  /** Returns the counter for a problem code. */
   refusalsOf(code: ErrorCode): ValueSeries {
     let series = this.refusals.get(code);
     if (series === undefined) this.refusals.set(code, (series = METRICS.refusals.series(code, ERRORS[code].fault)));

@@ -6,28 +6,28 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { METRICS } from '../../platform/metrics.js';
 
-/** Decoded header bytes that one connection can hold. */
+/** Maximum decoded header bytes per connection. */
 const MOST_CONNECTION_BYTES = 256 * 1024;
-/** The same once a key has been accepted on it: 100 streams with the largest heads have room. */
+/** Maximum once a key was accepted on the connection. Enough for 100 streams with the largest heads. */
 const MOST_KEYED_CONNECTION_BYTES = 2 * 1024 * 1024;
-/** Bytes that all connections of the process can hold, `STREAM_BYTES` for each stream included. */
+/** Maximum bytes of all connections, including `STREAM_BYTES` per stream. */
 const MOST_BYTES = 32 * 1024 * 1024;
-/** The objects of a stream, its request and its response. */
+/** Estimated size of the objects of a stream, request and response. */
 const STREAM_BYTES = 8 * 1024;
-/** RFC 9113 section 6.5.2: the overhead of a field. */
+/** Overhead of a field, RFC 9113 section 6.5.2. */
 const FIELD_BYTES = 32;
-/** Untaken refusals that a connection without an accepted key can have before its new streams are refused. */
+/** Maximum unread refusals per connection without an accepted key. New streams are refused beyond this. */
 const MOST_UNTAKEN = 32;
-/** A refusal that has not been taken by then is counted as untaken. */
+/** A refusal that was not read by then counts as unread. */
 const UNTAKEN_AFTER_MS = 200;
-/** A refusal that a connection without an accepted key has not taken by then is reset. */
+/** Time after which an unread refusal is reset, without an accepted key. */
 const RESET_AFTER_MS = 1_500;
-/** A connection that does not let a reset out by then is closed. */
+/** Time after which a connection is closed if its resets cannot be sent. */
 const CLOSE_AFTER_MS = 3_000;
 const SWEEP_INTERVAL_MS = 250;
-/** A larger response is a public document, which takes time on a slow connection. */
+/** Larger responses are public documents, which may take long on slow connections. */
 const LARGEST_REFUSAL_BYTES = 16 * 1024;
-/** A connection without an accepted key is closed after so many resets. */
+/** Number of resets after which a connection without an accepted key is closed. */
 const MOST_RESETS = 16;
 
 const OPENED = Symbol('opened');
@@ -36,7 +36,7 @@ const HELD = Symbol('held');
 type OpenedSession = ServerHttp2Session & { [OPENED]?: SessionStreams };
 type HeldStream = ServerHttp2Stream & { [HELD]?: Held };
 
-/** A stream that is held, and what it counts. */
+/** A counted stream and its size. */
 interface Held {
   readonly stream: HeldStream;
   readonly session: SessionStreams;
@@ -46,7 +46,7 @@ interface Held {
   isReset: boolean;
 }
 
-/** What one connection holds. */
+/** Counts of one connection. */
 class SessionStreams {
   bytes = 0;
   untaken = 0;
@@ -58,13 +58,13 @@ class SessionStreams {
     readonly owner: UnadmittedStreams,
   ) {}
 
-  /** Counts a stream that was reset, by either side. */
+  /** Counts a stream that either side reset. */
   addReset(): void {
     this.resets += 1;
     if (this.resets >= MOST_RESETS && !this.hasKey) this.close();
   }
 
-  /** Closes the connection, and says why. */
+  /** Closes the connection with ENHANCE_YOUR_CALM. */
   close(): void {
     const { session } = this;
     if (session.destroyed) return;
@@ -79,12 +79,12 @@ export function noteAdmitted(stream: ServerHttp2Stream): void {
   opened?.owner.admit(opened, stream);
 }
 
-/** UnadmittedStreams holds the connections of one listener to the bounds. */
+/** UnadmittedStreams enforces the limits for one listener. */
 export class UnadmittedStreams {
-  /** Oldest first. */
+  /** Counted streams, oldest first. */
   private readonly held = new Set<Held>();
   private bytes = 0;
-  /** Its request was admitted while it began: nothing is allocated for it. */
+  /** The stream that was admitted while it began. Nothing is allocated for it. */
   private admitted: ServerHttp2Stream | undefined;
   private readonly timer: NodeJS.Timeout;
 
@@ -97,12 +97,12 @@ export class UnadmittedStreams {
     clearInterval(this.timer);
   }
 
-  /** Begins to count the streams of a connection. */
+  /** Starts counting the streams of a connection. */
   open(session: ServerHttp2Session): void {
     (session as OpenedSession)[OPENED] = new SessionStreams(session, this);
   }
 
-  /** Begins a stream. Returns false if its connection holds too much: the stream has been refused. */
+  /** Starts a stream. Returns false, and refuses the stream, if its connection exceeds a limit. */
   begin(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
     this.admitted = undefined;
     const opened = (session as OpenedSession)[OPENED];
@@ -113,7 +113,7 @@ export class UnadmittedStreams {
     return true;
   }
 
-  /** Counts a stream that has begun, until it is admitted or closes. @param fields flat: names and values. */
+  /** Counts a stream until it is admitted or closes. @param fields names and values alternately */
   hold(session: ServerHttp2Session, stream: HeldStream, fields: readonly string[]): void {
     const opened = (session as OpenedSession)[OPENED];
     const wasAdmitted = this.admitted === stream;
@@ -137,7 +137,7 @@ export class UnadmittedStreams {
     else this.release(held);
   }
 
-  /** A client that resets its requests makes work that it does not wait for (CVE-2023-44487). */
+  /** Counts streams that the client resets, against rapid reset attacks (CVE-2023-44487). */
   private onClose(held: Held): void {
     if (!this.held.has(held)) return;
     this.release(held);
@@ -172,13 +172,13 @@ export class UnadmittedStreams {
       } else if (hasUntakenRefusal(stream)) {
         if (!held.isUntaken) session.untaken += 1;
         held.isUntaken = true;
-        // With a key it can wait behind a download that the client takes slowly.
+        // With an accepted key, it may wait behind a slow download.
         if (age >= RESET_AFTER_MS && !session.hasKey) this.reset(held, 'untaken_refusal');
       }
     }
   }
 
-  /** The connection still counts the stream until it has closed. */
+  /** Resets a stream. The connection counts it until it has closed. */
   private reset(held: Held, reason: 'header_bytes' | 'untaken_refusal'): void {
     const { stream, session, bytes } = held;
     held.isReset = true;
@@ -194,7 +194,7 @@ function hasUntakenRefusal(stream: ServerHttp2Stream): boolean {
   return stream.writableEnded && !stream.writableFinished && stream.writableLength <= LARGEST_REFUSAL_BYTES;
 }
 
-/** RFC 9113 section 8.7: the client can send the request again. */
+/** Refuses a stream so that the client can retry it (RFC 9113 section 8.7). */
 function refuse(stream: ServerHttp2Stream, reason: 'header_bytes' | 'streams_without_key'): false {
   METRICS.connectionsCut.series(reason).inc();
   stream.on('error', () => undefined);

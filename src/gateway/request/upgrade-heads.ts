@@ -1,17 +1,17 @@
 /**
- * What a client has sent behind the head of a WebSocket handshake (RFC 6455), from the listener
- * to the step that opens the WebSocket.
+ * Bytes that a client sent after the head of a WebSocket handshake (RFC 6455). The step that opens the WebSocket needs
+ * them.
  */
 import type { ClientMessage } from '../../http/client/client-response.js';
 
 const heads = new WeakMap<ClientMessage, Buffer>();
 
-/** Notes the bytes behind the head of a handshake that is to be upgraded. */
+/** Stores the bytes after the head of a handshake. */
 export function noteUpgradeHead(message: ClientMessage, head: Buffer): void {
   heads.set(message, head);
 }
 
-/** The bytes behind the head of a handshake that is to be upgraded; undefined for a request that is not one. */
+/** Returns the bytes after the head of a handshake, or undefined for other requests. */
 export function upgradeHead(message: ClientMessage): Buffer | undefined {
   return heads.get(message);
 }

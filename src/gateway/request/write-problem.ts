@@ -1,4 +1,4 @@
-/** How a problem leaves the gateway: RFC 9457 on the raw connection, the same from every step. */
+/** Writes problems (RFC 9457) to the client, the same way for every step. */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { PROBLEM_CONTENT_TYPE, type Problem } from '../../platform/problems/errors.js';
 import type { KeptResponse } from '../../idempotency/record.js';
@@ -10,11 +10,12 @@ import { discardRest } from '../../proxy/calls/discard-body.js';
 import { isHttp2 } from './framing.js';
 import { isClosing, makeResponseLast } from './last-response.js';
 
-/** A refused body up to this length is read to its end instead of closing the connection. */
+/** Unread bodies up to this size are discarded. Larger ones close the connection. */
 const LARGEST_DISCARDED_BODY_BYTES = 64 * 1024;
 
 /**
- * Responds with a problem. When the head is already out, the connection is cut: a broken response must not look whole.
+ * Responds with a problem. If the head was already sent, closes the connection, so that the truncated response does not
+ * look complete.
  */
 export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorPages): void {
   const { response, message } = exchange;
@@ -30,10 +31,10 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   const body = problemBytes(problem, exchange.requestId, pages);
   if (message.method !== 'HEAD') exchange.bytesOut = body.length;
   let head = entityLines(body) + exchange.dateLine + exchange.problemLines + linesOf(problem.options.headers ?? []);
-  // HTTP/2 has no fields that speak to a connection.
+  // HTTP/2 has no connection-specific fields.
   const upgrade = isHttp2(message) ? undefined : problem.options.upgrade;
   if (upgrade !== undefined) head += `Upgrade: ${upgrade}\r\n`;
-  // Nothing is left to be read, although the parser may not have said so yet.
+  // There is no body left to read, although the parser may not have reported its end yet.
   const isBare = (message.complete || !hasUnreadBody(message)) && message.method !== 'HEAD';
   if (isBare && response.takesWhole) {
     response.writeWhole(problem.status, upgrade === undefined ? head : `${head}Connection: Upgrade\r\n`, body);
@@ -41,7 +42,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   }
   const isLast = endsConnection(exchange, problem);
   const { nodeResponse } = exchange;
-  // A Connection that is none of its own means to Node that the connection goes on.
+  // Node only recognizes `close` and `keep-alive`. Any other value of `Connection` keeps the connection open.
   const isKept = !isLast && nodeResponse.shouldKeepAlive;
   if (upgrade !== undefined) head += `Connection: ${isKept ? 'keep-alive' : 'close'}, Upgrade\r\n`;
   else if (isLast) head += 'Connection: close\r\n';
@@ -50,7 +51,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
   else nodeResponse.end(body, 'latin1');
 }
 
-/** What of the response to a request is the same each time it is told a problem. */
+/** Returns the stored form of a problem, for replays with the same idempotency key. */
 export function problemResponse(problem: Problem, requestId: string, pages: ErrorPages): KeptResponse {
   const body = problemBytes(problem, requestId, pages);
   const lines = entityLines(body) + linesOf(problem.options.headers ?? []);
@@ -61,12 +62,12 @@ function entityLines(body: string): string {
   return `Content-Type: ${PROBLEM_CONTENT_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n`;
 }
 
-/** Sees to a body that has not been read; whether the connection ends with the response because of it. */
+/** Handles an unread body. Returns whether the connection must close after the response. */
 function endsConnection(exchange: Exchange, { status }: Problem): boolean {
   const { message } = exchange;
-  // In HTTP/2 a body has a stream of its own.
+  // HTTP/2 bodies have their own stream.
   if (message.complete || !hasUnreadBody(message) || isHttp2(message)) return false;
-  // What has not come in time will not come now.
+  // After a timeout, the rest will not arrive soon.
   if (status !== 408 && isSmall(message)) {
     discardRest(exchange.incoming);
     return false;
@@ -76,8 +77,8 @@ function endsConnection(exchange: Exchange, { status }: Problem): boolean {
 }
 
 /**
- * Whether the rest of the body can be read and thrown away, so that the connection goes on. Not where the client waits
- * for a 100: it need not send the body then, and what it sends next would be taken for it (RFC 9110 section 10.1.1).
+ * Reports whether the rest of the body can be discarded to keep the connection open. Not if the client waits for `100
+ * Continue`, because it may then omit the body, and its next request would be read as one (RFC 9110 section 10.1.1).
  */
 function isSmall(message: ClientMessage): boolean {
   const { headers, socket } = message;

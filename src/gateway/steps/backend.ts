@@ -1,4 +1,4 @@
-/** The last step: the operation's service is asked, and a request that it could not serve is refunded. */
+/** The last step: calls the backend, and refunds requests that it could not serve. */
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
@@ -21,7 +21,7 @@ import { Replays } from './replays.js';
 import type { Routes } from '../../admission/routes.js';
 import { upgradeHead } from '../request/upgrade-heads.js';
 
-/** BackendParts are what the last step stands on. */
+/** BackendParts holds the dependencies of the step. */
 export interface BackendParts {
   readonly forwarder: Forwarder;
   readonly routes: Routes;
@@ -33,7 +33,7 @@ export interface BackendParts {
   readonly errorPages: ErrorPages;
 }
 
-/** Backend forwards what every step has let pass. */
+/** Backend forwards admitted requests. */
 export class Backend {
   private readonly forwarder: Forwarder;
   private readonly routes: Routes;
@@ -58,19 +58,19 @@ export class Backend {
   }
 
   /**
-   * Streams the backend's response to the client, or responds with what went wrong; does nothing for a client that has
-   * gone meanwhile, which then costs nothing. What the plan does not charge for is refunded; so is what was refused
-   * before it was sent. What was carried out before, under its `Idempotency-Key`, is told again.
+   * Streams the backend's response to the client, or responds with a problem. A request whose client has disconnected
+   * is not sent and is refunded. Also refunded: what the plan does not charge for, and requests refused before they
+   * were sent. A completed request with the same `Idempotency-Key` is replayed.
    */
   forward(exchange: Exchange): void {
     const { operation, key, keyed, message, response, clientAddress, scheme, requestId } = exchange;
     if (operation === undefined || key === undefined) throw new Problem('internal_error');
-    // Gone while its key was looked up or its quota decided: nobody would end a call that begins now, and it would
-    // hold a connection until its deadline.
+    // The client disconnected during the key lookup or quota decision. Nothing would abort a backend call that starts
+    // now.
     if (response.isGone || clientAddress === '') {
       this.refund(exchange);
       if (keyed?.isReplay === false) keyed.release();
-      // A connection that was reset before its address was asked for need not be read any more: nobody would notice.
+      // A connection that was reset before its address was read gets no close event otherwise.
       response.destroy();
       return;
     }
@@ -129,12 +129,12 @@ export class Backend {
     const { subject, decision } = exchange;
     if (subject === undefined || decision === undefined) return;
     this.recorder.refundWhen(exchange, this.quotas.refund(subject, decision));
-    // The response says what is left without the cost.
+    // The remaining limits in the response must include the refund.
     exchange.quotaLines = quotaLines(subject, withoutCost(decision));
   }
 }
 
-/** The client's field lines, as far as they may go on. */
+/** Returns the client's field lines for the backend, with `Max-Forwards` decremented. */
 function linesFor(message: ClientMessage): string {
   const lines = linesOfMessage(message);
   const left = forwardsLeft(message);
@@ -142,9 +142,8 @@ function linesFor(message: ClientMessage): string {
 }
 
 /**
- * Whether the cost of a request stays counted although it is answered with an error: of 400 and above, each of which
- * comes by here. 502, 503, 504: the caller got nothing for it. Who leaves before the response is there pays, or leaving
- * early would be free.
+ * Reports whether the cost of a failed request (400 and above) stays counted. For 502, 503 and 504 the caller got
+ * nothing. A client that disconnects pays, or disconnecting early would be free.
  */
 function isCharged({ subject, response }: Exchange, status: number): boolean {
   if (status === 502 || status === 503 || status === 504) return false;

@@ -1,7 +1,6 @@
 /**
- * Tells again what came of a request with an `Idempotency-Key` that was carried out before. The body that is sent with
- * it is read first, and held to that of the first one: nothing of that is kept but its digest. It costs nothing,
- * reaches no backend, and emits no event.
+ * Replays the stored response to a completed request with the same `Idempotency-Key`. First it reads the body and
+ * compares its digest with the stored one. A replay is free, reaches no backend and emits no event.
  */
 import { createHash, hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -21,11 +20,11 @@ import type { Exchange } from '../request/exchange.js';
 const REPLAYED_LINE = 'Idempotent-Replayed: true\r\n';
 const EMPTY_HASH = hash('sha256', '', 'base64url');
 
-/** Replays responds to requests that were carried out before. */
+/** Replays responds with stored responses. */
 export class Replays {
   constructor(private readonly filter: ErrorFilter) {}
 
-  /** Responds, now or when the body has come. Never throws. */
+  /** Responds after reading the body. Never throws. */
   respond(exchange: Exchange, replay: Replay, bounds: UploadBounds): void {
     void this.compare(exchange, replay, bounds).catch((error: unknown) => this.filter.respond(error, exchange));
   }
@@ -38,14 +37,14 @@ export class Replays {
     }
     const response = await replay.read();
     if (exchange.response.isGone) return;
-    // It was forgotten in this moment: the next request is the first with its key.
+    // The stored response has just expired. A retry will run as the first request.
     if (response === undefined) throw inProgress();
     METRICS.idempotentRequests.series('replayed').inc();
     write(exchange, response);
   }
 }
 
-/** Reads the body of a request to its end. Rejects with a `Problem`. */
+/** Reads a body and returns its digest. Rejects with a `Problem`. */
 async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: UploadBounds): Promise<string> {
   const { message, response } = exchange;
   if (!hasBody(message)) return EMPTY_HASH;
@@ -54,7 +53,7 @@ async function bodyHashOf(exchange: Exchange, { maxBodyBytes, idleTimeoutMs }: U
     return hash('sha256', message.body, 'base64url');
   }
   const digest = createHash('sha256');
-  // What else has a body is read by Node.
+  // Only Node's requests have other bodies.
   const body = new RequestBody(message as IncomingMessage, maxBodyBytes, (piece) => {
     digest.update(piece);
     exchange.bytesIn = body.bytes;

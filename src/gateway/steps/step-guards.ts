@@ -1,4 +1,4 @@
-/** Guards by which Nest's router asks the steps of the request path, one for each step, in the order of `steps.ts`. */
+/** Nest guards that run the steps of the request path, one per step, in the order of `steps.ts`. */
 import { Inject, Injectable, type CanActivate, type ExecutionContext, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { getOptionsToken, getStorageToken, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
@@ -8,17 +8,17 @@ import { Promised } from '../../platform/waiting.js';
 import { Limiter } from '../../quota/limiter.js';
 import type { GatewayRequest } from '../request/exchange.js';
 
-/** STEPS_TOKEN is what `Steps` are injected by. */
+/** STEPS_TOKEN is the injection token of `Steps`. */
 export const STEPS_TOKEN = Symbol('Steps');
 
-/** Asks a step as a guard does: a promise only where there is something to wait for. */
+/** Runs a step as a guard. Returns a promise only if the step must wait. */
 function askStep(step: Step, context: ExecutionContext): boolean | Promise<boolean> {
   const { exchange } = context.getArgByIndex<GatewayRequest>(0);
   const promised = new Promised<unknown>();
   return step.ask(exchange, promised) ?? promised.promise.then((late) => step.conclude(exchange, late));
 }
 
-/** Makes the guard of a step. */
+/** Creates the guard of a step. */
 function stepGuard(name: keyof Steps): Type<CanActivate> {
   @Injectable()
   class StepGuard implements CanActivate {
@@ -28,13 +28,13 @@ function stepGuard(name: keyof Steps): Type<CanActivate> {
       return askStep(this.steps[name], context);
     }
   }
-  // Nest and stacks tell the guards by it.
+  // Name for Nest and stack traces.
   Object.defineProperty(StepGuard, 'name', { value: `${name}StepGuard` });
   return StepGuard;
 }
 
 /**
- * QuotaGuard asks the quota step. The stock guard would ask for each window by itself, and count some before another
+ * QuotaGuard runs the quota step. The library's own guard would decide window by window, and count some before another
  * refuses.
  */
 @Injectable()
@@ -49,16 +49,15 @@ export class QuotaGuard extends ThrottlerGuard {
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
-    // The base class promises a promise; Nest takes the plain value as well, and a decision in this process needs no
-    // tick.
+    // The base class declares a promise. Nest also accepts a plain value, which saves a tick.
     return askStep(this.steps.quota, context) as Promise<boolean>;
   }
 }
 
-/** ApiKeyGuard asks the key step. */
+/** ApiKeyGuard runs the key step. */
 export const ApiKeyGuard = stepGuard('key');
 
-/** The guard of each step, in their order. */
+/** Guards of all steps, in order. */
 export const STEP_GUARDS: readonly Type<CanActivate>[] = STEPS.map(({ name }) => {
   if (name === 'quota') return QuotaGuard;
   return name === 'key' ? ApiKeyGuard : stepGuard(name);

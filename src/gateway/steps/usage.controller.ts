@@ -1,7 +1,7 @@
 /**
- * `GET {basePath}/usage`: the caller's own limits and what is left of them, and with `group_by` what its requests came
- * to: those of the calling key, not of the account's other keys. Needs a key but no scope, and costs nothing. Refuses
- * with 400 for wrong parameters, 429 for too many sums, 503 while nobody can tell.
+ * `GET {basePath}/usage`: the caller's limits, and with `group_by` the usage of the calling key only. Needs a key but
+ * no scope, and is free. Responds with 400 for invalid parameters, 429 for too many aggregations, and 503 if the usage
+ * is unavailable.
  */
 import { Controller, Get, Req, Res, UseGuards } from '@nestjs/common';
 import { Problem } from '../../platform/problems/errors.js';
@@ -18,7 +18,7 @@ import { ApiKeyGuard } from './step-guards.js';
 import type { Exchange, GatewayReply, GatewayRequest } from '../request/exchange.js';
 import { QuotaReport } from '../../admission/quota-report.js';
 
-/** Its name among the policies of `RateLimit`. */
+/** Policy name in the `RateLimit` field. */
 const SUMS_POLICY = 'usage-queries';
 
 @Controller('usage')
@@ -53,7 +53,7 @@ export class UsageController {
     nodeResponse.end(body);
   }
 
-  /** The fields of limits are on the response whatever comes of it: the key has been accepted. */
+  /** Adds the limit fields even to errors, because the key was accepted. */
   private async bodyFor(exchange: Exchange): Promise<Buffer> {
     const { key, url, pathEnd } = exchange;
     if (key === undefined) throw new Problem('missing_api_key');
@@ -80,7 +80,7 @@ export class UsageController {
     }
   }
 
-  /** Sums cost the database something and the caller nothing: so many a minute are enough. */
+  /** Counts an aggregation. It is free for the caller but costs database time, so it has its own limit. */
   private async countSum(keyId: string): Promise<OwnPolicy> {
     const verdict = await this.quotas.throttle(THROTTLES.usageSums).count(keyId);
     const { limit, windowMs } = THROTTLES.usageSums;
