@@ -1,7 +1,4 @@
-/**
- * What an integrator reads first: how to sign in, what errors look like, what limits
- * there are, what may change. Markdown.
- */
+/** Guide for integrators: authentication, errors, limits, versioning. Markdown. */
 import type { Config, LifeCycleDates } from '../config/model/schema.js';
 import { REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 
@@ -68,7 +65,7 @@ keep them no longer than the loop that uses them.
 `;
 }
 
-/** Returns what the public description says before its operations: short, since generators copy it into every file. */
+/** Returns the introduction of the OpenAPI document. It is short, because generators copy it into every file. */
 export function apiIntroduction(publicUrl: string): string {
   const pages = publicUrl + REFERENCE_ROOT;
   return `Send your API key with every request, from your servers only: \`Authorization: Bearer tg_live_…\`. Each \
@@ -80,7 +77,7 @@ operation names the scopes that a key needs.
 - [Versioning](${pages}/versioning): what may change, and how it is announced`;
 }
 
-/** The versioning policy: what counts as breaking, how a change is announced, how long a version lives. Markdown. */
+/** Returns the versioning policy as Markdown: breaking changes, announcements, support period. */
 export function versioningPolicy(config: Config): string {
   const { basePath, deprecation, sunset, supportMonths } = config.file.api;
   return `## Versioning
@@ -111,10 +108,7 @@ After that date it answers 410 \
 ${endingOperations(config)}`;
 }
 
-/**
- * Operations and versions that will end: what, since when it is deprecated, its last day,
- * what takes its place, its brown-outs.
- */
+/** Returns the table of deprecated operations and versions with their dates, successors and brownouts. */
 function endingOperations({ operations, file }: Config): string {
   const rows = [
     { what: `All of ${file.api.basePath}`, dates: file.api },

@@ -1,6 +1,6 @@
 /**
- * Makes the public description of a configuration, once: that of a large API takes longer than any request may wait, so
- * it is made where the configuration is read. What it is made from is not needed any more then.
+ * Builds the public OpenAPI document of a configuration. For a large API this takes too long for a request, so it runs
+ * when the configuration is loaded. Its inputs are then no longer needed.
  */
 import { createHash } from 'node:crypto';
 import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
@@ -9,7 +9,7 @@ import { buildPublicOpenApi } from './public-openapi.js';
 
 const ETAG_LENGTH = 27;
 
-/** The OpenAPI document of the API, and where its version has a deprecation date the one that holds from then on. */
+/** Builds the document. If the version has a deprecation date, builds also the one for after that date. */
 export function describeApi(config: LoadedConfig): ApiDescription {
   const document = (isDeprecated: boolean): SerialisedDocument =>
     serialised(config.publicUrl, JSON.stringify(buildPublicOpenApi(config, { isDeprecated })));
@@ -19,7 +19,7 @@ export function describeApi(config: LoadedConfig): ApiDescription {
   };
 }
 
-/** The document with another origin: where the port was any free one, it is known only once the server listens. */
+/** Replaces the origin of a document. With port 0 the origin is known only once the server listens. */
 export function withPublicUrl({ publicUrl, body }: SerialisedDocument, known: string): SerialisedDocument {
   return serialised(known, body.toString('utf8').replaceAll(publicUrl, known));
 }

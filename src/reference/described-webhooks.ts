@@ -1,4 +1,4 @@
-/** The webhooks of the public description: what whoever receives them is sent, by type of event. */
+/** The `webhooks` section of the OpenAPI document, by event type. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { EventType } from '../config/model/schema.js';
@@ -7,7 +7,7 @@ import { adoptComponents, type Components } from './service-components.js';
 
 const BUNDLED = '#/$defs/';
 
-/** The tag that they stand under. */
+/** Tag of the webhooks. */
 export const WEBHOOKS_TAG = { name: 'Webhooks', description: 'What is sent to the endpoints of your account.' };
 
 const FIELDS: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'webhook-signature': 'Signatures, parted by spaces: `v1,…` of a secret, `v1a,…` of a key pair.',
 };
 
-/** The `webhooks` of the document (OpenAPI 3.1), by type. Their schemas are added to `components`. */
+/** Builds the `webhooks` section (OpenAPI 3.1) and adds its schemas to `components`. */
 export function describedWebhooks(eventTypes: readonly EventType[], components: Components): JsonObject {
   const types = new EventCatalogue(() => eventTypes).types();
   components['parameters'] = {
@@ -39,7 +39,7 @@ function operation(type: PublishedEventType, components: Components): JsonObject
     tags: [WEBHOOKS_TAG.name],
     summary: type.type,
     description: description ?? `An event \`${type.type}\`.`,
-    // It bears no API key: who sent it is told by the signature.
+    // Webhooks carry a signature instead of an API key.
     security: [],
     parameters: Object.keys(FIELDS).map((one) => ({ $ref: `#/components/parameters/${pascal(one)}` })),
     requestBody: {
@@ -61,7 +61,7 @@ function operation(type: PublishedEventType, components: Components): JsonObject
   };
 }
 
-/** Adds what is sent of a type. @returns the name of its schema. */
+/** Adds the schema of an event type. @returns the schema's name */
 function addSchema({ type, description, schema }: PublishedEventType, components: Components): string {
   let name = `${pascal(type)}Event`;
   while (components['schemas']?.[name] !== undefined) name += '_';
@@ -84,10 +84,7 @@ function addSchema({ type, description, schema }: PublishedEventType, components
   return name;
 }
 
-/**
- * The schema of data as a part of the document. It stood alone: what it refers to within itself has to be looked for
- * elsewhere from now on.
- */
+/** Converts a standalone schema to a part of the document. Its local references must point to the new location. */
 function ownData(schema: JsonObject, type: string, name: string, components: Components): JsonObject {
   const { $schema: _schema, $id: id, ...bundled } = schema;
   const own = withSharedSchemas(bundled, components);
@@ -103,8 +100,8 @@ function ownData(schema: JsonObject, type: string, name: string, components: Com
 }
 
 /**
- * Names the schemas of the API itself where those that were bundled with the data are the same: a client made from the
- * document has one type for a customer, and not one for each event.
+ * Replaces bundled schemas by equal ones of the API, so that generated clients have one type for a customer, not one
+ * per event.
  */
 function withSharedSchemas(schema: JsonObject, components: Components): JsonObject {
   const { $defs: bundled, ...data } = schema;

@@ -1,11 +1,11 @@
-/** The error codes as programs read them: each with its status, whose fault it is, what it means and what to do. */
+/** The error codes as JSON, for programs: status, fault, meaning and advice. */
 import type { ErrorEntry } from '../platform/problems/error-entry.js';
 import { ERRORS } from '../platform/problems/errors.js';
 import { isErrorCode } from './error-pages.js';
 
 let text: string | undefined;
 
-/** All of them as JSON, made when somebody first asks. */
+/** Returns all codes as JSON. Built at first use. */
 export function errorCatalogueText(): string {
   text ??= JSON.stringify({
     errors: Object.keys(ERRORS)

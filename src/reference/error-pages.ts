@@ -1,4 +1,4 @@
-/** The pages of the error codes: what `type` in a problem leads to. */
+/** HTML pages of the error codes, which `type` of a problem links to. */
 import type { ErrorEntry, Fault } from '../platform/problems/error-entry.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
 import { escapeHtml, inline, page } from './html.js';
@@ -9,17 +9,17 @@ const FAULTS: Readonly<Record<Fault, string>> = {
   gateway: 'The fault is in our system. The request may be right.',
 };
 
-/** Codes of clients that sent a right request too early, beside all with 429. */
+/** Codes other than 429 for valid requests that were sent too early. */
 const TOO_EARLY: ReadonlySet<ErrorCode> = new Set(['idempotency_in_progress', 'request_timeout']);
 
-/** The most of a name that is no code that its page repeats. */
+/** Maximum length of an unknown code that the page shows. */
 const LONGEST_NAME = 100;
 
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
 
-/** All codes, by status. */
+/** Renders the list of all codes, by status. */
 export function errorListPage(root: string, site: string): string {
   return page(
     root,
@@ -32,7 +32,7 @@ ${codeTable(root)}`,
   );
 }
 
-/** For a name that is no code: those that are. */
+/** Renders the page for an unknown code, with a link to all codes. */
 export function unknownCodePage(root: string, name: string, site: string): string {
   return page(
     root,
@@ -62,7 +62,7 @@ ${rows.join('\n')}
 </table>`;
 }
 
-/** One code: what it means, whose fault it is, what to do. */
+/** Renders the page of a code. */
 export function errorPage(root: string, code: ErrorCode, site: string): string {
   const entry: ErrorEntry = ERRORS[code];
   return page(

@@ -1,16 +1,16 @@
-/** The readable pages: escaping, a page's frame, and our own texts as HTML. */
+/** HTML of the reference: escaping, page layout, and Markdown of our own. */
 import { parse } from 'marked';
 
-/** Text for an element or a quoted attribute. */
+/** Escapes text for an element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
 /**
- * Returns a whole page.
- * @param root where the reference lives, such as `/docs`.
- * @param body HTML.
- * @param site the name of the API, which the title of the window ends with.
+ * Renders a page.
+ * @param root path of the reference, such as `/docs`
+ * @param body HTML
+ * @param site name of the API, at the end of the window title
  */
 export function page(root: string, title: string, body: string, site: string, windowTitle = title): string {
   return `<!doctype html>
@@ -34,14 +34,14 @@ ${body}
 `;
 }
 
-/** Renders one of our own texts. Nothing of strangers is in them: HTML of theirs would be passed on. */
+/** Renders our own Markdown. Never pass untrusted text, because HTML is not escaped. */
 export function markdownToHtml(markdown: string): string {
   return parse(markdown, { async: false })
     .replaceAll('<table>', '<div class="wide"><table>')
     .replaceAll('</table>', '</table></div>');
 }
 
-/** `code` and **bold** within a line. */
+/** Renders `code` and **bold** in a line. */
 export function inline(text: string): string {
   return escapeHtml(text)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>')

@@ -1,6 +1,4 @@
-/**
- * The public description of the API: the operations that are published, of all services, as one OpenAPI 3.1 document.
- */
+/** The public OpenAPI 3.1 document with the published operations of all services. */
 import { isIdempotencyKey } from '../config/openapi/key-retention.js';
 import { resolveReference } from '../config/openapi/openapi-references.js';
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
@@ -25,15 +23,15 @@ import { KEYED_REFUSALS, REFUSALS } from './shared-refusals.js';
 import { USAGE_EXAMPLE } from './usage-schema.js';
 import { describedWebhooks, WEBHOOKS_TAG } from './described-webhooks.js';
 
-/** What the document says beyond the configuration. */
+/** Options that override the configuration. */
 export interface PublicOpenApiOptions {
-  /** Origin without trailing slash; the configuration's unless given, as where a port was chosen at start. */
+  /** Origin without trailing slash. Defaults to the configuration's; differs if the port was chosen at startup. */
   readonly publicUrl?: string;
-  /** Whether the version's deprecation date is past. */
+  /** Whether the deprecation date of the version has passed. */
   readonly isDeprecated?: boolean;
 }
 
-/** Builds the document. Backends' own servers, security schemes and unpublished parts do not appear in it. */
+/** Builds the document. It omits the backends' servers, security schemes and unpublished parts. */
 export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiOptions = {}): JsonObject {
   const publicUrl = options.publicUrl ?? config.publicUrl;
   const components = sharedComponents(new ErrorPages(publicUrl), keyedStatuses(config.operations));
@@ -66,7 +64,7 @@ export function buildPublicOpenApi(config: LoadedConfig, options: PublicOpenApiO
   });
 }
 
-/** The document of a service in 3.1's words; an empty one where `operations` alone describe it. */
+/** Returns the document of a service, upgraded to 3.1. It is empty if the service has none. */
 function documentOf(config: LoadedConfig, service: string): JsonObject {
   const document = config.documents.get(service) ?? {};
   return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(document) : document;
@@ -91,7 +89,7 @@ function info(config: LoadedConfig, publicUrl: string): JsonObject {
   };
 }
 
-/** What the services say of themselves, before our guide; of several each under its title. */
+/** Returns the descriptions of the services, with titles if there are several. */
 function ownDescriptions(infos: readonly JsonObject[]): string[] {
   return infos.flatMap(({ title, description }) => {
     if (typeof description !== 'string' || description.trim() === '') return [];
@@ -99,11 +97,11 @@ function ownDescriptions(infos: readonly JsonObject[]): string[] {
   });
 }
 
-/** One operation as integrators see it, still with references into its service's document. */
+/** Returns the public form of an operation. References still point into its service's document. */
 function publicOperation(operation: DescribedOperation, document: JsonObject, isDeprecated: boolean): JsonObject {
   const described = upgradedIfNeeded(operation.openapi ?? {}, document);
   const { servers: _, security: __, ...rest } = described;
-  // `x-mcp` may have values that are nobody's business.
+  // `x-mcp` may contain internal settings.
   const isOurs = (key: string): boolean => key.startsWith('x-trailgate-') || key === 'x-mcp';
   const own = Object.fromEntries(Object.entries(rest).filter(([key]) => !isOurs(key)));
   return {
@@ -121,7 +119,7 @@ function publicOperation(operation: DescribedOperation, document: JsonObject, is
 }
 
 function upgradedIfNeeded(part: JsonObject, document: JsonObject): JsonObject {
-  // The document itself was upgraded; the operation was read from it before.
+  // The operation was read before the document was upgraded.
   return String(document['openapi']).startsWith('3.0') ? upgradeToOpenApi31(part) : part;
 }
 
@@ -135,7 +133,7 @@ function description(own: unknown, operation: DescribedOperation): string {
   return `${typeof own === 'string' ? `${own.trim()}\n\n` : ''}${needs}${cost}`;
 }
 
-/** The parameters, with those of the path that the author did not describe, and the key of a request that we keep. */
+/** Returns the parameters, adding undocumented path parameters and the idempotency key. */
 function parameters(own: unknown, { template, idempotency }: DescribedOperation): { parameters?: unknown[] } {
   const list: unknown[] = Array.isArray(own) ? own : [];
   const described = new Set(list.map((one) => (isObject(one) && one['in'] === 'path' ? one['name'] : undefined)));
@@ -148,10 +146,7 @@ function parameters(own: unknown, { template, idempotency }: DescribedOperation)
   return all.length === 0 ? {} : { parameters: all };
 }
 
-/**
- * The responses: every one with our headers, every error in our one shape, and the
- * usual refusals where they are missing.
- */
+/** Returns the responses with our headers, errors in our format, and the usual refusals. */
 function publicResponses(own: JsonObject, document: JsonObject, { idempotency }: DescribedOperation): JsonObject {
   const keyed = idempotency === undefined ? {} : keyedHeaderReferences();
   const refusals = idempotency === undefined ? REFUSALS : { ...REFUSALS, ...KEYED_REFUSALS };
@@ -160,7 +155,7 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
   for (const [status, reference] of Object.entries(own)) {
     const response = resolveReference(document, reference);
     if (!isObject(response)) continue;
-    // Beside a success, `default` is what else can happen: errors. Alone it can be either.
+    // With a success response, `default` describes errors. Alone, it can be either.
     const isError = /^[45]/.test(status) || (status === 'default' && succeeds);
     responses[status] = {
       ...response,
@@ -182,12 +177,15 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
   return responses;
 }
 
-/** A description with what else it is about. */
+/** Appends a text to a description. */
 function also(own: unknown, more: string | undefined): { description?: string } {
   return more === undefined ? {} : { description: typeof own === 'string' ? `${own.trim()}\n\n${more}` : more };
 }
 
-/** Statuses of refusals that only an `Idempotency-Key` brings about somewhere; undefined: no operation takes one. */
+/**
+ * Returns the statuses of idempotency refusals that some operation does not describe itself. Undefined if no operation
+ * uses keys.
+ */
 function keyedStatuses(operations: readonly DescribedOperation[]): ReadonlySet<string> | undefined {
   const keyed = operations.filter(({ idempotency }) => idempotency !== undefined);
   if (keyed.length === 0) return undefined;
@@ -195,7 +193,7 @@ function keyedStatuses(operations: readonly DescribedOperation[]): ReadonlySet<s
   return new Set(Object.keys(KEYED_REFUSALS).filter((status) => described.some((responses) => !(status in responses))));
 }
 
-/** What a backend already describes as a problem, for its examples; other shapes never reach the client. */
+/** Returns the backend's problem description, for its examples. Other error formats never reach the client. */
 function problemMedia(response: JsonObject): JsonObject {
   const content = response['content'];
   const media = isObject(content) ? content['application/problem+json'] : undefined;

@@ -1,4 +1,4 @@
-/** What the reference hands out. The large part has been made with the configuration: no request waits for it. */
+/** Documents of the reference. The large ones were built with the configuration, so no request waits for them. */
 import type { Clock } from '../platform/clock.js';
 import type { ApiDescription, SerialisedDocument } from '../config/api-description.js';
 import type { Config } from '../config/model/schema.js';
@@ -7,10 +7,10 @@ import { webhookGuide } from './webhooks/webhook-guide.js';
 import { withPublicUrl } from './describe-api.js';
 
 export class ReferenceDocuments {
-  /** A document with the URL that was found out later, by the one that was made. */
+  /** Documents with the actual URL, by original document. */
   private readonly moved = new WeakMap<SerialisedDocument, SerialisedDocument>();
 
-  /** @param publicUrl Asked at each request: with port 0 it is known only once the server listens. */
+  /** @param publicUrl called per request, because with port 0 the URL is known only once the server listens */
   constructor(
     private config: Config,
     private description: ApiDescription,
@@ -18,7 +18,7 @@ export class ReferenceDocuments {
     private readonly clock: Clock,
   ) {}
 
-  /** Shows this configuration from now on. */
+  /** Applies a new configuration. */
   use(config: Config, description: ApiDescription): void {
     this.config = config;
     this.description = description;
@@ -28,7 +28,7 @@ export class ReferenceDocuments {
     return this.config.file.api.title;
   }
 
-  /** Path of the OpenAPI document on this server. */
+  /** Path of the OpenAPI document. */
   get openApiPath(): string {
     return `${this.config.file.api.basePath}/openapi.json`;
   }

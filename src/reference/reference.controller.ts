@@ -1,4 +1,4 @@
-/** The reference on the public listener, with no key: the OpenAPI document and the pages that people read. */
+/** Routes of the reference on the public listener, without authentication: the OpenAPI document and HTML pages. */
 import { Controller, Get, Header, Inject, Param, Req, Res } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -14,7 +14,7 @@ const CACHE_SHORTLY = 'public, max-age=300';
 const CACHE_FOR_EVER = 'public, max-age=31536000, immutable';
 const HTML = 'text/html; charset=utf-8';
 
-/** `GET {basePath}/openapi.json`; the path is known only when the configuration is. */
+/** `GET {basePath}/openapi.json`. A factory, because the path depends on the configuration. */
 export function createOpenApiController(basePath: string): Type<unknown> {
   @Controller(basePath)
   class OpenApiController {
@@ -52,7 +52,7 @@ export class ReferenceController {
       this.sendPage(reply, errorPage(REFERENCE_ROOT, code, this.documents.title));
       return;
     }
-    // A browser asks for HTML; a program finds the form that every other error has.
+    // Browsers get HTML, programs the usual error format.
     if (!asksForHtml(request.headers.accept)) {
       const detail = `There is no error code of this name; ${REFERENCE_ROOT}/errors lists all of them.`;
       throw new Problem('route_not_found', { detail, headers: ['Vary', 'Accept'] });
@@ -95,7 +95,7 @@ export class ReferenceController {
       .send(acceptsGzip ? script.gzipped : script.plain);
   }
 
-  /** @param markdown one of our own texts. */
+  /** @param markdown one of our own texts */
   private sendText(reply: FastifyReply, title: string, markdown: string): void {
     this.sendPage(reply, page(REFERENCE_ROOT, title, markdownToHtml(markdown), this.documents.title));
   }
@@ -106,17 +106,17 @@ export class ReferenceController {
   }
 }
 
-/** Without the heading that the page has already. */
+/** Removes the heading, which the page has already. */
 function withoutTitle(markdown: string): string {
   return markdown.replace(/^## .*\n/, '');
 }
 
-/** `Accept` that names HTML and no JSON. */
+/** Reports whether `Accept` names HTML but not JSON. */
 function asksForHtml(accept = ''): boolean {
   return /\btext\/html\b/i.test(accept) && !/[/+]json\b/i.test(accept);
 }
 
-/** RFC 9110 section 13.1.2: weak comparison with each tag of the list, or `*`. */
+/** Compares entity tags weakly with each tag of the list, or `*` (RFC 9110 section 13.1.2). */
 function matchesEtag(condition: string | undefined, etag: string): boolean {
   if (condition === undefined) return false;
   return listMembers(condition).some((tag) => ['*', etag].includes(tag.replace(/^W\//, '')));

@@ -1,4 +1,4 @@
-/** The plane of the reference, to be imported by the public application. */
+/** Nest module of the reference, imported by the public application. */
 import type { DynamicModule } from '@nestjs/common';
 import { type Clock, systemClock } from '../platform/clock.js';
 import type { ApiDescription } from '../config/api-description.js';
@@ -8,9 +8,9 @@ import { describeApi } from './describe-api.js';
 import { ReferenceDocuments } from './reference-documents.js';
 import { ReferenceController, createOpenApiController } from './reference.controller.js';
 
-/** What may differ from the configuration. */
+/** Options that override the configuration. */
 export interface ReferenceOptions {
-  /** The origin that integrators use; asked when it is needed, so that it may depend on the port that was bound. */
+  /** Returns the public origin. Called when needed, because it may depend on the bound port. */
   readonly publicUrl?: () => string;
   readonly clock?: Clock;
 }
@@ -21,7 +21,7 @@ export class ReferenceModule {
     return ReferenceModule.of(documents, config.file.api.basePath);
   }
 
-  /** @param documents what is shown; whoever holds them may give them another configuration later. */
+  /** @param documents documents to serve; their configuration can be replaced later */
   static of(documents: ReferenceDocuments, basePath: string): DynamicModule {
     return {
       module: ReferenceModule,
@@ -31,7 +31,7 @@ export class ReferenceModule {
   }
 }
 
-/** The documents of a configuration. */
+/** Creates the documents of a configuration. */
 export function referenceDocuments(
   config: Config,
   description: ApiDescription,

@@ -1,19 +1,19 @@
-/** The readable reference: Scalar's API reference, from this server, speaking to nobody else. */
+/** The interactive reference (Scalar), served from here without third-party requests. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify from 'fastify';
 import { escapeHtml } from './html.js';
 
-/** The script of the reference, as it is sent. */
+/** Scalar's script. */
 export interface ScriptAsset {
-  /** Its name changes with its content, so that it may be cached for ever. */
+  /** Contains a content hash, so that it can be cached forever. */
   readonly fileName: string;
   readonly plain: Buffer;
   readonly gzipped: Buffer;
 }
 
-/** Switches off everything in the reference that would need another server than this one. */
+/** Turns off all features that need another server. */
 const CONFIGURATION = {
   withDefaultFonts: false,
   telemetry: false,
@@ -29,13 +29,13 @@ const CONFIGURATION = {
 
 let script: Promise<ScriptAsset> | undefined;
 
-/** The reference's script. Read at the first visit of the page (4 MB that most processes never need), then kept. */
+/** Returns the script. It is loaded at first use, because most processes never need its 4 MB. */
 export async function scalarScript(): Promise<ScriptAsset> {
   script ??= readScript();
   return script;
 }
 
-/** The bundle is inlined in Scalar's plugin for Fastify, which hands it out as a route and in no other way. */
+/** Reads the bundle from Scalar's Fastify plugin, which offers it only as a route. */
 async function readScript(): Promise<ScriptAsset> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const server = fastify();
@@ -47,7 +47,7 @@ async function readScript(): Promise<ScriptAsset> {
   return { fileName: `scalar.${hash}.js`, plain, gzipped: await promisify(gzip)(plain) };
 }
 
-/** The page: no inline script, so that its content security policy can forbid them. */
+/** Renders the page. It has no inline script, so that the content security policy can forbid them. */
 export function scalarPage(root: string, title: string, documentUrl: string, scriptFile: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -68,17 +68,17 @@ data-configuration="${escapeHtml(JSON.stringify(CONFIGURATION))}"></script>
 `;
 }
 
-/** Headers of every page: nothing is loaded from, sent to, or framed by another origin than ours. */
+/** Returns headers for every page. Nothing is loaded from, sent to or framed by other origins. */
 export function pageHeaders(publicUrl: string): Record<string, string> {
   return {
     'content-security-policy': [
       "default-src 'none'",
       "script-src 'self'",
-      // the reference puts its styles into the page from its script
+      // Scalar's script inserts styles into the page.
       "style-src 'self' 'unsafe-inline'",
       "img-src 'self' data: blob:",
       "font-src 'self' data:",
-      // "try it" speaks to the API, which may have another name than the one this page was reached by
+      // "Try it" calls the API, which may have another origin than this page.
       `connect-src 'self' ${publicUrl}`,
       "worker-src 'self' blob:",
       "base-uri 'none'",

@@ -1,6 +1,4 @@
-/**
- * The components of a service's OpenAPI document that its published operations need, under names that nobody else has.
- */
+/** Copies components of a service's OpenAPI document into the public one, under unique names. */
 import type { JsonObject } from '../config/openapi/openapi-traversal.js';
 import { lookUpReference, pointerPath } from '../config/openapi/openapi-references.js';
 import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-traversal.js';
@@ -9,15 +7,13 @@ import { isObject, mapObjects, visitObjects } from '../config/openapi/openapi-tr
 export type Components = Record<string, Record<string, unknown>>;
 
 const REFERENCE = /^#\/components\/([^/]+)\/([^/]+)(\/.*)?$/;
-/**
- * What stands at a place outside of `components`, by the key above it or the last one of its pointer; else a schema.
- */
+/** Type of an object outside of `components`: the key above it or its last pointer part. Otherwise it is a schema. */
 const TYPES_OF_MAPS = new Set(['responses', 'parameters', 'examples', 'headers', 'links', 'callbacks']);
 
 /**
- * Adds what `parts` refer to, directly and through others, to `components`. What nothing published refers to stays
- * inside. A name that is taken gets the service's name as a prefix.
- * @returns `parts` with their references turned to the new names.
+ * Adds the components that `parts` refer to, directly or indirectly, to `components`. Others stay private. A name that
+ * is taken gets the service's name as a prefix.
+ * @returns `parts` with references to the new names
  */
 export function adoptComponents<Parts>(
   parts: Parts,
@@ -54,10 +50,7 @@ export function adoptComponents<Parts>(
   return renameReferences(parts, rename) as Parts;
 }
 
-/**
- * What a reference names: the component, or, outside of `components`, whatever stands
- * there, and the name that it would have.
- */
+/** Resolves a reference to a component, or to an object elsewhere with the name to give it. */
 function placeOf(reference: string): { key: string; type: string; name: string; rest: string } | undefined {
   const [, type, name, rest = ''] = REFERENCE.exec(reference) ?? [];
   if (type !== undefined && name !== undefined) return { key: `#/components/${type}/${name}`, type, name, rest };
@@ -71,7 +64,7 @@ function placeOf(reference: string): { key: string; type: string; name: string; 
   return { key: reference, type: kind, name: foreign, rest: '' };
 }
 
-/** The schema with an `$anchor`; undefined where there is none. */
+/** Returns the schema with an `$anchor`, or undefined. */
 function anchored(document: JsonObject, reference: string): unknown {
   let found: JsonObject | undefined;
   visitObjects(document, (object) => {
@@ -92,7 +85,7 @@ function referencesIn(value: unknown): string[] {
 }
 
 function renameReferences(value: unknown, rename: (reference: string) => string): unknown {
-  // Anchors go: what named them is renamed, and those of two services could be the same.
+  // Remove anchors. Their references were renamed, and anchors of two services could collide.
   return mapObjects(value, ({ $anchor: _anchor, ...object }) => {
     const mapping = discriminatorMapping(object);
     const discriminator =
@@ -105,7 +98,7 @@ function renameReferences(value: unknown, rename: (reference: string) => string)
   });
 }
 
-/** The `mapping` of a Discriminator Object; its values are references too, or bare schema names, which stay. */
+/** Returns the `mapping` of a Discriminator Object. Its values are references, or schema names that stay. */
 function discriminatorMapping(object: JsonObject): JsonObject | undefined {
   const { propertyName, mapping } = object;
   return typeof propertyName === 'string' && isObject(mapping) ? mapping : undefined;

@@ -1,6 +1,4 @@
-/**
- * Components that every public operation shares: the problem, the limits' headers, the usual refusals, and `/usage`.
- */
+/** Components shared by all public operations: the problem schema, limit headers, usual refusals and `/usage`. */
 import { mapObjects, type JsonObject } from '../config/openapi/openapi-traversal.js';
 import type { ErrorPages } from '../platform/problems/error-pages.js';
 import { ERRORS, type ErrorCode } from '../platform/problems/errors.js';
@@ -9,13 +7,13 @@ import type { Components } from './service-components.js';
 import { HEADERS, IDEMPOTENCY_KEY, KEYED_HEADERS, KEYED_REFUSALS, LIMIT_HEADERS, REFUSALS } from './shared-refusals.js';
 import { USAGE_SCHEMAS } from './usage-schema.js';
 
-/** No document of a service has such a place. */
+/** Prefix that no service's document uses. */
 const SHARED = '#/x-trailgate-shared/';
 const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /**
- * A reference to a component of ours. Only in the whole document it is one like any other: until then a service's
- * component of the same name is another one.
+ * Returns a reference to a shared component. Its prefix keeps it apart from a service's component of the same name,
+ * until `withSharedReferences` runs.
  */
 export function sharedReference(
   type: 'headers' | 'parameters' | 'responses' | 'schemas',
@@ -24,7 +22,7 @@ export function sharedReference(
   return { $ref: `${SHARED}${type}/${name}` };
 }
 
-/** The document with references to our components as everybody writes them. */
+/** Converts references to shared components to their final form. */
 export function withSharedReferences<Document extends JsonObject>(document: Document): Document {
   return mapObjects(document, (object) => {
     const reference = object['$ref'];
@@ -33,13 +31,13 @@ export function withSharedReferences<Document extends JsonObject>(document: Docu
   }) as Document;
 }
 
-/** References to the headers of a response with this status. */
+/** Returns references to the headers of a response with this status. */
 export function headerReferences(status: string, refusals = REFUSALS): Record<string, unknown> {
   const names = ['X-Request-Id', ...(refusals[status]?.headers ?? LIMIT_HEADERS)];
   return referencesTo(names);
 }
 
-/** References to the headers that a response can have to a request with an `Idempotency-Key`. */
+/** Returns references to the response headers for requests with an `Idempotency-Key`. */
 export function keyedHeaderReferences(): Record<string, unknown> {
   return referencesTo(Object.keys(KEYED_HEADERS));
 }
@@ -48,7 +46,7 @@ function referencesTo(names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, sharedReference('headers', name)]));
 }
 
-/** The content of every error, with the examples that a service's document gives. */
+/** Returns the content of every error, with the examples of the service's document. */
 export function problemContent(media: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const { examples, example } = media;
   return {
@@ -61,8 +59,8 @@ export function problemContent(media: Readonly<Record<string, unknown>> = {}): R
 }
 
 /**
- * A fresh copy of the shared components, to which those of the services are added; examples name `pages`.
- * @param keyed statuses of refusals of an `Idempotency-Key` that an operation refers to; undefined: none takes one.
+ * Returns a new copy of the shared components; those of services are added to it. Examples link to `pages`.
+ * @param keyed statuses of idempotency refusals that operations refer to; undefined if no operation uses keys
  */
 export function sharedComponents(pages: ErrorPages, keyed: ReadonlySet<string> | undefined): Components {
   const refusals = [

@@ -1,10 +1,10 @@
-/** The usual refusals of a public operation, and the headers that integrators may rely on. */
+/** Usual refusals of public operations, and response headers. */
 import type { ErrorCode } from '../platform/problems/errors.js';
 import { DELTA_SECONDS } from '../platform/problems/problem-schema.js';
 import { LONGEST_WAIT_MS } from '../platform/problems/retry-after.js';
 import { COUNT } from './usage-schema.js';
 
-/** Headers by component name, each with what integrators may rely on. */
+/** Response headers by component name. */
 export const HEADERS: Readonly<Record<string, { description: string; schema: unknown; example: unknown }>> = {
   'X-Request-Id': {
     description: 'Names this request. Quote it when you ask for help.',
@@ -62,7 +62,7 @@ export const HEADERS: Readonly<Record<string, { description: string; schema: unk
   },
 };
 
-/** The same of responses to requests with an `Idempotency-Key`. */
+/** Response headers of requests with an `Idempotency-Key`. */
 export const KEYED_HEADERS: typeof HEADERS = {
   'Idempotent-Replayed': {
     description: 'The response was given before to a request with this `Idempotency-Key`, and is told again.',
@@ -78,7 +78,7 @@ export const KEYED_HEADERS: typeof HEADERS = {
   },
 };
 
-/** The parameter of operations that take one. Without an example: who copies a sample would repeat the same request. */
+/** The `Idempotency-Key` parameter. It has no example, because copied samples would repeat the same key. */
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -93,10 +93,10 @@ export const IDEMPOTENCY_KEY = {
   },
 };
 
-/** What says of a second try when, and whether at all. */
+/** Headers that say when and whether to retry. */
 const RETRY_HEADERS = ['Retry-After', 'X-Should-Retry'];
 
-/** Headers that tell what is left. */
+/** Headers with the remaining limits. */
 export const LIMIT_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
@@ -108,13 +108,13 @@ export const LIMIT_HEADERS = [
 interface Refusal {
   readonly name: string;
   readonly description: string;
-  /** The code that its example shows. */
+  /** Error code of the example. */
   readonly code: ErrorCode;
-  /** Headers beside `X-Request-Id`. */
+  /** Headers in addition to `X-Request-Id`. */
   readonly headers: readonly string[];
 }
 
-/** What an operation can answer with besides that takes an `Idempotency-Key`. */
+/** Refusals of operations that accept an `Idempotency-Key`, by status. */
 export const KEYED_REFUSALS: Readonly<Record<string, Refusal>> = {
   '409': {
     name: 'IdempotencyConflict',
@@ -132,7 +132,7 @@ export const KEYED_REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-/** What any operation can answer with, by status, unless its own document says it better. */
+/** Refusals of any operation, by status, unless its own document describes them. */
 export const REFUSALS: Readonly<Record<string, Refusal>> = {
   '400': {
     name: 'BadRequest',

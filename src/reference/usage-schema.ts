@@ -1,10 +1,10 @@
-/** What `GET /usage` responds with: schemas and an example. */
+/** Schemas and example of `GET /usage`. */
 
 /** A number of requests. */
 export const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** Sums of a report may have been put right downward. */
+/** A sum of a report. It can be negative, because corrections can lower it. */
 const SUM = { ...COUNT, minimum: Number.MIN_SAFE_INTEGER };
-/** What `GET /usage` answers, for example. */
+/** Example response of `GET /usage`. */
 export const USAGE_EXAMPLE = {
   account_id: 'acc_1m7wd312n1mth0vyfzqfx0k0n',
   api_key_id: 'key_1m7wd31x0d5agzr8jjc3321nk',
@@ -96,5 +96,5 @@ const USAGE = {
   },
 } as const;
 
-/** The schemas by their component names. */
+/** Schemas by component name. */
 export const USAGE_SCHEMAS = { Usage: USAGE, UsageWindow: USAGE_WINDOW, UsageRow: USAGE_ROW } as const;

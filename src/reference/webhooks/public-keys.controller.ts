@@ -1,4 +1,4 @@
-/** `GET /.well-known/webhooks/public-keys?endpoint=whe_…`: what whoever receives webhooks verifies `v1a` with. */
+/** `GET /.well-known/webhooks/public-keys?endpoint=whe_…`: public keys to verify `v1a` signatures. */
 import { Controller, Get, Inject, Query, Res } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -6,7 +6,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 import { PublicKeys } from './public-keys.js';
 
-/** Much shorter than the overlap of a rotation: whoever keeps them so long has the next one in time. */
+/** Much shorter than the overlap of a rotation, so that caches get the next key in time. */
 const CACHE_SHORTLY = 'public, max-age=300';
 
 @Controller(PUBLIC_KEYS_PATH)
@@ -28,7 +28,7 @@ export class PublicKeysController {
   }
 }
 
-/** PublicKeysModule is to be imported by the public application. */
+/** PublicKeysModule is imported by the public application. */
 export class PublicKeysModule {
   static of(keys: PublicKeys): DynamicModule {
     return {

@@ -1,6 +1,6 @@
 /**
- * The public keys of webhook endpoints, for whoever asks without a key: one question at a time goes to the database,
- * for all who have come in the meantime, and what was found is kept for when it cannot be asked.
+ * Public keys of webhook endpoints, available without authentication. One query at a time serves all requests that
+ * arrived meanwhile. Results are cached for times when the database is unavailable.
  */
 import { LRUCache } from 'lru-cache';
 import type { WebhookPublicKey, WebhookSecrets } from '../../webhooks/signing/secret-store.js';
@@ -10,12 +10,12 @@ import { retryFields } from '../../platform/problems/retry-after.js';
 
 /** Far below both databases' limits on parameters. */
 const ENDPOINTS_PER_QUESTION = 500;
-/** Beyond it whoever asks is told to come back. */
+/** Maximum number of waiting requests. Further ones are refused. */
 const MOST_WAITING = 2_000;
 const MOST_KEPT = 10_000;
-/** A new key is shown so late at most. */
+/** Cache lifetime, and so the maximum delay of a new key. */
 const FRESH_MS = 5_000;
-/** What is kept is shown so long while the database is away. */
+/** Cache lifetime while the database is unavailable. */
 const KEPT_MS = 3_600_000;
 const ENDPOINT_ID = /^whe_[0-9a-z]{25}$/;
 
@@ -27,9 +27,9 @@ interface Kept {
 type Keys = readonly WebhookPublicKey[];
 type Settled = PromiseWithResolvers<Keys>;
 
-/** PublicKeys finds the keys that the webhooks of an endpoint are signed with. */
+/** PublicKeys finds the public keys of endpoints. */
 export class PublicKeys {
-  /** Only of endpoints that are there: whoever guesses ids pushes nobody out. */
+  /** Only existing endpoints are cached, so that guessed IDs evict nothing. */
   private readonly kept = new LRUCache<string, Kept>({ max: MOST_KEPT });
   private waiting = new Map<string, Settled>();
   private isAsking = false;
@@ -40,8 +40,8 @@ export class PublicKeys {
   ) {}
 
   /**
-   * Finds the keys that sign now, the current one first; none of an endpoint that is not there.
-   * Rejects with `database_unavailable`, or `gateway_overloaded` where too many ask.
+   * Returns the keys that sign webhooks now, the current one first. Returns none if the endpoint does not exist.
+   * Rejects with `database_unavailable`, or `gateway_overloaded` if too many requests wait.
    */
   async of(endpointId: string): Promise<Keys> {
     if (!ENDPOINT_ID.test(endpointId)) return [];
@@ -73,7 +73,7 @@ export class PublicKeys {
     this.isAsking = false;
   }
 
-  /** Never rejects: each of those who wait is told. */
+  /** Runs a query and settles all its waiting requests. Never rejects. */
   private async tell(asked: readonly (readonly [string, Settled])[]): Promise<void> {
     for (const [id] of asked) this.waiting.delete(id);
     const nowMs = this.clock.now();

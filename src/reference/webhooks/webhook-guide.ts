@@ -1,8 +1,8 @@
-/** What whoever receives webhooks reads: how to verify them, with code that a test runs on deliveries of our own. */
+/** Guide for receivers of webhooks: how to verify them, with code that a test runs on real deliveries. */
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 import { SAMPLE_ORIGIN, WEBHOOK_SAMPLES } from './webhook-samples.js';
 
-/** The part on webhooks of the guide, which is also `docs/webhooks.md` below its title. Markdown. */
+/** Returns the guide's chapter on webhooks, which is also the body of `docs/webhooks.md`. Markdown. */
 export function webhookGuide(publicUrl = SAMPLE_ORIGIN): string {
   const samples = WEBHOOK_SAMPLES.map(
     ({ title, language, code }) =>

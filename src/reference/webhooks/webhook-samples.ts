@@ -1,13 +1,13 @@
-/** Code that verifies a webhook, in the languages of those who receive them. A test runs all of it. */
+/** Code samples that verify webhooks, in several languages. A test runs all of them. */
 import { PUBLIC_KEYS_PATH } from '../../proxy/routing/built-in-paths.js';
 
-/** The origin of the API in the code; on /docs the one that is asked. */
+/** Origin in the samples. `/docs` replaces it with the actual one. */
 export const SAMPLE_ORIGIN = 'https://api.example.com';
 
-/** WebhookSample is one way to verify a webhook, as it is copied. */
+/** WebhookSample is a code sample. */
 export interface WebhookSample {
   readonly title: string;
-  /** The word behind the fence of the code block. */
+  /** Language of the code block. */
   readonly language: string;
   readonly code: string;
 }
@@ -168,7 +168,7 @@ verify_webhook() {
   return "$verdict"
 }`;
 
-/** WEBHOOK_SAMPLES are all of them, in the order in which they are shown. */
+/** WEBHOOK_SAMPLES lists all samples in display order. */
 export const WEBHOOK_SAMPLES: readonly WebhookSample[] = [
   { title: 'JavaScript', language: 'js', code: JAVASCRIPT },
   { title: 'JavaScript, with the public key', language: 'js', code: JAVASCRIPT_PUBLIC_KEY },
