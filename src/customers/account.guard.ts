@@ -1,4 +1,4 @@
-/** The caller's account, from the header that whoever stands in front of this backend sets. Refuses with 401. */
+/** Reads the caller's account from the header that the gateway sets. Refuses with 401 if it is missing or invalid. */
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { createParamDecorator, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -14,7 +14,7 @@ export class AccountGuard implements CanActivate {
   }
 }
 
-/** The account that the request speaks for, as `AccountGuard` checked it. */
+/** Returns the account that `AccountGuard` validated. */
 export const AccountId = createParamDecorator((_: unknown, context: ExecutionContext): string =>
   accountOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );

@@ -1,4 +1,4 @@
-/** The backend's Nest application: its parts put together, and what every response has in common. */
+/** The backend's Nest application: wiring, and what every response has in common. */
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -26,16 +26,16 @@ export interface Parts {
   readonly cursorSecret: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Without it nobody is told of changes. */
+  /** Without it, no events are emitted. */
   readonly outbox?: Outbox | undefined;
 }
 
-/** Builds the application; the caller makes it listen and closes it, and the database after it. */
+/** Builds the application. The caller starts and closes it, and then closes the database. */
 export async function createApplication(parts: Parts): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // What the router refuses before any hook or filter runs, such as %ff in a path.
+    // Errors of the router before any hook or filter runs, such as %ff in a path.
     frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
       const refusal = toRequestError(error);
       void reply.status(refusal.status).send(refusal.body());
@@ -44,7 +44,7 @@ export async function createApplication(parts: Parts): Promise<NestFastifyApplic
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify);
   fastify.addHook('onRequest', async (_request, reply) => {
-    // Personal data: no cache between us and the caller may keep it.
+    // Personal data must not be cached.
     void reply.header('cache-control', 'private, no-store');
   });
   logRequests(fastify, parts.log);
@@ -69,7 +69,7 @@ function customersOf({ database, clock, outbox }: Parts): CustomersRepository {
   return new CustomersRepository(database, clock, outbox);
 }
 
-/** One line per request at level debug, without query or body: they hold personal data. */
+/** Logs one line per request at level debug, without query and body, which contain personal data. */
 function logRequests(fastify: FastifyInstance, log: Logger): void {
   fastify.addHook('onResponse', async (request, reply) => {
     log.debug({

@@ -5,21 +5,21 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { RequestError } from './errors.js';
 
-/** The last record of a page: its place in the order (created_at, id). */
+/** Sort key of the last record of a page (created_at, id). */
 export interface Position {
   /** Milliseconds. */
   readonly createdAt: number;
   readonly id: string;
 }
 
-/** Everything that must be the same on the next page: the account and the filters, not the limit. */
+/** Everything that must be the same on the next page: account and filters, but not the limit. */
 export type CursorScope = readonly (string | number | undefined)[];
 
 const MAC_BYTES = 16;
 const VERSION = '1';
 
 /**
- * Signs and reads cursors with a secret that the database keeps, so they outlive a restart and work on every process.
+ * Signs and verifies cursors with a secret from the database, so that they survive restarts and work in every process.
  */
 export class CursorCodec {
   constructor(private readonly secret: string) {}
@@ -29,11 +29,11 @@ export class CursorCodec {
     return Buffer.concat([this.mac(payload, scope), Buffer.from(payload)]).toString('base64url');
   }
 
-  /** @throws RequestError `invalid_cursor` for anything that `encode` did not make for the same scope */
+  /** @throws RequestError `invalid_cursor` unless `encode` created the cursor for the same scope */
   decode(cursor: string, scope: CursorScope): Position {
     const bytes = Buffer.from(cursor, 'base64url');
     const payload = bytes.subarray(MAC_BYTES).toString();
-    // Node's decoder skips what is not base64url: comparing the text again refuses every other spelling.
+    // Node's decoder skips invalid characters. Comparing the encoded text rejects other spellings.
     const genuine =
       bytes.length > MAC_BYTES &&
       bytes.toString('base64url') === cursor &&

@@ -1,4 +1,4 @@
-/** What a body that creates or changes a customer must look like. Every rule has a message that says what to send. */
+/** Validation of request bodies. The message of each rule says what to send. */
 import { z } from 'zod';
 import type { Clock } from './model/clock.js';
 import type { CustomerFields } from './model/customer.js';
@@ -12,13 +12,13 @@ const NOTES_LENGTH = 2_000;
 const LANGUAGE_LENGTH = 100;
 const INSTANT_LENGTH = 40;
 const EARLIEST_BIRTH_DATE = '1900-01-01';
-/** How far a caller's clock may be ahead of ours. */
+/** Accepted clock difference of the caller. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const READ_ONLY = ['id', 'created_at', 'updated_at'];
 
-/** What not every database can keep: control characters and halves of surrogate pairs. */
+/** Control characters and unpaired surrogates, which not every database can store. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-/** The same for text of several lines. */
+/** The same for multi-line text. */
 const UNPRINTABLE_IN_NOTES = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
 function text(maxLength: number, forbidden: RegExp): z.ZodString {
@@ -28,7 +28,7 @@ function text(maxLength: number, forbidden: RegExp): z.ZodString {
     .refine((value) => [...value].length <= maxLength, `must be at most ${maxLength} characters long`);
 }
 
-/** HTML's rule for addresses, and a domain with at least two labels. */
+/** HTML's rule for email addresses, with at least two domain labels. */
 const EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]+@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/i;
 
 const name = text(NAME_LENGTH, UNPRINTABLE).trim().min(1, 'must not be empty').normalize('NFC');
@@ -86,7 +86,7 @@ function customerShape(clock: Clock) {
   };
 }
 
-/** Reads bodies. Built once per application, because two rules look at the clock. */
+/** Validates bodies. Created once per application, because two rules use the clock. */
 export class CustomerParser {
   private readonly createSchema;
   private readonly updateSchema;
@@ -109,18 +109,17 @@ export class CustomerParser {
     });
   }
 
-  /** @throws RequestError `invalid_body`, `validation_failed` with every wrong field */
+  /** @throws RequestError `invalid_body`, `validation_failed` with every invalid field */
   parseCreate(body: unknown): CustomerFields {
     return this.parse(this.createSchema, body);
   }
 
   /**
-   * Only the fields that the body names; null empties a field that can be empty.
-   *
-   * @throws RequestError `invalid_body`, `validation_failed` with every wrong field
+   * Returns only the fields in the body. Null clears an optional field.
+   * @throws RequestError `invalid_body`, `validation_failed` with every invalid field
    */
   parseUpdate(body: unknown): Partial<CustomerFields> {
-    // JSON has no undefined, so a field that is there has a value.
+    // JSON has no undefined, so present fields have a value.
     return this.parse(this.updateSchema, body) as Partial<CustomerFields>;
   }
 

@@ -89,7 +89,7 @@ export class CustomersController {
   }
 }
 
-/** An id that cannot be one of ours is not looked up. */
+/** Rejects malformed IDs without a lookup. */
 function checkedId(id: string): string {
   if (ID_PATTERN.test(id)) return id;
   throw new RequestError('customer_not_found', 'There is no such customer: an id is cus_ and 20 letters and digits.');
@@ -100,7 +100,7 @@ function cursorScope(accountId: string, filters: CustomerFilters): CursorScope {
   return [accountId, email, activity, status, created_after, created_before, search];
 }
 
-/** The caller's own query with the next cursor in it. */
+/** Returns the caller's own URL with the next cursor. */
 function nextUrl(request: FastifyRequest, query: Readonly<Record<string, unknown>>, cursor: string): string {
   const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
   parameters.set('cursor', cursor);

@@ -1,4 +1,7 @@
-/** Customers in the database. Every query names the account, so that no account sees or touches another's records. */
+/**
+ * Customers in the database. Every query filters by account, so that accounts cannot see or change each other's
+ * records.
+ */
 import type { SelectQueryBuilder, SqlBool } from 'kysely';
 import { sql } from 'kysely';
 import type { Clock } from './model/clock.js';
@@ -40,20 +43,20 @@ export class CustomersRepository {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-    /** Without it nobody is told of changes. */
+    /** Without it, no events are emitted. */
     private readonly outbox?: Outbox,
   ) {}
 
-  /** One page, newest first, starting behind `after`. */
+  /** Returns one page, newest first, after the position. */
   async list(accountId: string, filters: CustomerFilters, limit: number, after?: Position): Promise<Page> {
-    // One row more than asked for tells whether there is another page.
+    // One extra row shows whether there is another page.
     const rows = await this.listQuery(accountId, filters, after)
       .limit(limit + 1)
       .execute();
     return { customers: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit };
   }
 
-  /** The list's query without its limit; open to the test that reads its plan. */
+  /** Builds the list query without its limit. Public for a test that checks the query plan. */
   listQuery(accountId: string, filters: CustomerFilters, after?: Position) {
     let query = this.database.tables.selectFrom('customer').select(COLUMNS).where('account_id', '=', accountId);
     query = narrow(query, filters);
@@ -88,13 +91,12 @@ export class CustomersRepository {
   }
 
   /**
-   * Changes the named fields; without any, `updated_at` stays too.
-   *
+   * Changes the given fields. Without changes, `updated_at` stays the same.
    * @throws RequestError `customer_not_found`, `email_taken`
    */
   async update(accountId: string, id: string, changes: Partial<CustomerFields>): Promise<Customer> {
     const customer = await this.database.tables.transaction().execute(async (trx) => {
-      // No other transaction runs meanwhile, so two changes of different fields at once both stay.
+      // Transactions run one at a time, so concurrent changes of different fields are both kept.
       const row = await trx
         .selectFrom('customer')
         .select(COLUMNS)
@@ -130,7 +132,7 @@ export class CustomersRepository {
     this.outbox?.wake();
   }
 
-  /** Rejects when the database cannot answer. */
+  /** Rejects if the database is unavailable. */
   async ping(): Promise<void> {
     await sql`select 1`.execute(this.database.tables);
   }
@@ -143,7 +145,7 @@ function narrow<Output>(
   let narrowed = query;
   if (filters.email !== undefined) narrowed = narrowed.where('email', '=', filters.email);
   if (filters.status !== undefined) narrowed = narrowed.where('status', '=', filters.status);
-  // The column is a JSON array of names that contain no quote.
+  // The column is a JSON array of names without quotes.
   if (filters.activity !== undefined) narrowed = narrowed.where('activities', 'like', `%"${filters.activity}"%`);
   if (filters.created_after !== undefined) narrowed = narrowed.where('created_at', '>=', filters.created_after);
   if (filters.created_before !== undefined) narrowed = narrowed.where('created_at', '<', filters.created_before);

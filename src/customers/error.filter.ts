@@ -1,6 +1,4 @@
-/**
- * The one place that answers with an error: refusals, what Fastify refuses before a handler runs, and our own faults.
- */
+/** Converts all errors to responses: our own, Fastify's, and unexpected ones. */
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { Catch, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -27,7 +25,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** What any thrown value means to the caller; only refusals keep their words. */
+/** Converts any thrown value to an error for the caller. Only request errors keep their message. */
 export function toRequestError(exception: unknown): RequestError {
   if (exception instanceof RequestError) return exception;
   if (isUnavailable(exception)) {
@@ -48,7 +46,7 @@ export function toRequestError(exception: unknown): RequestError {
   }
 }
 
-/** Fastify's own errors carry the status that they stand for. */
+/** Returns the status of a Fastify error. */
 function statusOf(exception: unknown): number {
   if (typeof exception !== 'object' || exception === null || !('statusCode' in exception)) return 500;
   return typeof exception.statusCode === 'number' ? exception.statusCode : 500;

@@ -1,7 +1,4 @@
-/**
- * Everything that the backend refuses with: code → status. The one shape on the wire is
- * `{"error": {code, message, fields?}}`.
- */
+/** All error codes and their statuses. The response format is `{"error": {code, message, fields?}}`. */
 
 const STATUSES = {
   malformed_json: 400,
@@ -22,14 +19,14 @@ const STATUSES = {
 
 export type ErrorCode = keyof typeof STATUSES;
 
-/** One wrong field of a body, by its dotted path (`emergency_contact.phone`). */
+/** An invalid field of a body, by its dotted path (`emergency_contact.phone`). */
 export interface FieldError {
   readonly field: string;
-  /** Follows the field's name in a sentence: `must be …`, `is required`. */
+  /** Continues a sentence after the field's name: `must be …`, `is required`. */
   readonly message: string;
 }
 
-/** One wrong query parameter. */
+/** An invalid query parameter. */
 export interface ParameterError {
   readonly parameter: string;
   readonly message: string;
@@ -41,7 +38,7 @@ export interface ErrorBody {
   readonly error: { readonly code: ErrorCode; readonly message: string; readonly fields?: Faults };
 }
 
-/** A refusal on its way to the error filter. Its message is for the caller. */
+/** Error for the error filter. Its message is shown to the caller. */
 export class RequestError extends Error {
   readonly status: number;
 

@@ -1,4 +1,4 @@
-/** Turns what zod found into one message per field, in the words of someone who reads only our documentation. */
+/** Converts zod issues to one message per field, for readers of the API documentation. */
 import type { z } from 'zod';
 import type { FieldError } from './errors.js';
 
@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Words for zod's own checks; a message that a schema gives itself comes first. */
+/** Returns a message for zod's own checks. Messages of the schema take precedence. */
 export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     if (issue.input === undefined) return 'is required';
@@ -22,11 +22,9 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * One entry per wrong field, in the order of the schema. A field that fails several
- * checks is named once, with the first.
- *
- * @param known names of the fields of the whole body, to suggest one for a misspelt name
- * @param readOnly names that exist but cannot be sent
+ * Returns one error per invalid field, in schema order. A field that fails several checks appears once.
+ * @param known names of all fields, to suggest one for a misspelled name
+ * @param readOnly names of fields that cannot be sent
  */
 export function toFieldErrors(
   error: z.ZodError,

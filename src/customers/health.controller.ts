@@ -1,4 +1,4 @@
-/** Whether this process can serve: asks its database. Needs no account. */
+/** Health check of this process and its database. Needs no account. */
 import { Controller, Get } from '@nestjs/common';
 import { CustomersRepository } from './customers.repository.js';
 import { RequestError } from './errors.js';

@@ -1,7 +1,4 @@
-/**
- * Reads request bodies: JSON only, at most 100 KB. Stands in for Fastify's parser, which
- * answers without saying where a mistake is.
- */
+/** JSON body parser, at most 100 KB. Replaces Fastify's, whose errors do not say where the mistake is. */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { RequestError } from './errors.js';
@@ -11,8 +8,7 @@ export const BODY_LIMIT_BYTES = 100 * 1024;
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
 
 export function useJsonBodies(fastify: FastifyInstance): void {
-  // Refuses __proto__ keys; an empty body is left to the handler, because a DELETE
-  // may carry a Content-Type without one.
+  // Rejects `__proto__` keys. An empty body is allowed here, because a DELETE may have a Content-Type without a body.
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>(

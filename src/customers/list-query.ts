@@ -1,4 +1,4 @@
-/** The query of the customer list: limit, cursor and filters. A parameter that is misspelt is refused, not ignored. */
+/** Query parameters of the customer list. Unknown parameters are rejected. */
 import { z } from 'zod';
 import type { Activity, CustomerStatus } from './model/customer.js';
 import { ACTIVITIES, STATUSES } from './model/customer.js';
@@ -14,7 +14,7 @@ const INSTANT_LENGTH = 40;
 const LIMIT_MESSAGE = `must be a whole number from 1 to ${MAX_LIMIT}`;
 const INSTANT_MESSAGE = 'must be a date (2026-05-01) or an RFC 3339 date-time (2026-05-01T09:30:00Z; write + as %2B)';
 
-/** What narrows the list; instants are milliseconds. */
+/** Filters of the list. Times are in milliseconds. */
 export interface CustomerFilters {
   /** Lower case. */
   readonly email?: string;
@@ -22,7 +22,7 @@ export interface CustomerFilters {
   readonly status?: CustomerStatus;
   /** Inclusive. */
   readonly created_after?: number;
-  /** Exclusive, so that adjacent spans neither overlap nor leave a gap. */
+  /** Exclusive, so that adjacent ranges neither overlap nor leave a gap. */
   readonly created_before?: number;
   readonly search?: string;
 }
@@ -33,7 +33,7 @@ export interface ListQuery {
   readonly filters: CustomerFilters;
 }
 
-/** Length as OpenAPI counts it, in characters; of the value as it came. */
+/** Limits the length in characters, as OpenAPI counts it, before any transformation. */
 const plainText = (maxLength: number) =>
   z
     .string()
@@ -62,7 +62,7 @@ const querySchema = z.strictObject({
   search: plainText(SEARCH_LENGTH).optional(),
 });
 
-/** @throws RequestError `invalid_parameter` with every wrong parameter */
+/** @throws RequestError `invalid_parameter` with every invalid parameter */
 export function parseListQuery(query: Readonly<Record<string, unknown>>): ListQuery {
   const parsed = querySchema.safeParse(query, {
     error: (issue) => (Array.isArray(issue.input) ? 'must be given only once' : describeIssue(issue)),

@@ -1,6 +1,4 @@
-/**
- * The customers backend's process: start, say where it listens, end with SIGTERM or with the process that started it.
- */
+/** Entry point of the customers backend. Ends on SIGTERM or with its parent process. */
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -18,7 +16,7 @@ import { prepareDatabase } from './prepare.js';
 
 const SHUTDOWN_TIMEOUT_MS = 10_000;
 
-// The database holds personal data: what this process makes is for its user only.
+// The database contains personal data. New files are readable for this user only.
 process.umask(0o077);
 
 try {
@@ -35,7 +33,7 @@ try {
 }
 
 async function start(config: CustomersConfig): Promise<void> {
-  // Standard output carries the listening line and nothing else.
+  // Standard output contains only the line with the listening address.
   const log = pino({ level: config.logLevel, base: { service: 'customers' } }, destination({ dest: 2, sync: true }));
   const database = openDatabase(config.dataDir);
   const { cursorSecret, seeded } = await prepareDatabase(database, config.seedAccounts, systemClock);
@@ -91,6 +89,6 @@ function endWithSignals(
     }
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end());
-  // Started as a child with a channel: a parent that is gone, even by kill -9, takes us with it.
+  // Child process with a channel: ends when the parent is gone, even after kill -9.
   if (process.send !== undefined) process.on('disconnect', () => void end());
 }

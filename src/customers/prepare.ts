@@ -1,6 +1,6 @@
 /**
- * Brings a database to what the program needs: migrations, the cursor secret, seeded customers. All of it is one
- * transaction, so that a kill half-way leaves nothing, and two processes that start at once do it once.
+ * Prepares the database: migrations, cursor secret, seeded customers. It runs in one transaction, so that an
+ * interruption leaves nothing behind and concurrent starts do it once.
  */
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from 'kysely';
@@ -15,14 +15,14 @@ const CURSOR_SECRET = 'cursor_secret';
 const FIRST_ACCOUNT_CUSTOMERS = 10_000;
 const FURTHER_ACCOUNT_CUSTOMERS = 50;
 
-/** What was found or made. */
+/** Result of the preparation. */
 export interface Prepared {
   readonly cursorSecret: string;
-  /** Customers that were seeded now, by account. */
+  /** Number of customers seeded now, by account. */
   readonly seeded: ReadonlyMap<string, number>;
 }
 
-/** @throws StartError if a newer version of this program wrote the database */
+/** @throws StartError if a newer version wrote the database */
 export async function prepareDatabase(
   database: Database,
   seedAccounts: readonly string[],

@@ -1,12 +1,12 @@
-/** Addresses as the client sees them: behind a gateway, path prefix and host come from the `X-Forwarded-*` headers. */
+/** URLs as clients see them. Behind a gateway, prefix and host come from `X-Forwarded-*` fields. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 const PREFIX = /^(\/[\w.~-]+)+$/;
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 
 /**
- * The address of `path` for the client: with the forwarded prefix, and absolute where host and scheme were forwarded
- * too. Values that could not be part of a URL are left out rather than copied.
+ * Returns the client's URL of a path: with the forwarded prefix, and absolute if host and scheme were forwarded.
+ * Invalid values are ignored.
  */
 export function publicUrl(headers: IncomingHttpHeaders, path: string): string {
   const prefix = first(headers['x-forwarded-prefix']);
@@ -16,7 +16,7 @@ export function publicUrl(headers: IncomingHttpHeaders, path: string): string {
   return `${origin}${PREFIX.test(prefix) ? prefix : ''}${path}`;
 }
 
-/** A list of proxies appends; the first value is the client's side. */
+/** Proxies append to the list, so the first value is the client's. */
 function first(value: string | string[] | undefined): string {
   const text = Array.isArray(value) ? (value[0] ?? '') : (value ?? '');
   return (text.split(',')[0] ?? '').trim();

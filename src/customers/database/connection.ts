@@ -1,4 +1,4 @@
-/** Opens the backend's own database: a SQLite file inside the data folder. */
+/** Opens the backend's database, a SQLite file in the data folder. */
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,22 +6,21 @@ import { Kysely, SqliteDialect } from 'kysely';
 import { StartError } from '../model/config.js';
 import type { Tables } from './schema.js';
 
-/** How long SQLite waits for another process's write. */
+/** How long SQLite waits for writes of other processes. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** Result code, without the extended part. */
+/** Primary result code. */
 const SQLITE_BUSY = 5;
 const BUSY_PAUSE_MS = 10;
 
 export interface Database {
   readonly tables: Kysely<Tables>;
-  /** The path of its file, for messages. */
+  /** File path, for messages. */
   readonly place: string;
 }
 
 /**
- * Changing to the write-ahead log does not wait for other connections as statements do: of processes
- * that start at the same moment, all but one would see SQLITE_BUSY at once. So the wait is ours; nothing
- * else runs yet that it could hold up.
+ * Enables the write-ahead log. Unlike statements, this pragma does not wait for other connections. Processes that start
+ * together would get SQLITE_BUSY, so it is retried here. It blocks, but nothing else runs yet.
  */
 function useWriteAheadLog(raw: DatabaseSync): void {
   const giveUpAtMs = performance.now() + BUSY_TIMEOUT_MS;
@@ -37,11 +36,11 @@ function useWriteAheadLog(raw: DatabaseSync): void {
   }
 }
 
-/** Opens the database. @throws StartError saying which setting to look at */
+/** Opens the database. @throws StartError that names the setting to check */
 export function openDatabase(dataDir: string): Database {
   const place = join(resolve(dataDir), 'customers.db');
   try {
-    // Personal data: for this user only, in a folder that may have been there before.
+    // Personal data: restrict access to this user, even if the folder existed before.
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     for (const file of [place, `${place}-wal`, `${place}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
     const raw = new DatabaseSync(place, { timeout: BUSY_TIMEOUT_MS });
@@ -61,11 +60,11 @@ export function openDatabase(dataDir: string): Database {
   }
 }
 
-/** The small part of better-sqlite3 that Kysely's dialect uses, on `node:sqlite`. */
+/** Adapts `node:sqlite` to the part of better-sqlite3 that Kysely uses. */
 function asSqliteDatabase(raw: DatabaseSync): ConstructorParameters<typeof SqliteDialect>[0]['database'] & object {
   return {
     prepare(query: string) {
-      // Every transaction here writes; one that read first and then had to wait would fail at once instead of waiting.
+      // Every transaction writes. A deferred one would fail at once instead of waiting for the lock.
       const statement = raw.prepare(query === 'begin' ? 'begin immediate' : query);
       return {
         reader: statement.columns().length > 0,

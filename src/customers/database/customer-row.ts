@@ -1,4 +1,4 @@
-/** A customer as a row of the table, and back. */
+/** Mapping between customers and table rows. */
 import type { Activity, Customer, EmergencyContact } from '../model/customer.js';
 import type { CustomerTable } from './schema.js';
 import { searchText } from '../model/search-text.js';

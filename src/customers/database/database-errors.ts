@@ -1,16 +1,16 @@
-/** Tells errors of the database apart. */
+/** Classifies database errors. */
 
 const CONSTRAINT_UNIQUE = 2067;
-/** Primary codes for a file that is busy, locked, failing or on a full disk. */
+/** Primary codes: busy, locked, I/O error, disk full. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([5, 6, 10, 13]);
 
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === CONSTRAINT_UNIQUE;
 }
 
-/** True where the same request may succeed later: the database is busy, failing or full. */
+/** Reports whether the same request may succeed later. */
 export function isUnavailable(error: unknown): boolean {
-  // Extended codes carry the primary code in their low byte.
+  // The low byte of an extended code is the primary code.
   return UNAVAILABLE.has(codeOf(error) & 0xff);
 }
 

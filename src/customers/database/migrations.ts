@@ -1,4 +1,4 @@
-/** The schema's history, oldest first. A migration that was released is never changed; a new one is added below it. */
+/** Migrations, oldest first. Released migrations never change; add new ones at the end. */
 import type { Transaction } from 'kysely';
 import { sql } from 'kysely';
 import type { Tables } from './schema.js';
@@ -53,7 +53,7 @@ async function createCustomers(trx: Transaction<Tables>): Promise<void> {
 async function createOutbox(trx: Transaction<Tables>): Promise<void> {
   await trx.schema
     .createTable('outbox')
-    // Ids grow for ever, also when the last row has gone: they are the order of the events.
+    // Autoincrement never reuses IDs, even after deletes. They define the order of events.
     .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('event_id', 'text', (column) => column.notNull())
     .addColumn('type', 'text', (column) => column.notNull())

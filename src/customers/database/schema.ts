@@ -1,6 +1,4 @@
-/**
- * The tables: text, integer and bigint only; JSON is text, times are milliseconds.
- */
+/** Tables. Columns are text, integer or bigint only. JSON is stored as text, times as milliseconds. */
 import type { Generated } from 'kysely';
 import type { CustomerStatus } from '../model/customer.js';
 
@@ -26,22 +24,22 @@ export interface CustomerTable {
   updated_at: number;
 }
 
-/** Which accounts were filled with seeded customers, so that it happens once. */
+/** Accounts that were seeded with customers, so that it happens once. */
 export interface SeedTable {
   account_id: string;
   customers: number;
   seeded_at: number;
 }
 
-/** Facts about this database, such as the secret that cursors are signed with. */
+/** Settings of this database, such as the cursor secret. */
 export interface SettingTable {
   name: string;
   value: string;
 }
 
-/** Events that the gateway has not taken in yet; see `events/outbox.ts`. */
+/** Events that the gateway has not accepted yet; see `events/outbox.ts`. */
 export interface OutboxTable {
-  /** The order of the events. */
+  /** Order of the events. */
   id: Generated<number>;
   event_id: string;
   type: string;
@@ -50,7 +48,7 @@ export interface OutboxTable {
   /** JSON object. */
   data: string;
   occurred_at: number;
-  /** When the gateway refused it for good. */
+  /** When the gateway permanently rejected it. */
   refused_at: number | null;
 }
 

@@ -1,24 +1,24 @@
 /**
- * Hands the events of the outbox in to the gateway, in their order and as often as it takes: an event leaves the outbox
- * when the gateway says that it stands in its database. The same event twice is one there, by its id.
+ * Sends events from the outbox to the gateway, in order, with retries. An event leaves the outbox once the gateway has
+ * stored it. The gateway deduplicates events by ID.
  */
 import type { Logger } from 'pino';
 import type { EventsConfig } from '../model/config.js';
 import type { Outbox, WaitingEvent } from './outbox.js';
 
 const MOST_EVENTS = 100;
-/** Less than the gateway takes, and room for the rest of the request. */
+/** Below the gateway's limit, with room for the rest of the request. */
 const MOST_DATA_BYTES = 768 * 1_024;
 const REQUEST_TIMEOUT_MS = 10_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
-/** For what another process has left behind; our own changes wake us. */
+/** Interval to look for events of other processes. Local changes wake the loop. */
 const IDLE_PAUSE_MS = 5_000;
-/** The gateway will never take in what it has said this of; all else may be otherwise the next time. */
+/** Statuses of permanent rejections. Others are retried. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 const ACCEPTED = 202;
 
-/** EventPoster is the one loop of a process that empties the outbox. */
+/** EventPoster runs the loop that empties the outbox. */
 export class EventPoster {
   private readonly ending = new AbortController();
   private failures = 0;
@@ -35,7 +35,7 @@ export class EventPoster {
     this.ended = this.run();
   }
 
-  /** Ends the request that is under way, whose events then wait for the next start. */
+  /** Aborts the current request. Its events are sent after the next start. */
   async close(): Promise<void> {
     this.ending.abort();
     this.endPause();
@@ -44,7 +44,7 @@ export class EventPoster {
 
   private wake(): void {
     this.isWoken = true;
-    // A gateway that is away is asked at its own pace, however much happens.
+    // During failures the retry delay applies, however many events arrive.
     if (this.failures === 0) this.endPause();
   }
 
@@ -65,12 +65,12 @@ export class EventPoster {
     }
   }
 
-  /** Returns how many were dealt with. Rejects where they have to be sent again. */
+  /** Returns the number of events sent or set aside. Rejects if they must be retried. */
   private async sendOldest(): Promise<number> {
     const events = withinBytes(await this.outbox.oldest(MOST_EVENTS));
     if (events.length === 0) return 0;
     if (!(await this.wereTaken(events))) {
-      // All or none is taken in: one that is refused must not hold the others up.
+      // The gateway accepts all or none. Send them one by one, so that a rejected event does not block the others.
       for (const event of events) await this.sendAlone(event);
     }
     return events.length;
@@ -81,7 +81,7 @@ export class EventPoster {
     await this.outbox.putAside(event);
   }
 
-  /** Returns false where the gateway refuses them for good. */
+  /** Returns false if the gateway rejects them permanently. */
   private async wereTaken(events: readonly WaitingEvent[]): Promise<boolean> {
     const { status, text } = await this.post(events);
     if (status === ACCEPTED) {
@@ -91,7 +91,7 @@ export class EventPoster {
     if (!REFUSALS.has(status)) throw new Error(`The gateway says ${status}: ${text}`);
     const [first] = events;
     if (events.length === 1) {
-      // Without its data, which is personal.
+      // Without the event's data, which is personal.
       const about = { event_id: first?.event_id, type: first?.type, account_id: first?.account_id };
       this.log.error({ ...about, status, reason: text }, 'The gateway refuses an event; it was put aside.');
     }
@@ -124,7 +124,7 @@ export class EventPoster {
   }
 }
 
-/** The first of them, as many as fit into a request; at least one. */
+/** Returns as many events from the start as fit into a request, at least one. */
 function withinBytes(events: readonly WaitingEvent[]): readonly WaitingEvent[] {
   let bytes = 0;
   const end = events.findIndex(({ data }, index) => {

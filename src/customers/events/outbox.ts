@@ -1,6 +1,6 @@
 /**
- * The outbox: what has happened to customers, written in the transaction of the change, until the gateway has taken it
- * in. The order of its rows is the order of the changes of each customer.
+ * Transactional outbox: events are written together with the change of a customer, and kept until the gateway accepts
+ * them. Row order is the order of changes.
  */
 import type { Kysely, Selectable } from 'kysely';
 import type { Clock } from '../model/clock.js';
@@ -9,15 +9,15 @@ import { newEventId, toJson } from '../model/customer.js';
 import type { Database } from '../database/connection.js';
 import type { OutboxTable, Tables } from '../database/schema.js';
 
-/** Refused events are kept for so long, for whoever looks for the reason. */
+/** Retention of rejected events, for troubleshooting. */
 const REFUSED_RETENTION_MS = 30 * 86_400_000;
 
 export type CustomerEventType = 'customer.created' | 'customer.updated' | 'customer.deleted';
 
-/** An event that waits for the gateway. */
+/** An event to be sent. */
 export type WaitingEvent = Selectable<OutboxTable>;
 
-/** Outbox keeps the events of customers for the gateway. */
+/** Outbox stores the events of customers. */
 export class Outbox {
   private onAdded: () => void = () => undefined;
 
@@ -26,12 +26,12 @@ export class Outbox {
     private readonly clock: Clock,
   ) {}
 
-  /** Calls `listener` whenever `wake` is called. */
+  /** Registers the function that `wake` calls. */
   listen(listener: () => void): void {
     this.onAdded = listener;
   }
 
-  /** Adds an event in the transaction of its change; call `wake` behind the commit. */
+  /** Adds an event in the transaction of its change. Call `wake` after the commit. */
   async add(trx: Kysely<Tables>, accountId: string, type: CustomerEventType, customer: Customer): Promise<void> {
     await trx
       .insertInto('outbox')
@@ -47,12 +47,12 @@ export class Outbox {
       .execute();
   }
 
-  /** Says that events were added. */
+  /** Signals that events were added. */
   wake(): void {
     this.onAdded();
   }
 
-  /** The oldest events that wait, in their order. */
+  /** Returns the oldest unsent events, in order. */
   async oldest(most: number): Promise<WaitingEvent[]> {
     return this.database.tables
       .selectFrom('outbox')
@@ -63,13 +63,13 @@ export class Outbox {
       .execute();
   }
 
-  /** Forgets events that the gateway has taken in. */
+  /** Deletes events that the gateway has accepted. */
   async remove(events: readonly WaitingEvent[]): Promise<void> {
     const ids = events.map(({ id }) => id);
     await this.database.tables.deleteFrom('outbox').where('id', 'in', ids).execute();
   }
 
-  /** Puts an event aside that the gateway will never take in, so that it does not stand before the others. */
+  /** Sets aside an event that the gateway rejects permanently, so that it does not block others. */
   async putAside({ id }: WaitingEvent): Promise<void> {
     const now = this.clock.now();
     const { tables } = this.database;

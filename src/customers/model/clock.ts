@@ -1,4 +1,4 @@
-/** The backend's own clock: it shares no code with the gateway. */
+/** Clock of the backend, which shares no code with the gateway. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;

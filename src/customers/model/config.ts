@@ -1,4 +1,4 @@
-/** The backend's environment, read once at start. Nothing else of the example backend reads `process.env`. */
+/** Configuration from the environment, read once at startup. Nothing else reads `process.env`. */
 import { z } from 'zod';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -6,26 +6,26 @@ const DEFAULT_PORT = 4001;
 
 export interface CustomersConfig {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** The folder of its SQLite file. */
+  /** Folder of the SQLite file. */
   readonly dataDir: string;
-  /** Accounts to fill with customers at first start: 10,000 for the first, 50 for each further one. */
+  /** Accounts to seed at first start: 10,000 customers for the first, 50 for each other. */
   readonly seedAccounts: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** Without both of its variables nobody is told what happens to customers. */
+  /** Without both of its variables, no events are emitted. */
   readonly events?: EventsConfig;
 }
 
-/** Where events are handed in. */
+/** Where events are sent. */
 export interface EventsConfig {
   /** The gateway's `/internal/v1/events`. */
   readonly url: string;
-  /** `eventsToken` of this service in the gateway's configuration. */
+  /** Equals `eventsToken` of this service in the gateway's configuration. */
   readonly token: string;
 }
 
-/** A reason not to start. Its message says what to do, so it is printed as one line, without a stack. */
+/** Startup error. Its message says what to do and is printed without a stack trace. */
 export class StartError extends Error {}
 
 const accountIds = z
@@ -52,9 +52,8 @@ const environmentSchema = z.object({
 });
 
 /**
- * Reads the environment; an empty variable counts as not set.
- *
- * @throws StartError naming every variable that is wrong
+ * Reads the environment. Empty variables count as unset.
+ * @throws StartError that names every invalid variable
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): CustomersConfig {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));

@@ -1,4 +1,4 @@
-/** What a customer is, and how it looks on the wire. */
+/** The customer model and its JSON form. */
 import { randomInt } from 'node:crypto';
 
 export const ACTIVITIES = [
@@ -21,11 +21,11 @@ export interface EmergencyContact {
   readonly phone: string;
 }
 
-/** What a caller may set; instants are milliseconds. */
+/** Fields that callers can set. Times are in milliseconds. */
 export interface CustomerFields {
   readonly first_name: string;
   readonly last_name: string;
-  /** Lower case; one customer per address and account. */
+  /** Lower case; unique per account. */
   readonly email: string;
   /** E.164. */
   readonly phone: string | null;
@@ -40,7 +40,7 @@ export interface CustomerFields {
   readonly notes: string | null;
 }
 
-/** A customer as kept: what the caller set, and what the backend adds. */
+/** A stored customer. */
 export interface Customer extends CustomerFields {
   /** `cus_` and 20 base62 characters. */
   readonly id: string;
@@ -48,7 +48,7 @@ export interface Customer extends CustomerFields {
   readonly updated_at: number;
 }
 
-/** JSON of a customer: the same fields in a fixed order, instants as RFC 3339 in UTC. */
+/** JSON of a customer: the same fields in a fixed order, times as RFC 3339 in UTC. */
 export type CustomerJson = Omit<Customer, 'waiver_signed_at' | 'created_at' | 'updated_at'> & {
   readonly waiver_signed_at: string | null;
   readonly created_at: string;
@@ -59,12 +59,12 @@ export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 const ID_LENGTH = 20;
 export const ID_PATTERN = /^cus_[0-9A-Za-z]{20}$/;
 
-/** A new id. `pick` gives a number below its argument; seeds pass their own to get the same ids every time. */
+/** Creates an ID. `pick` returns a random number below its argument; seeds pass a deterministic one. */
 export function newCustomerId(pick: (below: number) => number = randomInt): string {
   return newId('cus_', pick);
 }
 
-/** A new id of an event: it names that event for ever, also when the database was made anew. */
+/** Creates an event ID, which is unique even across new databases. */
 export function newEventId(): string {
   return newId('cus_evt_', randomInt);
 }

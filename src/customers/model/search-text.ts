@@ -1,12 +1,12 @@
 /**
- * Search that ignores case and accents. SQLite's `lower()` knows ASCII only, so the text is folded here: once when a
- * customer is written and once per query. The database only compares with LIKE.
+ * Search without case and accents. SQLite's `lower()` handles ASCII only, so text is folded here, on write and per
+ * query. The database only compares with LIKE.
  */
 
-/** Letters that NFKD does not take apart. */
+/** Letters that NFKD does not decompose. */
 const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', đ: 'd', ł: 'l', æ: 'ae', œ: 'oe', ı: 'i' };
 
-/** Lower case without accents: `Jürgen Łukasz` → `jurgen lukasz`. */
+/** Converts to lower case without accents: `Jürgen Łukasz` → `jurgen lukasz`. */
 export function fold(text: string): string {
   return text
     .normalize('NFKD')
@@ -16,12 +16,12 @@ export function fold(text: string): string {
     .replace(/[ßøđłæœı]/g, (letter) => LETTERS[letter] ?? letter);
 }
 
-/** What a search looks through: names and email. */
+/** Returns the searchable text of a customer. */
 export function searchText(customer: { first_name: string; last_name: string; email: string }): string {
   return fold(`${customer.first_name} ${customer.last_name} ${customer.email}`);
 }
 
-/** One LIKE pattern (escape character `\`) per word of a search; all of them must match. */
+/** Returns one LIKE pattern (escape character `\`) per word. All must match. */
 export function likePatterns(search: string): string[] {
   return fold(search)
     .split(/\s+/)

@@ -1,11 +1,11 @@
-/** Where the seeded customers come from: names by language. All people are invented. */
+/** Names and phone formats of seeded customers, by language. All people are fictional. */
 
-/** A guest's origin: how often, which names, and how a mobile number there looks (`#` is a digit). */
+/** A country of origin: weight, names, and format of mobile numbers (`#` is a digit). */
 export interface Origin {
   readonly weight: number;
   readonly firstNames: readonly string[];
   readonly lastNames: readonly string[];
-  /** Numbers set aside for fiction where the country has such. */
+  /** Uses numbers reserved for fiction if the country has any. */
   readonly phone: string;
 }
 
@@ -121,7 +121,7 @@ export const ORIGINS: Readonly<Record<string, Origin>> = {
   },
 };
 
-/** What the office wrote down about a guest. */
+/** Staff notes about guests. */
 export const NOTES: readonly string[] = [
   'Vegetarian lunch on full-day tours.',
   'Vegan. Brings own snacks.',

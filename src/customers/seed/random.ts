@@ -1,16 +1,16 @@
-/** A small deterministic generator (sfc32), so that seeded customers have the same names and ids on every machine. */
+/** Deterministic random number generator (sfc32), so that seeded customers are the same on every machine. */
 import { createHash } from 'node:crypto';
 
 export class Random {
   private readonly state: Uint32Array;
 
-  /** The same text gives the same numbers. */
+  /** Creates a generator. The same seed gives the same sequence. */
   constructor(seed: string) {
     const digest = createHash('sha256').update(seed).digest();
     this.state = Uint32Array.from([0, 4, 8, 12].map((offset) => digest.readUInt32LE(offset)));
   }
 
-  /** At least 0, below 1. */
+  /** Returns a number in [0, 1). */
   fraction(): number {
     const [a = 0, b = 0, c = 0, counter = 0] = this.state;
     const sum = (a + b + counter) | 0;
@@ -21,12 +21,12 @@ export class Random {
     return (sum >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number, at least 0, below `below`. */
+  /** Returns an integer in [0, `below`). */
   below(below: number): number {
     return Math.floor(this.fraction() * below);
   }
 
-  /** True with the given probability. */
+  /** Returns true with the given probability. */
   chance(probability: number): boolean {
     return this.fraction() < probability;
   }
@@ -37,7 +37,7 @@ export class Random {
     return item;
   }
 
-  /** A key of the table, as often as its weight says. */
+  /** Returns a key, with a probability proportional to its weight. */
   weighted<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
     const entries = Object.entries(weights) as [Key, number][];
     let rest = this.fraction() * entries.reduce((sum, [, weight]) => sum + weight, 0);

@@ -1,17 +1,14 @@
-/** Fills an account with invented customers, once. Runs inside the transaction that prepares the database. */
+/** Seeds an account with generated customers, once, in the transaction that prepares the database. */
 import type { Transaction } from 'kysely';
 import type { Clock } from '../model/clock.js';
 import { toRow } from '../database/customer-row.js';
 import type { Tables } from '../database/schema.js';
 import { inventCustomers } from './invent-customers.js';
 
-/** Rows per statement: 16 values each, SQLite allows 32,766 in one. */
+/** Rows per statement, with 16 values each. SQLite allows 32,766 values. */
 const BATCH_ROWS = 500;
 
-/**
- * Returns true if customers were inserted: not for an account that was seeded before, and not for one that has
- * customers of its own already, which are somebody's data.
- */
+/** Seeds an account. Returns false if it was seeded before or already has customers. */
 export async function seedAccount(
   trx: Transaction<Tables>,
   accountId: string,
