@@ -1,24 +1,25 @@
-/** Problems of the configuration as text for people. */
+/** Formats configuration problems for people. */
 import { relative } from 'node:path';
 import type { ConfigProblem } from './model/problem.js';
 import { sortProblems } from './model/problem.js';
 
-/** Whoever has more of them has one cause for most; a terminal and a log line have room for so many. */
+/** Maximum number of problems shown. More usually have a common cause. */
 const MOST_SHOWN = 100;
-/** Words that are set in a narrower column are hard to read. */
+/** Minimum width of the message column. */
 const LEAST_WORDS_WIDTH = 40;
 
-/** How problems are shown. */
+/** Format options. */
 export interface ProblemFormat {
-  /** File names are relative to it where that is shorter. */
+  /** File names are shown relative to it if that is shorter. */
   readonly folder?: string;
   readonly noun?: 'problem' | 'warning';
-  /** Columns of the terminal; without it no line is broken. */
+  /** Width of the terminal. Without it, lines are not wrapped. */
   readonly columns?: number | undefined;
 }
 
 /**
- * One block a file, `file:line:column` first so that terminals and editors can jump there, and the count at the end.
+ * Formats problems, grouped by file, with the count at the end. Lines start with `file:line:column`, so that terminals
+ * and editors can jump there.
  */
 export function formatProblems(problems: readonly ConfigProblem[], format: ProblemFormat = {}): string {
   const { folder = process.cwd(), noun = 'problem', columns = Infinity } = format;
@@ -42,7 +43,7 @@ export function formatProblems(problems: readonly ConfigProblem[], format: Probl
 function formatFile(name: string, problems: readonly ConfigProblem[], columns: number): string {
   const places = problems.map((problem) => `${name}:${problem.line}:${problem.column}`);
   const width = Math.max(...places.map((place) => place.length));
-  // Beside a long name there is no room for words.
+  // Next to a long file name there is no room for the message.
   const isNarrow = columns - width - 2 < LEAST_WORDS_WIDTH;
   const indent = isNarrow ? 2 : width + 2;
   const lines = problems.flatMap(({ path, message, hint }, index) => {
@@ -56,7 +57,7 @@ function formatFile(name: string, problems: readonly ConfigProblem[], columns: n
   return lines.join('\n');
 }
 
-/** Breaks a text between words; a word that is too long has a line of its own. */
+/** Wraps a text at spaces. Longer words get their own line. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

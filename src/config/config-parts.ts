@@ -1,21 +1,21 @@
 /**
- * A configuration on its way from one process to another, in parts. Taking one in is done in well under a millisecond,
- * so that a process which serves requests can take a large configuration in between them.
+ * Splits a configuration into parts for transfer between processes. A process can receive a part in less than a
+ * millisecond, so it can serve requests in between.
  */
 import type { ApiDescription, SerialisedDocument } from './api-description.js';
 import type { DescribedTool } from './model/described-tool.js';
 import type { Config, Environment, EventType, GatewayFile, Operation, ScopeWords } from './model/schema.js';
 
 const OPERATIONS_PER_PART = 100;
-/** Each has words in several languages. */
+/** Smaller, because scopes have descriptions in several languages. */
 const SCOPES_PER_PART = 25;
-/** Of the tools' JSON; a tool is sent whole. */
+/** Characters of tool JSON per part. A tool is never split. */
 const TOOL_CHARACTERS_PER_PART = 48 * 1024;
 const BYTES_PER_PART = 48 * 1024;
 
 type Documents = { readonly [Name in keyof ApiDescription]: Omit<SerialisedDocument, 'body'> & { bytes: number } };
 
-/** Plain data, so that it can be sent as JSON. The head is the first one. */
+/** A part as plain data, so that it can be sent as JSON. The head comes first. */
 export type ConfigPart =
   | {
       readonly kind: 'head';
@@ -23,13 +23,13 @@ export type ConfigPart =
       readonly path: string;
       readonly publicUrl: string;
       readonly eventTypes: readonly EventType[];
-      /** How many operations will come. */
+      /** Number of operations that follow. */
       readonly operations: number;
-      /** How many scopes with words will come. */
+      /** Number of scopes that follow. */
       readonly scopes: number;
-      /** How many tools will come. */
+      /** Number of tools that follow. */
       readonly tools: number;
-      /** What bodies will come. */
+      /** Documents whose bodies follow. */
       readonly documents: Documents | null;
     }
   | { readonly kind: 'operations'; readonly operations: readonly Operation[] }
@@ -37,22 +37,19 @@ export type ConfigPart =
   | { readonly kind: 'tools'; readonly tools: readonly DescribedTool[] }
   | { readonly kind: 'body'; readonly of: keyof ApiDescription; readonly base64: string };
 
-/** What a receiver makes of the parts. */
+/** The reassembled configuration. */
 export interface ReceivedConfig {
   readonly config: Config;
   readonly description: ApiDescription | undefined;
 }
 
-/**
- * The parts of a configuration, each made when it is asked for. The entries of
- * `operations` in the file do not come along.
- */
+/** Generates the parts of a configuration on demand, without the file's `operations` entries. */
 export function* partsOf(config: Config, description: ApiDescription | undefined): Generator<ConfigPart, void> {
   const { file, path, publicUrl, operations, eventTypes = [], tools = [] } = config;
   const scopes = [...(config.scopeWords ?? [])];
   yield {
     kind: 'head',
-    // They have become the operations.
+    // They are already merged into the operations.
     file: { ...file, operations: [] },
     path,
     publicUrl,
@@ -89,7 +86,7 @@ function* toolParts(tools: readonly DescribedTool[]): Generator<readonly Describ
   if (part.length > 0) yield part;
 }
 
-/** Puts the parts together again, as they come. */
+/** Reassembles a configuration from its parts. */
 export class ConfigReceiver {
   private head: Extract<ConfigPart, { kind: 'head' }> | undefined;
   private readonly operations: Operation[] = [];
@@ -97,10 +94,10 @@ export class ConfigReceiver {
   private readonly scopeWords = new Map<string, ScopeWords>();
   private readonly bodies = new Map<keyof ApiDescription, Body>();
 
-  /** @param environment of this process: it differs from the sender's in its port. */
+  /** @param environment environment of this process, whose ports can differ from the sender's */
   constructor(private readonly environment: Environment) {}
 
-  /** Takes the next part in. @returns the whole with the last one, undefined until then. */
+  /** Adds the next part. @returns the configuration after the last part, undefined before */
   take(part: ConfigPart): ReceivedConfig | undefined {
     if (part.kind === 'head') {
       this.head = part;
@@ -138,7 +135,7 @@ export class ConfigReceiver {
   }
 }
 
-/** A body of known length that comes in pieces. */
+/** A body of known length, filled in pieces. */
 class Body {
   readonly bytes: Buffer;
   private filled = 0;

@@ -1,4 +1,4 @@
-/** Notices that the files of a configuration have changed: `gateway.yaml`, and the documents that it names. */
+/** Detects changes of `gateway.yaml` and of the documents that it names. */
 import { dirname, resolve } from 'node:path';
 import { FileWatch } from './source/file-watch.js';
 import type { Config } from './model/schema.js';
@@ -11,9 +11,9 @@ export class ConfigWatch {
   }
 
   /**
-   * Watches the files of this configuration, and no longer those of another.
-   * @param readSinceMs when reading them began: those that nobody watched until now may have changed since.
-   * @param more files of one that was refused: it is tried again when one of them changes or comes to be.
+   * Watches the files of this configuration instead of the previous one's.
+   * @param readSinceMs when reading began. New files that were written later count as changed.
+   * @param more files of a rejected configuration, which is retried when one of them changes or appears
    */
   follow({ path, file }: Pick<Config, 'path' | 'file'>, readSinceMs?: number, more: readonly string[] = []): void {
     const documents = Object.values(file.services).flatMap(({ openapi }) => (openapi === undefined ? [] : [openapi]));

@@ -1,24 +1,24 @@
 /**
- * Data checked against a JSON Schema (2020-12) that an operator has written. Strict: a keyword or a format that is not
- * known, or a reference that leads away, is an error of the schema, not something that lets everything through.
+ * Validates data against an operator's JSON Schema (2020-12). Strict: unknown keywords and formats, and external
+ * references, are errors of the schema.
  */
 
-/** What is wrong with some data. */
+/** A validation error. */
 export interface DataFault {
-  /** JSON Pointer into the data; empty: the whole. */
+  /** JSON Pointer into the data; empty for the whole. */
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** Says what is wrong with data first; undefined where nothing is. */
+/** Returns the first validation error, or undefined. */
 export type DataCheck = (data: unknown) => DataFault | undefined;
 
-/** Words of OpenAPI that stand beside those of JSON Schema, and check nothing. */
+/** OpenAPI keywords without effect on validation. */
 const WORDS_OF_OPENAPI = ['example', 'xml', 'externalDocs', 'discriminator'];
 
 /**
- * Compiles a schema. Rejects with an error whose message says what is wrong with the schema. Ajv is loaded with the
- * first one: it takes a tenth of a second.
+ * Compiles a schema. Rejects with an error that says what is wrong with the schema. Loads Ajv at first use, which takes
+ * 0.1 s.
  */
 export async function compileDataSchema(schema: Readonly<Record<string, unknown>>): Promise<DataCheck> {
   const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);

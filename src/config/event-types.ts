@@ -1,4 +1,4 @@
-/** The types of events that backends may hand in, with the schemas and examples of files and OpenAPI documents. */
+/** Event types that backends can send, with schemas and examples from files and OpenAPI documents. */
 import { dirname, resolve } from 'node:path';
 import { compileDataSchema } from './data-schema.js';
 import type { ConfigProblem, DocumentPath } from './model/problem.js';
@@ -8,17 +8,17 @@ import type { WebhookDraft } from './openapi/openapi-webhooks.js';
 import { SourceDocument } from './source/source-document.js';
 import { DOCUMENT_BOUNDS } from './source/yaml-parse.js';
 
-/** What was found. */
+/** Result of reading the event types. */
 export interface EventTypesReading {
   readonly types: readonly EventType[];
-  /** Those that are named, absolute. */
+  /** Absolute paths of the files that they name. */
   readonly files: readonly string[];
   readonly problems: readonly ConfigProblem[];
 }
 
 /**
- * Reads what `events` names, and what OpenAPI documents call webhooks. Of a type that both name, `events` says what it
- * says, and the document the rest. Never throws; works on a document that may have other faults.
+ * Reads the types in `events` and the webhooks of OpenAPI documents. If both define a type, `events` takes precedence
+ * field by field. Never throws, and works on a document with other problems.
  */
 export async function readEventTypes(
   source: SourceDocument,
@@ -33,7 +33,7 @@ export async function readEventTypes(
   return { types: [...types.values()], files: reader.files, problems: reader.problems };
 }
 
-/** The entries of `events`, a list of names or a map; those that are none are told of elsewhere. */
+/** Returns the entries of `events`, a list of names or a map. The schema check reports invalid ones. */
 function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(events)) return events.filter((name) => typeof name === 'string').map((name) => [name, {}]);
   return Object.entries(isObject(events) ? events : {}).filter((entry): entry is [string, JsonObject] =>
@@ -44,7 +44,7 @@ function namedTypes(events: unknown): readonly (readonly [string, JsonObject])[]
 class Reader {
   readonly files: string[] = [];
   readonly problems: ConfigProblem[] = [];
-  /** Webhooks that were read, by name. */
+  /** Webhooks read so far, by name. */
   private readonly described = new Map<string, WebhookDraft>();
 
   constructor(private readonly source: SourceDocument) {}
@@ -69,7 +69,7 @@ class Reader {
     };
   }
 
-  /** What a document says of a type, under what `events` says of it. */
+  /** Merges a webhook of a document with the entry in `events`, which takes precedence. */
   async join(draft: WebhookDraft, named: EventType | undefined): Promise<EventType> {
     const { name, source, path } = draft;
     const other = this.described.get(name);
@@ -85,7 +85,7 @@ class Reader {
       name,
       schema,
       description: known.description ?? draft.description,
-      // That of another schema would be none of this one.
+      // The document's example belongs to the document's schema only.
       example: known.example ?? (known.schema === null ? draft.example : null),
     };
   }

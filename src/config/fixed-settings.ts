@@ -1,28 +1,25 @@
-/** What is built when the program starts, and stays until it starts anew, whatever a later configuration says. */
+/** Settings that only take effect after a restart. */
 import { isDeepStrictEqual } from 'node:util';
 import { publicUrlOf } from './load.js';
 import { RESTART_PATHS, type Config, type GatewayFile } from './model/schema.js';
 
-/**
- * The part of a running file that stays: each setting of `RESTART_PATHS`. Goes through JSON as
- * it is; what is not set has no value.
- */
+/** Values of all settings in `RESTART_PATHS`. Survives JSON; unset ones have no value. */
 export type FixedSettings = readonly { readonly path: readonly string[]; readonly value?: unknown }[];
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Gives what of this file stays. */
+/** Returns the fixed settings of a file. */
 export function fixedSettings(file: GatewayFile): FixedSettings {
   return RESTART_PATHS.map((path) => ({ path, value: valueAt(file, path) }));
 }
 
-/** Gives the configuration with what stays in the place of what it says itself. */
+/** Returns a configuration with its fixed settings replaced by those of the running one. */
 export function withFixedSettings<Given extends Config>(next: Given, fixed: FixedSettings): Given {
   const file = fixed.reduce<Json>((changed, { path, value }) => withValue(changed, path, value), next.file);
   return { ...next, file, publicUrl: publicUrlOf(file as GatewayFile) };
 }
 
-/** Names the settings that differ and only count after a restart. */
+/** Lists the changed settings that need a restart. */
 export function settingsToRestartFor(running: GatewayFile, next: GatewayFile): string[] {
   const differ = (path: readonly string[]) => !isDeepStrictEqual(valueAt(running, path), valueAt(next, path));
   return RESTART_PATHS.filter(differ).map((path) => path.join('.'));
@@ -32,7 +29,7 @@ function valueAt(file: Json, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, name) => (value as Json)[name], file);
 }
 
-/** A copy with another value at a path; what stands beside the path is the same. */
+/** Returns a copy with another value at a path. */
 function withValue(object: Json, [name = '', ...rest]: readonly string[], value: unknown): Json {
   return { ...object, [name]: rest.length === 0 ? value : withValue(object[name] as Json, rest, value) };
 }

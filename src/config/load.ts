@@ -1,4 +1,4 @@
-/** Reads `gateway.yaml` and the OpenAPI documents that it names, and checks the whole: every problem at once. */
+/** Loads `gateway.yaml` and the OpenAPI documents that it names, and reports all problems at once. */
 import { dirname, resolve } from 'node:path';
 import { readEventTypes } from './event-types.js';
 import { readWebhooks, type WebhookDraft } from './openapi/openapi-webhooks.js';
@@ -38,22 +38,20 @@ import { GATEWAY_BOUNDS } from './source/yaml-parse.js';
 
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** A configuration that can be run, with what is hardly meant in it; or what keeps it from being run. */
+/** A valid configuration with warnings, or problems. */
 export type LoadResult =
   | { readonly config: LoadedConfig; readonly warnings: readonly ConfigProblem[] }
   | {
       readonly problems: readonly ConfigProblem[];
-      /**
-       * Documents that it names, absolute, as far as it could be read: whoever mends one of them changes it.
-       */
+      /** Absolute paths of the documents that could be determined. Changing one of them may fix the problems. */
       readonly files: readonly string[];
     };
 
 /**
- * Loads the configuration. Never throws for what a person wrote: faults come back together, sorted by file and line.
- * @param path `gateway.yaml`; the files that it names are relative to its folder.
- * @param environment Ports in it replace those of the file.
- * @param variables What `${NAME}` in the file stands for.
+ * Loads the configuration. Never throws for invalid content; problems are sorted by file and line.
+ * @param path path of `gateway.yaml`; the files that it names are relative to its folder
+ * @param environment its ports replace those of the file
+ * @param variables values for `${NAME}` in the file
  */
 export async function loadConfig(
   path: string,
@@ -102,7 +100,7 @@ export async function loadConfig(
   return { config, warnings: sortProblems(warnings) };
 }
 
-/** What comes of everything that the values name and say together; works where some of them are wrong. */
+/** Checks everything that the values refer to. Works if some of them are invalid. */
 async function checkWhole(
   source: SourceDocument,
   value: unknown,
@@ -148,7 +146,7 @@ async function checkWhole(
   };
 }
 
-/** Those that stand where no cause does: what is wrong with a value in itself is why it is wrong beside others. */
+/** Removes problems at places that already have one. The first problem is usually the cause of the others. */
 function withoutEchoes(causes: readonly ConfigProblem[], further: readonly ConfigProblem[]): ConfigProblem[] {
   const places = new Set(causes.map(placeOf));
   return further.filter((each) => !places.has(placeOf(each)));
@@ -167,8 +165,8 @@ function emptyConfig(source: SourceDocument): ConfigProblem {
 }
 
 /**
- * The origin that integrators use: `api.publicUrl`, else made from the listener, where "any address" reads `localhost`.
- * @param port The port really bound, where it differs from the file's (0 means any free port).
+ * Returns the public origin: `api.publicUrl`, or one derived from the listener, with `localhost` for "any address".
+ * @param port the bound port, if it differs from the file's (0 means any free port)
  */
 export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string {
   if (file.api.publicUrl !== undefined) return file.api.publicUrl.replace(/\/$/, '');
@@ -186,9 +184,9 @@ interface DescribedServices {
   readonly webhooks: WebhookDraft[];
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
-  /** The documents' files, absolute. */
+  /** Absolute paths of the documents. */
   readonly files: string[];
-  /** False where a document that is named could not be used. */
+  /** False if a document could not be used. */
   readonly isComplete: boolean;
 }
 
@@ -230,7 +228,7 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
     const told = readWebhooks(name, document);
     webhooks.push(...told.drafts);
     warnings.push(...told.warnings);
-    // What we say of an operation is plainer than what the standard's schema says at the same place.
+    // Our own messages are clearer than those of the standard's schema at the same place.
     problems.push(...read.problems, ...withoutEchoes(read.problems, found));
   }
   return { documents, drafts, partial, webhooks, problems, warnings, files, isComplete };

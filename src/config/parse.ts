@@ -1,4 +1,4 @@
-/** Validates what stands in `gateway.yaml` against its schema. */
+/** Validates the values of `gateway.yaml` against the schema. */
 import type { z } from 'zod';
 import { formatPath } from './model/problem.js';
 import { planSchema } from './model/plan-schema.js';
@@ -9,12 +9,12 @@ import { coerceText } from './source/substitute.js';
 
 type Issue = z.core.$ZodIssue;
 
-/** What stands under a name of somebody's choice. */
+/** Schemas of maps whose keys the operator chooses. */
 const NAMED: Readonly<Record<string, z.ZodType>> = { services: serviceSchema, plans: planSchema };
 
 /**
- * Validates; where a value that came from a variable is wrong as a text, tries it as a number or boolean.
- * @param substituted paths of values that came from a variable.
+ * Validates values. If a text from a variable is invalid, tries it as a number or boolean.
+ * @param substituted paths of values from variables
  */
 export function parse(
   value: unknown,
@@ -27,7 +27,7 @@ export function parse(
   return result.success ? result : { success: false, issues: issuesOf(value, result.error) };
 }
 
-/** All of them: zod looks at nothing that stands under a wrong name. */
+/** Returns all issues. Zod does not check values below an invalid key, so they are checked here. */
 function issuesOf(value: unknown, error: z.ZodError): Issue[] {
   const hidden = error.issues.flatMap((issue): Issue[] => {
     const schema = issue.code === 'invalid_key' ? NAMED[String(issue.path[0])] : undefined;
@@ -37,7 +37,7 @@ function issuesOf(value: unknown, error: z.ZodError): Issue[] {
   return [...error.issues, ...hidden].flatMap((issue) => ofUnion(issue, value));
 }
 
-/** What is wrong with a map or a list where something else may stand, too: the faults of the map, or of the list. */
+/** Returns the issues of the matching alternative (map or list) instead of those of the union. */
 function ofUnion(issue: Issue, value: unknown): readonly Issue[] {
   const found = issue.code === 'invalid_union' ? valueAt(value, issue.path as (string | number)[]) : undefined;
   if (issue.code !== 'invalid_union' || typeof found !== 'object') return [issue];
@@ -48,7 +48,7 @@ function ofUnion(issue: Issue, value: unknown): readonly Issue[] {
   return meant.map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
 }
 
-/** Whether a text was exchanged for what it stands for. */
+/** Converts texts from variables to numbers or booleans. Returns whether any changed. */
 function coerce(value: unknown, issues: readonly Issue[], substituted: ReadonlySet<string>): boolean {
   let isChanged = false;
   for (const issue of issues) {

@@ -1,6 +1,4 @@
-/**
- * The configuration that runs, and how the next one takes its place: made ready in pieces, put in force in one step.
- */
+/** The running configuration, and its replacement: prepared in steps, activated at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inTurns } from '../platform/pace.js';
 import { fixedSettings, settingsToRestartFor, withFixedSettings } from './fixed-settings.js';
@@ -8,24 +6,24 @@ import type { ApiDescription } from './api-description.js';
 import type { DescribedOperation, LoadedConfig } from './model/loaded-config.js';
 import type { Config, Operation } from './model/schema.js';
 
-/** A configuration that is going to run, and its public description where somebody here hands that out. */
+/** A configuration to activate, with its public document if this process serves it. */
 export interface NextConfig {
   readonly config: Config;
   readonly description?: ApiDescription | undefined;
 }
 
-/** Puts in force what was made ready: at once, and without fail. */
+/** Activates a prepared change. Synchronous; must not fail. */
 export type Commit = () => void;
 
 /**
- * Makes ready what follows from a configuration, and changes nothing that runs. What takes longer than a millisecond or
- * two awaits turns of the event loop in between. Rejects where it cannot be had: then all stays as it is.
+ * Prepares a change without affecting the running program. Long work must yield to the event loop every millisecond or
+ * two. A rejection cancels the whole replacement.
  */
 export type Preparation = (next: NextConfig) => Commit | Promise<Commit>;
 
 export class RunningConfig {
   private readonly preparations: Preparation[] = [];
-  /** Indexes are never given twice: what is kept by one would be taken for another operation's. */
+  /** Indexes are never reused, because data stored under one would be attributed to another operation. */
   private nextIndex: number;
 
   constructor(private running: Config) {
@@ -36,16 +34,16 @@ export class RunningConfig {
     return this.running;
   }
 
-  /** Asked before every change, in the order in which they said so. */
+  /** Registers a preparation. They run before every replacement, in order of registration. */
   onChange(preparation: Preparation): void {
     this.preparations.push(preparation);
   }
 
   /**
-   * Takes a configuration over. Until everything is ready what runs goes on; then all of it is in force within one turn
-   * of the event loop, so that no request sees a half. To be awaited before the next one.
-   * @param isWanted asked once everything is ready: while it was made so, the program may have begun to end.
-   * @returns settings that differ and only count after a restart; undefined where nothing was taken over.
+   * Replaces the configuration. The old one stays active until everything is prepared. Activation takes one turn of the
+   * event loop, so no request sees a mixture. Await it before the next call.
+   * @param isWanted called after preparation, because the program may have begun to shut down
+   * @returns changed settings that need a restart; undefined if the replacement was canceled
    */
   async replace({ config, description }: NextConfig, isWanted = () => true): Promise<string[] | undefined> {
     const needRestart = settingsToRestartFor(this.running.file, config.file);
@@ -62,7 +60,7 @@ export class RunningConfig {
     return needRestart;
   }
 
-  /** Operations that stay keep their index, and with it what the request path has worked out for them. */
+  /** Assigns indexes. Unchanged operations keep theirs, with everything cached under it. */
   private async withIndexes(operations: readonly Operation[]): Promise<Operation[]> {
     const indexes = new Map<string, number>();
     await inTurns(this.running.operations, (operation) => indexes.set(identity(operation), operation.index));
@@ -74,12 +72,12 @@ export class RunningConfig {
   }
 }
 
-/** What the metrics and the usage of an operation are kept by. */
+/** Identity of an operation in metrics and usage. */
 function identity({ id, method, template }: Operation): string {
   return `${id} ${method} ${template}`;
 }
 
-/** What runs of what was loaded: the documents, the largest part of it, are not needed any more. */
+/** Returns the configuration without its documents, the largest part, which the program no longer needs. */
 export function withoutDocuments(loaded: LoadedConfig): Config {
   const { documents: _, operations, ...rest } = loaded;
   return { ...rest, operations: operations.map(withoutDescription) };

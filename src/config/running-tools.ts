@@ -1,9 +1,9 @@
-/** The tools of the running configuration. */
+/** Tools of the running configuration. */
 import type { RunningConfig } from './running-config.js';
 import { makeToolSet } from './tools/calling/tool-set.js';
 import type { ToolSet } from './tools/tool.js';
 
-/** Tools that follow the configuration: whoever asks gets those in force. */
+/** RunningTools holds the current tools and follows configuration changes. */
 export class RunningTools {
   private tools: ToolSet;
 

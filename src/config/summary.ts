@@ -1,9 +1,11 @@
-/** The configuration in force as one log line at start: what an operator checks first, and no secret. */
+/** Log line with the configuration at startup. It contains no secret. */
 import type { Config } from './model/schema.js';
 
 const SECRET_PARAMETER = /pass|secret|token|key/i;
 
-/** A plain object for the log. Passwords in URLs read `***`; the admin token is only said to be there or not. */
+/**
+ * Returns the fields for the log. Passwords in URLs become `***`. The admin token is shown only as present or absent.
+ */
 export function configSummary(config: Config): Record<string, unknown> {
   const { file, environment } = config;
   return {
@@ -23,9 +25,9 @@ export function configSummary(config: Config): Record<string, unknown> {
   };
 }
 
-/** The URL with its password, and parameters that look like secrets, as `***`. */
+/** Replaces the password of a URL, and parameters that look like secrets, with `***`. */
 export function redactUrl(text: string): string {
-  // Several hosts are no URL: no value of theirs is shown that could be a secret.
+  // URLs with several hosts cannot be parsed, so everything that may be secret is removed.
   if (!URL.canParse(text)) return text.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*$/s, '?***');
   const url = new URL(text);
   if (url.password !== '') url.password = '***';

@@ -1,4 +1,4 @@
-/** Whether the admin listener may stand where the configuration puts it, and what of it stands open there. */
+/** Checks of where the admin listener is reachable and how it is protected. */
 import type { AdminConfig } from '../model/admin-schema.js';
 import { isLoopbackHost } from '../model/address-values.js';
 import type { ConfigProblem } from '../model/problem.js';
@@ -6,7 +6,7 @@ import type { Environment } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
-/** What keeps the admin listener from being safe. Works on a document that may have other faults. */
+/** Returns problems that make the admin listener unsafe. Works on a document with other problems. */
 export function adminProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
   const setting = (name: string): unknown => valueAt(value, ['admin', name]);
   const [host, url, tls, proxies] = ['host', 'url', 'tls', 'trustedProxies'].map(setting);
@@ -30,9 +30,9 @@ export function adminProblems(source: SourceDocument, value: unknown): ConfigPro
   return [];
 }
 
-/** What stands open to everybody who reaches the listener, where other machines do. */
+/** Returns warnings about what anyone who reaches the listener can access. */
 export function adminWarnings(source: SourceDocument, admin: AdminConfig): ConfigProblem[] {
-  // A host that is this machine is reached from others through a load balancer beside it.
+  // Other machines can reach a loopback host through a load balancer on this machine.
   if (isLoopbackHost(admin.host) && (admin.url === undefined || isLoopbackHost(new URL(admin.url).hostname))) return [];
   const place = admin.url === undefined ? ['admin', 'host'] : ['admin', 'url'];
   const warnings: ConfigProblem[] = [];
@@ -48,7 +48,10 @@ export function adminWarnings(source: SourceDocument, admin: AdminConfig): Confi
   return warnings;
 }
 
-/** What cannot be done because no key seals secrets: one of its own in a data folder is no key for several machines. */
+/**
+ * Returns a warning if secrets cannot be encrypted. A generated key in the data folder does not work with several
+ * machines.
+ */
 export function secretsWarnings(source: SourceDocument, environment: Environment): ConfigProblem[] {
   if (environment.databaseUrl === undefined || environment.secretsKey !== undefined) return [];
   const message = 'DATABASE_URL is set and TRAILGATE_SECRETS_KEY is not: no webhooks, no authenticator apps';

@@ -1,4 +1,4 @@
-/** What can only be judged by looking at several settings together. Works on a document that may have other faults. */
+/** Checks that involve several settings. Works on a document with other problems. */
 import { isIP } from 'node:net';
 import { adminProblems } from './admin-checks.js';
 import { lifeCycleProblems } from './life-cycle-checks.js';
@@ -14,7 +14,7 @@ const DEFAULT_HOSTS = { gateway: '0.0.0.0', admin: '127.0.0.1' } as const;
 const ANY_HOSTS = new Set(['0.0.0.0', '::']);
 const LOCAL_HOSTS = new Set(['localhost', '0.0.0.0', '::', '::1']);
 
-/** Checks across settings of `gateway.yaml` and the environment. */
+/** Checks `gateway.yaml` and the environment together. */
 export function crossProblems(source: SourceDocument, value: unknown, environment: Environment): ConfigProblem[] {
   return [
     ...adminProblems(source, value),
@@ -26,7 +26,7 @@ export function crossProblems(source: SourceDocument, value: unknown, environmen
 
 interface Listener {
   readonly name: string;
-  /** Where its port stands. */
+  /** Path of its port setting. */
   readonly path: DocumentPath;
   readonly host: string;
   readonly port: unknown;

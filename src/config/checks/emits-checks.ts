@@ -1,10 +1,10 @@
-/** Whether what operations emit are events that there are. */
+/** Checks that operations emit only existing event types. */
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import type { EventType } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
-/** Faults of `operations[].emits`. */
+/** Returns problems in `operations[].emits`. */
 export function emitsProblems(
   source: SourceDocument,
   value: unknown,

@@ -1,4 +1,4 @@
-/** The certificates and keys that the configuration names: whether they are there, and what they should be. */
+/** Checks of the certificates and keys that the configuration names. */
 import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../../platform/clock.js';
@@ -16,13 +16,13 @@ import {
   type TlsFile,
 } from '../source/tls-files.js';
 
-/** What was found about the files. */
+/** Result of the file checks. */
 export interface FileFindings {
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
 }
 
-/** The files under `gateway.tls`, `admin.tls` and `services.<name>.tls`. */
+/** Checks the files of `gateway.tls`, `admin.tls` and `services.<name>.tls`. */
 export async function checkFiles(source: SourceDocument, value: unknown, clock: Clock): Promise<FileFindings> {
   const services = valueAt(value, ['services']);
   const names = isObject(services) ? Object.keys(services) : [];
@@ -62,7 +62,7 @@ async function readFiles(
   return { files: contents, problems };
 }
 
-/** Clients and backends refuse a certificate whose time is over; a gateway that starts says so, and starts. */
+/** Warns about expired certificates. The gateway still starts, but clients and backends refuse them. */
 function datesOf({ cert, ca }: TlsContents, nowMs: number): TlsFault[] {
   return (
     [

@@ -1,14 +1,14 @@
-/** Warns where `api.publicUrl` alone restricts the hosts of requests. Probes and proxies often use another name. */
+/** Warns if only `api.publicUrl` restricts the hosts of requests. Probes and proxies often use another name. */
 import { acceptedHosts } from '../model/accepted-hosts.js';
 import { isLoopbackHost } from '../model/address-values.js';
 import type { ConfigProblem } from '../model/problem.js';
 import type { GatewayFile } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** Most names that the warning lists. */
+/** Maximum number of names in the warning. */
 const MOST_NAMED = 3;
 
-/** Returns the warning, at `api.publicUrl`. There is none where `gateway.hosts` names hosts. */
+/** Returns the warning, located at `api.publicUrl`. None if `gateway.hosts` is set. */
 export function hostWarnings(source: SourceDocument, file: GatewayFile): ConfigProblem[] {
   const { publicUrl } = file.api;
   if (publicUrl === undefined || file.gateway.hosts.length > 0) return [];

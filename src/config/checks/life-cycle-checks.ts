@@ -1,4 +1,4 @@
-/** Whether the dates of a version and its operations hold together, and keep what the policy page promises. */
+/** Checks of deprecation and sunset dates: consistency, and the promises of the policy page. */
 import { isObject } from '../openapi/openapi-traversal.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { GatewayFile } from '../model/schema.js';
@@ -7,7 +7,7 @@ import type { SourceDocument } from '../source/source-document.js';
 
 const DEFAULT_SUPPORT_MONTHS = 12;
 
-/** Problems of `api` and of each entry of `operations`; works on a document that may have other faults. */
+/** Checks `api` and each entry of `operations`. Works on a document with other problems. */
 export function lifeCycleProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
   const months = valueAt(value, ['api', 'supportMonths']);
   const supportMonths = typeof months === 'number' ? months : DEFAULT_SUPPORT_MONTHS;
@@ -19,7 +19,7 @@ export function lifeCycleProblems(source: SourceDocument, value: unknown): Confi
   ];
 }
 
-/** Warns of sunsets that are over, and of scopes that stand twice. @param nowMs milliseconds since the epoch. */
+/** Warns about past sunsets and duplicate scopes. @param nowMs milliseconds since the epoch */
 export function operationWarnings(
   source: SourceDocument,
   { api, operations }: Pick<GatewayFile, 'api' | 'operations'>,
@@ -57,7 +57,7 @@ function problemsAt(
   ];
 }
 
-/** RFC 8594 section 3 with RFC 9745 section 4: a sunset is not earlier than the deprecation. */
+/** Checks that a sunset is not before the deprecation (RFC 8594 section 3, RFC 9745 section 4). */
 function sunsetProblems(
   source: SourceDocument,
   path: DocumentPath,

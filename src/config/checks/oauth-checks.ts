@@ -1,11 +1,11 @@
-/** Whether the authorization server has an origin of its own. Works on a document that may have other faults. */
+/** Checks that the authorization server has its own origin. Works on a document with other problems. */
 import type { ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
 const PATH = ['mcp', 'oauth', 'publicUrl'];
 
-/** What is wrong with `mcp.oauth` beside other settings. */
+/** Checks `mcp.oauth` against other settings. */
 export function oauthProblems(source: SourceDocument, value: unknown): ConfigProblem[] {
   const own = originOf(valueAt(value, PATH));
   const others = [
@@ -14,7 +14,7 @@ export function oauthProblems(source: SourceDocument, value: unknown): ConfigPro
   ];
   const same = others.find(({ origin }) => own !== undefined && origin === own);
   if (same === undefined) return [];
-  // Assistants that find a document of OAuth ignore the key that they were given.
+  // Assistants that find OAuth metadata ignore the API key that they were given.
   const hint = 'give it a name of its own, such as https://mcp.example.com';
   return [source.problem(PATH, `is the origin of ${same.setting}, too`, hint)];
 }

@@ -1,9 +1,9 @@
-/** What a plan says that can be run, and is hardly meant. */
+/** Warnings about plans that are valid but probably unintended. */
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { GatewayFile, Operation, PlanConfig } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** Most operations that one warning names. */
+/** Maximum number of operations in a warning. */
 const MOST_NAMED = 3;
 const WINDOWS = [
   ['key', 'minute'],
@@ -12,7 +12,7 @@ const WINDOWS = [
   ['account', 'month'],
 ] as const;
 
-/** Warnings about the plans, at the limits that they are about. */
+/** Returns warnings, located at the limits. */
 export function planWarnings(
   source: SourceDocument,
   plans: GatewayFile['plans'],
@@ -27,8 +27,7 @@ export function planWarnings(
 }
 
 /**
- * An operation that costs more than a limit is refused for ever: no waiting makes room
- * for it. A limit of 0 has a warning of its own.
+ * Warns about operations that cost more than a limit, since they are always refused. Limits of 0 have another warning.
  */
 function costWarnings(
   source: SourceDocument,
@@ -76,7 +75,7 @@ function keyAboveAccountWarnings(
   });
 }
 
-/** A shadow sees what the live limit admits, so one that is not below it has nothing to say. */
+/** Warns about shadow limits that never apply. A shadow sees only requests that the live limit admits. */
 function shadowWarnings(source: SourceDocument, path: DocumentPath, { shadow, ...live }: PlanConfig): ConfigProblem[] {
   if (shadow === undefined) return [];
   if (WINDOWS.every(([of, window]) => shadow[of][window] === undefined)) {

@@ -1,29 +1,26 @@
-/**
- * What the single values of `gateway.yaml` look like in the file, where that is not
- * what they mean to YAML, or to nobody.
- */
+/** Checks of single values in `gateway.yaml` whose appearance differs from their meaning in YAML. */
 import type { Scalar } from 'yaml';
 import type { ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** Line breaks and tabs are all that a text has use for. */
+/** Control characters, except line breaks and tabs. */
 // oxlint-disable-next-line no-control-regex -- they are what it looks for
 const CONTROL = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f]/;
-/** YAML 1.1 took it for octal, 1.2 takes it for decimal: whoever writes it means one of them. */
+/** Octal in YAML 1.1, decimal in YAML 1.2, so the intended value is unclear. */
 const LEADING_ZERO = /^[-+]?0\d[\d.]*$/;
 const SHELL_REFERENCE = /(?<!\$)\$([A-Za-z_][A-Za-z0-9_]*)/;
-/** A comment to which no space belongs looks like a part of the text: `pass #word`. */
+/** A comment directly after a space, which looks like part of the text: `pass #word`. */
 const CUT_BY_COMMENT = /^[ \t]+#[^\s#!]/;
 
 /**
- * Characters that nobody sees and that change what is seen: bidirectional controls (CVE-2021-42574), zero-width spaces.
- * Joiners are not among them: Persian and emoji need them.
+ * Invisible characters that change how text is displayed: bidirectional controls (CVE-2021-42574), zero-width spaces.
+ * Joiners are excluded, because Persian and emoji need them.
  */
 const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
-/** The same, and spaces that look like any other. */
+/** The same, and spaces that look like the ordinary one. */
 const MISLEADING_IN_NAME = /[\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\u00ad\u061c\u180e\ufeff]/;
 
-/** Returns the first character of a name that looks like nothing or like a space, as `U+200B`; undefined: none. */
+/** Returns the first invisible or space-like character of a name, as `U+200B`, or undefined. */
 export function misleadingCharacter(name: string): string | undefined {
   return named(MISLEADING_IN_NAME.exec(name)?.[0]);
 }
@@ -34,7 +31,7 @@ function named(character: string | undefined): string | undefined {
     : `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Problems of values as they stand in the file; to be asked before variables are put in. */
+/** Checks values as written in the file. Call it before variables are substituted. */
 export function scalarProblems(source: SourceDocument): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   source.visitScalars(({ value, source: written = '' }, path) => {
@@ -56,7 +53,7 @@ export function scalarProblems(source: SourceDocument): ConfigProblem[] {
   return problems;
 }
 
-/** Warnings about values that may have lost a part, or wait for a variable in vain. */
+/** Warns about values that may have lost a part, or contain a shell-style reference. */
 export function scalarWarnings(source: SourceDocument): ConfigProblem[] {
   const warnings: ConfigProblem[] = [];
   source.visitScalars((scalar, path) => {

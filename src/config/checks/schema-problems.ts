@@ -1,4 +1,4 @@
-/** Turns what zod found into problems with a line and words for people. */
+/** Converts zod issues to problems with a line and a readable message. */
 import type { z } from 'zod';
 import { descriptionAt, knownKeysAt } from '../model/json-schema.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
@@ -22,12 +22,12 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 const MOST_GUESSES = 50;
 const HIDDEN_HINT = 'it comes from an environment variable: see what that holds';
 
-/** What a message may repeat of a text: short, plain, and no URL, which could hold a password. */
+/** Values that a message may repeat: short, plain, and no URL, which could contain a password. */
 const SHOWN_TEXT = /^(?!.*:\/\/)[\w ./:,+*-]{1,40}$/;
 
 /**
- * Every issue as a problem; of several about one value only the first, which names the cause.
- * @param hidden paths of values that came from a variable: they are not repeated.
+ * Converts issues to problems. Of several issues about one value, keeps the first, which names the cause.
+ * @param hidden paths of values from variables, which messages must not repeat
  */
 export function schemaProblems(
   issues: readonly Issue[],
@@ -55,7 +55,7 @@ export function schemaProblems(
   });
 }
 
-/** The value at a path of plain data, undefined where there is none. */
+/** Returns the value at a path, or undefined. */
 export function valueAt(value: unknown, path: DocumentPath): unknown {
   let current = value;
   for (const part of path) {
@@ -116,12 +116,12 @@ function describe(issue: Issue, found: unknown, shown: string | undefined): stri
   }
 }
 
-/** Words that were written for the setting, instead of those for any value of its type. */
+/** Reports whether the schema gives its own message for this setting. */
 function isOwnWords(issue: Issue & { code: 'invalid_type' }): boolean {
   return !/^must be (?:an object|a list|a whole number|a number|a string|true or false), not /.test(issue.message);
 }
 
-/** `must be a path` → `must be a path, not /x y`, where the words do not name the value yet. */
+/** Appends the value to a message that does not contain it: `must be a path` → `must be a path, not /x y`. */
 function withValue(message: string, shown: string | undefined): string {
   return shown === undefined || !message.startsWith('must ') || message.includes(', not ')
     ? message
@@ -142,7 +142,7 @@ function hintFor(issue: Issue, found: unknown, path: DocumentPath): string {
   return rewritten(issue, found) ?? descriptionAt(path) ?? 'docs/configuration.md has every setting';
 }
 
-/** A value as a message may repeat it; undefined where it could be a secret, or is too long. */
+/** Formats a value for a message. Returns undefined if it could be a secret or is too long. */
 function shownValue(value: unknown): string | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return Number.isNaN(value) ? '.nan' : '.inf';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);

@@ -1,11 +1,11 @@
-/** What `webhooks` opens that is meant for development, where other machines reach the gateway. */
+/** Warnings about webhook settings for development on a gateway that other machines reach. */
 import { isLoopbackHost } from '../model/address-values.js';
 import type { ConfigProblem } from '../model/problem.js';
 import type { Environment, GatewayFile } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 import { valueAt } from './schema-problems.js';
 
-/** Warnings about webhooks, at the settings that they are about. */
+/** Returns the warnings, located at the settings. */
 export function webhookWarnings(
   source: SourceDocument,
   { gateway, webhooks }: GatewayFile,
@@ -22,7 +22,7 @@ export function webhookWarnings(
     const hint = 'name no network in which something trusts whoever is in it, and none but those of your own receivers';
     warnings.push(source.problem(['webhooks', 'allowPrivateNetworks'], message, hint));
   }
-  // An installation that does not speak of them needs no key.
+  // Without a `webhooks` section no key is needed.
   const isAskedFor = valueAt(source.toJS(), ['webhooks']) !== undefined;
   if (isAskedFor && databaseUrl !== undefined && secretsKey === undefined) {
     const message = 'cannot be used: with DATABASE_URL their secrets need TRAILGATE_SECRETS_KEY, and it is not set';

@@ -1,4 +1,4 @@
-/** Hosts, URLs and paths as people write them in `gateway.yaml`. */
+/** Schemas for hosts, URLs and paths in `gateway.yaml`. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { networkFault, type NetworkFault, plainNetwork } from '../../platform/network-list.js';
@@ -17,18 +17,18 @@ export const EVERY_ADDRESS_MESSAGE = 'is every address: any client could then na
 export const ORIGIN_MESSAGE =
   'must be "*" or an origin such as https://app.example.com, in lower case and without a slash behind it';
 
-/** A name that the system can look up; Docker's have underscores. */
+/** A host name for DNS or Docker, whose names can have underscores. */
 const HOST_NAME = /^(?=.*[A-Za-z_-])[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?$/;
 const QUERY_MESSAGE = 'must not have a query or a fragment: a path is kept as a prefix, nothing more';
 
-/** Messages for faulty entries of a list, by fault; `instead` becomes the hint. */
+/** Messages for invalid networks, by reason. `instead` becomes the hint. */
 export const NETWORK_MESSAGES: Readonly<Record<NetworkFault['reason'], string>> = {
   syntax: ADDRESS_MESSAGE,
   host_bits: HOST_BITS_MESSAGE,
   mapped_prefix: MAPPED_MESSAGE,
 };
 
-/** An address, or a block of them. */
+/** An address or a CIDR block. */
 export const address = z
   .union(
     [z.ipv4(ADDRESS_MESSAGE), z.ipv6(ADDRESS_MESSAGE), z.cidrv4(ADDRESS_MESSAGE), z.cidrv6(ADDRESS_MESSAGE)],
@@ -39,16 +39,19 @@ export const address = z
     if (fault !== undefined) context.addIssue({ code: 'custom', message: NETWORK_MESSAGES[fault.reason] });
   });
 
-/** A load balancer that says whose its requests are, or a block of them. */
+/** Address or block of a trusted proxy. */
 export const proxyAddress = address.refine((text) => prefixOf(text) > 0, EVERY_ADDRESS_MESSAGE);
 
-/** Returns the prefix of a block, of IPv4-mapped ones that of the IPv4 block; infinite for a single address. */
+/**
+ * Returns the prefix length of a block; for IPv4-mapped ones that of the IPv4 block. Returns infinity for a single
+ * address.
+ */
 export function prefixOf(block: string): number {
   const [, prefix = Infinity] = plainNetwork(block).split('/');
   return Number(prefix);
 }
 
-/** A backend: scheme, host, port, and a path that is put in front. */
+/** URL of a backend. A path is used as a prefix. */
 const target = z
   .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
   .refine((text) => of(text)?.username === '' && of(text)?.password === '', CREDENTIALS_MESSAGE)
@@ -67,13 +70,13 @@ export const uniqueTargets = z
     }
   });
 
-/** What a listener binds to. */
+/** Address that a listener binds to. */
 export const host = z.string().refine(isHost, HOST_MESSAGE);
 
-/** What `api.basePath` may be. */
+/** Valid values of `api.basePath`. */
 export const BASE_PATH_PATTERN = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 
-/** In front of every operation; what lies below `/docs` is the reference's. */
+/** Prefix of every operation. Paths below `/docs` belong to the reference. */
 export const basePath = z
   .string()
   .regex(BASE_PATH_PATTERN, BASE_PATH_MESSAGE)
@@ -82,14 +85,14 @@ export const basePath = z
     '/docs belongs to the gateway: its pages are there',
   );
 
-/** As a browser writes it (RFC 6454 section 6.2): anything else would never be equal to what it sends. */
+/** An origin exactly as browsers send it (RFC 6454 section 6.2), or `*`. */
 export const origin = z.string().refine((text) => text === '*' || of(text)?.origin === text, ORIGIN_MESSAGE);
 
 function isHost(text: string): boolean {
   return isIP(text) !== 0 || HOST_NAME.test(text);
 }
 
-/** Whether a host, as a setting or a URL has it, is this machine and nothing else. */
+/** Reports whether a host, from a setting or a URL, is the loopback interface. */
 export function isLoopbackHost(text: string): boolean {
   const plain = text.toLowerCase().replaceAll(/^\[|\]$|\.$/g, '');
   return plain === 'localhost' || plain.endsWith('.localhost') || plain === '::1' || /^127\.\d+\.\d+\.\d+$/.test(plain);

@@ -1,4 +1,4 @@
-/** The schema of `admin` in `gateway.yaml`: the listener for operators and members, and how people sign in there. */
+/** Schema of `admin` in `gateway.yaml`: the admin listener and sign-in. */
 import { z } from 'zod';
 import { address, host, isLoopbackHost, origin, proxyAddress } from './address-values.js';
 import { adminHsts, port, tlsPair } from './listener-schema.js';
@@ -12,7 +12,7 @@ export const ADMIN_URL_MESSAGE =
   'must be an origin such as https://admin.example.com, in lower case and without a slash behind it';
 export const PLAIN_URL_MESSAGE = 'must be https: over http, passwords and sessions could be read on the way';
 
-/** An origin that people come to: HTTPS, or plain HTTP on the machine itself. */
+/** An origin for browsers: HTTPS, or HTTP on the same machine. */
 const httpsOrigin = z
   .string()
   .refine((text) => text !== '*' && origin.safeParse(text).success && /^https?:/.test(text), {
@@ -203,9 +203,9 @@ export const admin = z
   .prefault({})
   .describe('The panel, the admin API, health and metrics.');
 
-/** Checked settings of the admin listener. */
+/** Validated settings of the admin listener. */
 export type AdminConfig = z.output<typeof admin>;
-/** An identity provider as configured. */
+/** Settings of an identity provider. */
 export type ProviderConfig = AdminConfig['signIn']['providers'][string];
-/** The mail server as configured. */
+/** Settings of the mail server. */
 export type MailConfig = NonNullable<AdminConfig['mail']>;

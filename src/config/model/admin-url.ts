@@ -1,10 +1,10 @@
-/** Where people reach the admin listener: its origin, as cookies, links and passkeys need it. */
+/** Public origin of the admin listener, for cookies, links and passkeys. */
 import type { AdminConfig } from './admin-schema.js';
 
 /**
- * Gives the origin of the admin listener, without a trailing slash: `admin.url`, else `http://localhost:<port>`, since
- * browsers take neither passkeys nor, all of them, secure cookies from `http://127.0.0.1`.
- * @param port The port really bound, where it differs from the file's (0 means any free port).
+ * Returns the origin without a trailing slash: `admin.url`, or `http://localhost:<port>`. Browsers accept no passkeys
+ * for `http://127.0.0.1`, and some accept no secure cookies.
+ * @param port the bound port, if it differs from the file's (0 means any free port)
  */
 export function adminUrlOf(
   { url, tls, port: wanted }: Pick<AdminConfig, 'url' | 'tls' | 'port'>,

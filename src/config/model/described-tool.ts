@@ -1,8 +1,6 @@
-/**
- * A tool as it is made where the configuration is read: plain data, so that it can be sent from one process to another.
- */
+/** Serializable form of a tool, created when the configuration is loaded. */
 
-/** What clients are told of a tool's effects, so that they ask people before some calls (MCP, ToolAnnotations). */
+/** Hints about a tool's effects, so that clients ask people before some calls (MCP, ToolAnnotations). */
 export interface ToolAnnotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -10,55 +8,55 @@ export interface ToolAnnotations {
   readonly openWorldHint: boolean;
 }
 
-/** A tool without what runs: its schemas are within its JSON alone, and read from there when somebody calls it. */
+/** A tool as plain data. Its schemas exist only within `json` and are parsed at the first call. */
 export interface DescribedTool {
   readonly name: string;
   readonly title?: string;
   readonly description: string;
-  /** Id of its operation. */
+  /** ID of its operation. */
   readonly operation: string;
   readonly annotations: ToolAnnotations;
-  /** As `tools/list` says it. */
+  /** Entry in `tools/list`. */
   readonly json: string;
-  /** An estimate. */
+  /** Estimated tokens of `json`. */
   readonly tokens: number;
   readonly pagingArguments: readonly string[];
   readonly binding: ToolBinding;
-  /** Whether its JSON has an output schema. */
+  /** Whether the JSON has an output schema. */
   readonly hasOutput: boolean;
-  /** Whether a response is no object, and stands in one under `result`. */
+  /** Whether the response is not an object and is wrapped in one under `result`. */
   readonly wrapsResult: boolean;
 }
 
-/** Where the arguments of a call go. */
+/** Maps the arguments of a call to a request. */
 export interface ToolBinding {
   /** Path template of the operation. */
   readonly template: string;
   readonly path: readonly PathBinding[];
   readonly query: readonly QueryBinding[];
   readonly headers: readonly HeaderBinding[];
-  /** The media type that is asked for. */
+  /** Value of `Accept`. */
   readonly accept: string;
   readonly body?: BodyBinding;
 }
 
-/** A parameter: where its value comes from, and how it is written (OpenAPI, Style Values). */
+/** Source and serialization of a parameter (OpenAPI, Style Values). */
 export interface ParameterBinding {
-  /** Of the parameter. */
+  /** Name of the parameter. */
   readonly name: string;
-  /** The argument that it is; without one its value is fixed. */
+  /** Name of the argument; undefined if the value is fixed. */
   readonly argument?: string;
   readonly fixed?: unknown;
   readonly explode: boolean;
-  /** Whether it is written as JSON (OpenAPI, Parameter Object, `content`). */
+  /** Whether it is serialized as JSON (OpenAPI, Parameter Object, `content`). */
   readonly isJson: boolean;
 }
 
-/** One of the path, in style `simple`. */
+/** A path parameter, in style `simple`. */
 export interface PathBinding extends ParameterBinding {
-  /** Values that lead to other operations, in small letters. */
+  /** Values that would lead to other operations, in lower case. */
   readonly reserved: readonly string[];
-  /** Whether a value may have slashes, which are encoded. */
+  /** Whether a value may contain slashes, which are encoded. */
   readonly takesSlashes: boolean;
 }
 
@@ -68,31 +66,31 @@ export interface QueryBinding extends ParameterBinding {
   readonly style: QueryStyle;
 }
 
-/** One of the header, in style `simple`. */
+/** A header parameter, in style `simple`. */
 export type HeaderBinding = ParameterBinding;
 
-/** How a body is written. */
+/** Serialization of a body. */
 export type BodyKind = 'json' | 'form' | 'text';
 
 export interface BodyBinding {
   readonly kind: BodyKind;
-  /** As the request says it: `application/json`. */
+  /** Media type, such as `application/json`. */
   readonly mediaType: string;
-  /** Whether there is one also where no argument is given. */
+  /** Whether a body is sent even without arguments. */
   readonly isRequired: boolean;
-  /** The argument that all of it is; without one it is an object of `fields`. */
+  /** Argument with the whole body; without one, the body is an object of `fields`. */
   readonly argument?: string;
-  /** All of it, where that is fixed. */
+  /** Fixed value of the whole body. */
   readonly fixed?: { readonly value: unknown };
   readonly fields: readonly BodyField[];
 }
 
-/** A field of a body that is an argument, or fixed. */
+/** A field of a body, from an argument or fixed. */
 export interface BodyField {
   readonly name: string;
   readonly argument?: string;
   readonly fixed?: unknown;
-  /** In a form: how lists and objects are written (OpenAPI, Encoding Object). */
+  /** Serialization of lists and objects in a form (OpenAPI, Encoding Object). */
   readonly style?: QueryStyle;
   readonly explode?: boolean;
 }

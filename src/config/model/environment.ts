@@ -1,9 +1,9 @@
-/** Reads the environment once at start: what differs per machine, checked, with every fault named in one error. */
+/** Reads and validates environment variables at startup. One error names all invalid ones. */
 import { parseSecretsKey } from '../../stores/secrets/secret-box.js';
 import { parseRedisUrl } from '../../stores/redis/address.js';
 import type { Environment } from './schema.js';
 
-/** Environment variables as the operating system gives them. */
+/** Environment variables as the operating system provides them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -12,7 +12,7 @@ const ADMIN_TOKEN_MIN_LENGTH = 32;
 const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const ESCAPES = 'in a user name or password / is written %2F, ? %3F, @ %40 and : %3A';
 
-/** Every variable that the program reads, with its meaning; `docs/configuration.md` is held to this table. */
+/** All variables that the program reads, with descriptions. `docs/configuration.md` is tested against this table. */
 export const ENVIRONMENT_VARIABLES = {
   TRAILGATE_GATEWAY_PORT: 'Port of the public listener, instead of `gateway.port`.',
   TRAILGATE_ADMIN_PORT: 'Port of the admin listener, instead of `admin.port`.',
@@ -29,7 +29,7 @@ export const ENVIRONMENT_VARIABLES = {
 
 type VariableName = keyof typeof ENVIRONMENT_VARIABLES;
 
-/** What is wrong with the environment, all of it; `message` is ready to be shown. */
+/** All problems of the environment. `message` can be shown as it is. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
   constructor(readonly problems: readonly string[]) {
@@ -38,9 +38,9 @@ export class EnvironmentError extends Error {
 }
 
 /**
- * Reads and checks the environment. An empty variable counts as one that is not set, as docker-compose passes it.
- * Values that may hold a secret are never repeated in an error.
- * @throws EnvironmentError naming every variable that is wrong.
+ * Reads and validates the environment. Empty variables count as unset, as docker-compose passes them. Errors never
+ * repeat values that may be secrets.
+ * @throws EnvironmentError that names every invalid variable
  */
 export function readEnvironment(variables: Variables = process.env): Environment {
   const problems: string[] = [];
@@ -110,12 +110,12 @@ export function readEnvironment(variables: Variables = process.env): Environment
   return environment;
 }
 
-/** What keeps a URL from being read as one, in words that follow its name and repeat nothing of it. */
+/** Returns why a text is not a valid URL, as a phrase after its name that does not repeat it. */
 function urlFault(text: string): string | undefined {
   return escapeFault(text) ?? (URL.canParse(text) ? undefined : `is not a URL that can be read: ${ESCAPES}`);
 }
 
-/** Signs that end a password for whoever reads the URL; neither of them means anything else in ours. */
+/** Returns unescaped characters that would end a password. Our URLs have no other use for them. */
 function escapeFault(text: string): string | undefined {
   if (text.includes('#')) return 'has a # that is not escaped: in a password it is written %23';
   return /%(?![\dA-Fa-f]{2})/.test(text) ? 'has a % that is not escaped: in a password it is written %25' : undefined;
@@ -129,15 +129,12 @@ function optional<Key extends string, Value>(key: Key, value: Value | undefined)
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }
 
-/**
- * Sets a variable of this process where nobody has set it: for `gateway.yaml`, also when it is read anew, and for child
- * processes.
- */
+/** Sets a variable of this process if it is unset, for `gateway.yaml` and for child processes. */
 export function provideVariable(name: VariableName, value: string): void {
   if ((process.env[name]?.trim() ?? '') === '') process.env[name] = value;
 }
 
-/** The environment of a child process: this one's, with some variables set anew. */
+/** Returns the environment for a child process, with some variables changed. */
 export function childEnvironment(changes: Readonly<Record<string, string>>): Record<string, string | undefined> {
   return { ...process.env, ...changes };
 }

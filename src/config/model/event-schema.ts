@@ -1,7 +1,7 @@
-/** What `gateway.yaml` says of the events that backends hand in. */
+/** Schema of `events` in `gateway.yaml`. */
 import { z } from 'zod';
 
-/** What types of events are called. */
+/** Valid names of event types. */
 export const EVENT_TYPE_PATTERN = /^(?=.{1,100}$)[a-z0-9_]+(\.[a-z0-9_]+)+$/;
 
 const typeName = z
@@ -15,7 +15,7 @@ const eventType = z.strictObject({
   example: z.string().min(1).optional().describe('Data of one, in a file beside this one.'),
 });
 
-/** Checks `events`. */
+/** Validates `events`. */
 export const events = z
   .union(
     [z.array(typeName).max(1_000), z.record(typeName, eventType)],

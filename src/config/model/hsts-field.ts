@@ -1,9 +1,9 @@
-/** `Strict-Transport-Security` (RFC 6797 section 6.1), as the configuration wants it. */
+/** The `Strict-Transport-Security` field (RFC 6797 section 6.1). */
 import type { HstsConfig } from './listener-schema.js';
 
 const DAY_SECONDS = 86_400;
 
-/** Name and value of the field; empty where none is configured. */
+/** Returns the field's name and value, or an empty list if it is not configured. */
 export function hstsField(config: HstsConfig): readonly string[] {
   if (config === undefined) return [];
   const directives = [

@@ -1,10 +1,10 @@
-/** The JSON Schema of `gateway.yaml`, for editors; committed as `gateway.schema.json`. */
+/** JSON Schema of `gateway.yaml` for editors; committed as `gateway.schema.json`. */
 import { z } from 'zod';
 import { configSchema } from './schema.js';
 
 const SCHEMA_ID = 'urn:trailgate:gateway.schema.json';
 
-/** The part of JSON Schema that we read and write. */
+/** The subset of JSON Schema that is used here. */
 export interface JsonSchemaNode {
   readonly $id?: string;
   readonly title?: string;
@@ -24,7 +24,8 @@ export interface JsonSchemaNode {
 }
 
 /**
- * JSON Schema (draft 2020-12) of what a person writes: before defaults, with durations, sizes and `${NAME}` as text.
+ * Returns the JSON Schema (draft 2020-12) of the file as written: before defaults, with durations, sizes and `${NAME}`
+ * as text.
  */
 export function gatewayJsonSchema(): JsonSchemaNode {
   const schema = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-2020-12' }) as JsonSchemaNode;
@@ -36,19 +37,19 @@ export function gatewayJsonSchema(): JsonSchemaNode {
   };
 }
 
-/** The text of `gateway.schema.json`; `trailgate schema` prints it. */
+/** Returns the text of `gateway.schema.json`; `trailgate schema` prints it. */
 export function gatewayJsonSchemaText(): string {
   return `${JSON.stringify(gatewayJsonSchema(), null, 2)}\n`;
 }
 
 let known: JsonSchemaNode | undefined;
 
-/** The keys that may stand in the map at a path; none where the path leads to no map. */
+/** Returns the allowed keys of the map at a path; empty if there is no map. */
 export function knownKeysAt(path: readonly PropertyKey[]): string[] {
   return Object.keys(mapOf(nodesTo(path)?.at(-1))?.properties ?? {});
 }
 
-/** What is said of the setting at a path, or of the nearest one around it that anything is said of. */
+/** Returns the description of the setting at a path, or of its nearest described ancestor. */
 export function descriptionAt(path: readonly PropertyKey[]): string | undefined {
   const nodes = nodesTo(path) ?? [];
   const described = nodes.findLast((node) => node.description !== undefined);
@@ -57,7 +58,7 @@ export function descriptionAt(path: readonly PropertyKey[]): string | undefined 
   return isSingle ? `${described?.description} Unless said: ${String(fallback)}.` : described?.description;
 }
 
-/** The nodes from the root to a path; undefined where it leads nowhere. */
+/** Returns the nodes from the root to a path, or undefined if the path is invalid. */
 function nodesTo(path: readonly PropertyKey[]): JsonSchemaNode[] | undefined {
   let node: JsonSchemaNode = (known ??= gatewayJsonSchema());
   const nodes = [node];
@@ -71,7 +72,7 @@ function nodesTo(path: readonly PropertyKey[]): JsonSchemaNode[] | undefined {
   return nodes;
 }
 
-/** The map that may stand somewhere, where something else may, too. */
+/** Returns the map alternative of a node. */
 function mapOf(node: JsonSchemaNode | undefined): JsonSchemaNode | undefined {
   return node?.anyOf?.find(({ properties }) => properties !== undefined) ?? node;
 }
@@ -80,7 +81,7 @@ function ownOf<Value>(object: Readonly<Record<string, Value>>, key: string): Val
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Lets every value that is not free text also be a `${NAME}`, so that an editor does not mark it as wrong. */
+/** Allows `${NAME}` for every value that is not free text, so that editors accept it. */
 function withReferences(node: JsonSchemaNode): JsonSchemaNode {
   if (node.properties !== undefined) {
     const properties = Object.entries(node.properties).map(([name, child]) => [name, withReferences(child)]);

@@ -1,11 +1,11 @@
-/** The schema of what the public listener does about clients, known or not: part of `schema.ts`. */
+/** Schema of the public listener's settings for clients; part of `schema.ts`. */
 import { z } from 'zod';
 import { origin } from './address-values.js';
 import { duration } from './values.js';
 
 export const port = z.int().min(0).max(65_535);
 
-/** The files of a listener that speaks TLS; whoever uses it describes it. */
+/** Certificate and key of a TLS listener. The users of this schema add a description. */
 export const tlsPair = z
   .strictObject({
     cert: z.string().min(1).describe('Certificate file, with its chain; relative to this file.'),
@@ -117,7 +117,7 @@ const hstsFields = z.strictObject({
   preload: z.boolean().default(false).describe('Whether the name may go into the lists that browsers ship with.'),
 });
 
-/** HSTS of the public listener. ASVS 5.0 (3.4.1) asks for one year. */
+/** HSTS of the public listener. ASVS 5.0 (3.4.1) requires one year. */
 export const hsts = hstsFields
   .prefault({})
   .describe('Strict-Transport-Security on every response over HTTPS (RFC 6797).');

@@ -1,20 +1,14 @@
-/**
- * A configuration as it is read, with the documents that the public description is
- * made from; what runs does without them.
- */
+/** A configuration together with the OpenAPI documents, which only the public document needs. */
 import type { Config, Operation } from './schema.js';
 
-/** An operation with the OpenAPI operation object it came from, for the public description. */
+/** An operation with its OpenAPI Operation Object. */
 export interface DescribedOperation extends Operation {
   readonly openapi?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * What was read and checked together: file, OpenAPI documents and environment. Only the
- * public description needs the documents.
- */
+/** A loaded and validated configuration with its documents. The running program does not keep the documents. */
 export interface LoadedConfig extends Config {
   readonly operations: readonly DescribedOperation[];
-  /** Parsed OpenAPI document by service name, where there is one. */
+  /** Parsed OpenAPI documents by service name. */
   readonly documents: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }

@@ -1,4 +1,4 @@
-/** The mail server and the sender as people write them in `gateway.yaml`. */
+/** Schemas for the mail server and sender addresses in `gateway.yaml`. */
 import { z } from 'zod';
 
 export const MAIL_URL_MESSAGE = 'must be smtps://user:password@host or smtp://host, with a port where it is another';
@@ -6,27 +6,29 @@ export const MAIL_ESCAPES_MESSAGE = 'must be a URL: in a user name or password #
 export const MAIL_ADDRESS_MESSAGE =
   'must be an address such as no-reply@example.com, or Trailgate <no-reply@example.com>';
 
-/** The longest address that mail has (RFC 5321 section 4.5.3.1). */
+/** Maximum length of an email address (RFC 5321 section 4.5.3.1). */
 const LONGEST_ADDRESS = 254;
-/** Zod's, with the longest part before the @ (RFC 5321 section 4.5.3.1.1). */
+/** Zod's pattern, with the maximum length of the local part (RFC 5321 section 4.5.3.1.1). */
 const EMAIL = new RegExp(`^(?=[^@]{1,64}@)${z.regexes.email.source.slice(1)}`);
 
-/** Somebody who sends or gets mail. */
+/** A sender or recipient. */
 export interface MailAddress {
   readonly name: string;
   readonly address: string;
 }
 
-/** What a mail address may be: of one line, and of what no header takes for the next one. */
+/** An email address: a single line that is safe in mail headers. */
 export const emailAddress = z.email({ pattern: EMAIL }).max(LONGEST_ADDRESS);
 
-/** A query could switch off the check of certificates, a path means nothing: neither is taken. */
+/**
+ * URL of the mail server. A query could turn off certificate checks, and a path has no meaning, so both are rejected.
+ */
 export const mailUrl = z
   .string()
   .regex(/^smtps?:\/\//, MAIL_URL_MESSAGE)
   .refine((text) => isServerUrl(text), MAIL_ESCAPES_MESSAGE);
 
-/** `Trailgate <no-reply@example.com>` or `no-reply@example.com` → name and address. */
+/** Parses `Trailgate <no-reply@example.com>` or `no-reply@example.com`. */
 export const mailAddress = z.string(MAIL_ADDRESS_MESSAGE).transform((text, context): MailAddress => {
   const [, name = '', inBrackets] = /^\s*([^<>"\p{Cc}]*?)\s*<([^<>]+)>\s*$/u.exec(text) ?? [];
   const address = inBrackets ?? text.trim();

@@ -1,11 +1,11 @@
-/** What `gateway.yaml` and OpenAPI documents say of the MCP server and of its tools. */
+/** Schema of the MCP settings in `gateway.yaml` and OpenAPI documents. */
 import { z } from 'zod';
 import { address, host, isLoopbackHost, origin } from './address-values.js';
 import { port, tlsPair } from './listener-schema.js';
 import { untilRestart } from './until-restart.js';
 import { duration, size } from './values.js';
 
-/** What tools are called: what every client takes, also behind the name of a server. */
+/** Valid tool names: accepted by all clients, also with a server name as prefix. */
 export const TOOL_NAME_PATTERN = /^[a-z][a-z0-9_]{0,39}$/;
 export const TOOL_NAME_MESSAGE = 'must have 1 to 40 lower-case letters, digits and _, and begin with a letter';
 export const TOOL_MESSAGE =
@@ -18,7 +18,7 @@ const MOST_RESPONSE_BYTES = 1024 ** 2;
 
 const text = z.string().regex(/\S/, 'must not be empty');
 
-/** Checks what is said of one tool, beside an operation. */
+/** Validates the settings of a tool. */
 export const toolSettings = z.strictObject({
   name: z.string().regex(TOOL_NAME_PATTERN, TOOL_NAME_MESSAGE).optional().describe('What assistants call it by.'),
   title: text.max(100, 'must have at most 100 characters').optional().describe('What people read.'),
@@ -40,10 +40,10 @@ export const toolSettings = z.strictObject({
     .describe('`data`: with its schema, as structured content too; `text`: as text alone, which costs fewer tokens.'),
 });
 
-/** Checks `x-mcp` of an OpenAPI operation and `mcp` of an entry of `operations`. */
+/** Validates `x-mcp` of an OpenAPI operation and `mcp` of an entry of `operations`. */
 export const operationTool = z.union([z.boolean(), toolSettings], TOOL_MESSAGE);
 
-/** What is said of one tool. */
+/** Settings of a tool. */
 export type ToolSettings = z.output<typeof toolSettings>;
 
 export const OAUTH_URL_MESSAGE =
@@ -53,7 +53,7 @@ export const OAUTH_PLAIN_URL_MESSAGE = 'must be https: over http, codes and toke
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Checks `mcp.oauth`: without it there is no authorization server. */
+/** Validates `mcp.oauth`. Without it there is no authorization server. */
 const oauth = z
   .strictObject({
     publicUrl: z
@@ -84,15 +84,15 @@ const oauth = z
   .optional()
   .describe('The authorization server (OAuth 2.1), on an origin of its own. Without it: keys alone.');
 
-/** Checked settings of the authorization server. */
+/** Validated settings of the authorization server. */
 export type OAuthConfig = NonNullable<z.output<typeof oauth>>;
 
-/** The longest that a person may let a client in for, ms; 0 where nobody can be let in. */
+/** Returns the maximum lifetime of an OAuth grant in milliseconds; 0 without an authorization server. */
 export function longestAccessMs({ oauth: settings }: Pick<McpConfig, 'oauth'>): number {
   return (settings?.longestAccess ?? 0) * DAY_MS;
 }
 
-/** Checks `mcp`. */
+/** Validates `mcp`. */
 export const mcp = z
   .strictObject({
     enabled: z.boolean().default(true).describe('Whether there is an MCP server at /mcp; without tools there is none.'),
@@ -128,5 +128,5 @@ export const mcp = z
   .prefault({})
   .describe('The MCP server, by which AI assistants call operations as tools.');
 
-/** Checked settings of the MCP server. */
+/** Validated settings of the MCP server. */
 export type McpConfig = z.output<typeof mcp>;

@@ -1,13 +1,13 @@
-/** What `gateway.yaml` says of an operation, and of the life cycle of one or of the whole version. */
+/** Schema of operations in `gateway.yaml`, and of the life cycle of operations and versions. */
 import { z } from 'zod';
 import { operationTool } from './mcp-schema.js';
 import { IDEMPOTENCY_MODES } from './service-schema.js';
 import { DATE_MESSAGE, INSTANT_MESSAGE, keyRetention, match, pointer, SCOPE_MESSAGE } from './values.js';
 
 export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
-/** Goes behind the name of the setting. */
+/** Follows the name of the setting. */
 export const ID_MESSAGE = 'must have 1 to 200 characters, none of them a control character';
-/** What metrics, usage and keys call an operation by. */
+/** Valid operation IDs. Metrics, usage and keys use them. */
 export const ID_PATTERN = /^[^\p{Cc}]{1,200}$/u;
 const scope = z.string().regex(SCOPE_PATTERN, SCOPE_MESSAGE);
 
@@ -23,7 +23,7 @@ const brownout = z
     'A rehearsal of the end: in this span it answers as after the sunset, so that whoever still calls it notices.',
   );
 
-/** What stands beside a version and beside an operation alike. */
+/** Life cycle settings of versions and operations. */
 export const lifeCycle = {
   deprecation: date.default(null).describe('RFC 9745: when it is or will be deprecated.'),
   sunset: date.default(null).describe('RFC 8594: when it stops answering; from then on 410.'),
@@ -67,7 +67,7 @@ const operationFields = z.strictObject({
   ...lifeCycle,
 });
 
-/** Checks one entry of `operations`. */
+/** Validates an entry of `operations`. */
 export const operationSchema = operationFields
   .refine(({ match: matched, websocket }) => websocket !== true || matched.startsWith('GET '), {
     path: ['websocket'],

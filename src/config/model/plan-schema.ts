@@ -1,9 +1,9 @@
-/** What `gateway.yaml` says of a plan. */
+/** Schema of a plan in `gateway.yaml`. */
 import { z } from 'zod';
 
-/** Largest integer of a structured field (RFC 9651 section 3.3.1): what `RateLimit` can carry. */
+/** Largest integer of a structured field (RFC 9651 section 3.3.1), which limits what `RateLimit` can express. */
 export const LARGEST_LIMIT = 999_999_999_999_999;
-// The bounds come first: `z.int()` has bounds of its own, and would name those.
+// Bounds first. `z.int()` has its own bounds and would report those.
 const limit = z.number().min(0).max(LARGEST_LIMIT).int();
 
 const windowLimits = z
@@ -20,7 +20,7 @@ const shadow = z
   })
   .describe('Limits that are tried out: what they would have refused is counted and reported, and nothing is refused.');
 
-/** Checks one entry of `plans`. */
+/** Validates an entry of `plans`. */
 export const planSchema = z.strictObject({
   key: windowLimits.prefault({}).describe('Limits of each API key.'),
   account: windowLimits.prefault({}).describe('Limits of the account, all of its keys together.'),

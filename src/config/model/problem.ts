@@ -1,6 +1,6 @@
-/** What `trailgate check` reports, and the guess behind "did you mean". */
+/** Problems that `trailgate check` reports, and "did you mean" suggestions. */
 
-/** One fault of the configuration, at the place where a person mends it. */
+/** A problem of the configuration, with the place to fix it. */
 export interface ConfigProblem {
   /** Absolute path of the file. */
   readonly file: string;
@@ -8,17 +8,17 @@ export interface ConfigProblem {
   readonly line: number;
   /** 1-based. */
   readonly column: number;
-  /** Where in the document: `services.customers.targets[0]`; empty for the document itself. */
+  /** Path in the document: `services.customers.targets[0]`; empty for the document. */
   readonly path: string;
   readonly message: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint: string;
 }
 
-/** Keys and array indices from the root of a document. */
+/** Keys and indices from the root of a document. */
 export type DocumentPath = readonly (string | number)[];
 
-/** `['services', 'customers', 'targets', 0]` → `services.customers.targets[0]`. */
+/** Formats a path: `['services', 'customers', 'targets', 0]` → `services.customers.targets[0]`. */
 export function formatPath(path: DocumentPath): string {
   let text = '';
   for (const part of path) {
@@ -29,7 +29,7 @@ export function formatPath(path: DocumentPath): string {
   return text;
 }
 
-/** Problems in the order in which they stand in the files; the same fault at the same place only once. */
+/** Sorts problems by file and position, without duplicates. */
 export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const sorted = problems.toSorted(
     (a, b) => compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.message, b.message),
@@ -42,7 +42,7 @@ export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[
 
 const LONGEST_GUESSED = 100;
 
-/** "did you mean `targets`?" for the nearest candidate, undefined where none is near. */
+/** Suggests the nearest candidate, as "did you mean `targets`?". Returns undefined if none is near. */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST_GUESSED) return undefined;
   let nearest: string | undefined;
@@ -55,7 +55,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   return nearest === undefined ? undefined : `did you mean \`${nearest}\`?`;
 }
 
-/** Edits (insert, delete, replace, swap of neighbours) that turn one word into the other: optimal string alignment. */
+/** Computes the edit distance with transpositions (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, row) => [row]);
   const at = (row: number, column: number): number => rows[row]?.[column] ?? column;

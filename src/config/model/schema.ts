@@ -1,6 +1,6 @@
 /**
- * The schema of `gateway.yaml`. One place gives each setting its type, bounds, default and description; the JSON Schema
- * for editors, `trailgate check` and `docs/configuration.md` come from it.
+ * Schema of `gateway.yaml`: type, bounds, default and description of each setting. The JSON Schema for editors,
+ * `trailgate check` and `docs/configuration.md` are derived from it.
  */
 import { z } from 'zod';
 import '../../platform/problems/plain-words.js';
@@ -17,10 +17,10 @@ import { pathsBuiltAtStart, untilRestart } from './until-restart.js';
 import { days, duration, logDays } from './values.js';
 import { webhooks } from './webhooks-schema.js';
 
-/** Where the operations begin unless `api.basePath` says otherwise. */
+/** Default of `api.basePath`. */
 export const DEFAULT_BASE_PATH = '/api/v1';
 
-/** Checks all of `gateway.yaml`. */
+/** Validates `gateway.yaml`. */
 export const configSchema = z.strictObject({
   gateway: z
     .strictObject({
@@ -127,10 +127,10 @@ export const configSchema = z.strictObject({
   mcp,
 });
 
-/** The settings that count from the next start on, each by its path: `['gateway', 'host']`. */
+/** Paths of the settings that take effect after a restart, such as `['gateway', 'host']`. */
 export const RESTART_PATHS: readonly (readonly string[])[] = pathsBuiltAtStart(configSchema);
 
-/** A name of somebody's choice; an object has `constructor` whether somebody chose it or not. */
+/** A name chosen by the operator. Rejects names that every object has, such as `constructor`. */
 function nameOf(pattern: RegExp): z.ZodString {
   return z
     .string()
@@ -139,7 +139,7 @@ function nameOf(pattern: RegExp): z.ZodString {
     .refine((name) => name !== 'constructor', 'is a name that every object has');
 }
 
-/** A validated `gateway.yaml`, durations in milliseconds and sizes in bytes. */
+/** A validated `gateway.yaml`, with durations in milliseconds and sizes in bytes. */
 export type GatewayFile = z.output<typeof configSchema>;
 /** One entry of `operations`. */
 export type OperationEntry = z.output<typeof operationSchema>;
@@ -147,83 +147,83 @@ export type PlanConfig = z.output<typeof planSchema>;
 export type ServiceConfig = z.output<typeof serviceSchema>;
 export type ErrorMap = z.output<typeof errorMap>;
 
-/** When a version or an operation is announced to end, and ends. */
+/** Deprecation and sunset dates of a version or an operation. */
 export interface LifeCycleDates {
-  /** RFC 9745, as written: a date or an instant. */
+  /** RFC 9745; a date or an instant, as written. */
   readonly deprecation: string | null;
   /** RFC 8594. */
   readonly sunset: string | null;
   readonly successor?: string | undefined;
-  /** Spans in which it answers as after the sunset. */
+  /** Periods in which it responds as after the sunset. */
   readonly brownouts: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** One method + path template of a service, ready to be matched. Built from the OpenAPI documents and `operations`. */
+/** A routable operation: method and path template of a service. Built from the OpenAPI documents and `operations`. */
 export interface Operation {
-  /** Position in `Config.operations`; metrics and tables are indexed by it. */
+  /** Position in `Config.operations`. Metrics and tables are indexed by it. */
   readonly index: number;
-  /** `operationId`, or `get_customers_id` made from method and template. Unique. */
+  /** `operationId`, or an ID derived from method and template, such as `get_customers_id`. Unique. */
   readonly id: string;
   readonly method: string;
-  /** Relative to the base path: `/customers/{id}`. */
+  /** Relative to the base path, such as `/customers/{id}`. */
   readonly template: string;
   readonly service: string;
-  /** All are needed; empty means any valid key. */
+  /** All are required; empty: any valid key. */
   readonly scopes: readonly string[];
   readonly cost: number;
-  /** Whether a request may become a WebSocket (RFC 6455). */
+  /** Whether requests can be upgraded to a WebSocket (RFC 6455). */
   readonly isWebSocket?: boolean;
-  /** Whether its path parameters may have encoded slashes. */
+  /** Whether its path parameters can contain encoded slashes. */
   readonly takesSlashes?: boolean;
-  /** Its own dates, where it has some; those of the version hold beside them. */
+  /** Its own dates, in addition to those of the version. */
   readonly lifeCycle?: LifeCycleDates;
-  /** The event that a response of success is. */
+  /** The event that a successful response emits. */
   readonly emits?: Emits;
-  /** How requests with an `Idempotency-Key` are kept; undefined: the gateway does not look at keys. */
+  /** Retention of responses by `Idempotency-Key`; undefined: the gateway ignores such keys. */
   readonly idempotency?: KeyRetention;
 }
 
-/** KeyRetention says how long what came of a request is known by its key. */
+/** KeyRetention configures how long responses are kept by idempotency key. */
 export interface KeyRetention {
   readonly retentionMs: number;
 }
 
-/** What an operation emits. */
+/** The event that an operation emits. */
 export interface Emits {
-  /** One of `events`. */
+  /** An event type in `events`. */
   readonly type: string;
-  /** Where the id of what it is about stands in the response, by its parts: JSON Pointer (RFC 6901), unescaped. */
+  /** Location of the resource ID in the response, as unescaped parts of a JSON Pointer (RFC 6901). */
   readonly resource: readonly string[] | undefined;
 }
 
-/** What a scope is called by those who choose it. */
+/** Description of a scope for people who choose it. */
 export interface ScopeWords {
-  /** Null where no document says anything of it. */
+  /** Null if no document describes it. */
   readonly description: string | null;
-  /** What it stands under: the tag of what it opens. */
+  /** Group of the scope: the tag of its operations. */
   readonly group: string | null;
-  /** Both in other languages, by the language (`es`), as far as the documents say them. */
+  /** Translations of both by language (`es`), as far as the documents have them. */
   readonly translations: Readonly<Record<string, TranslatedScope>>;
 }
 
-/** What a scope is called in another language; null where no document says it. */
+/** Translation of a scope's description. Null if missing. */
 export interface TranslatedScope {
   readonly description: string | null;
   readonly group: string | null;
 }
 
-/** A type of events that backends may hand in. */
+/** An event type that backends can send. */
 export interface EventType {
   /** `customer.created` */
   readonly name: string;
   /** JSON Schema (2020-12) of its data; null: any object. */
   readonly schema: Readonly<Record<string, unknown>> | null;
   readonly description: string | null;
-  /** Data of one, for people; null: none is given. */
+  /** Example data; null: none. */
   readonly example: unknown;
 }
 
-/** What differs per machine: the environment, parsed once at start. Nothing else in the program reads `process.env`. */
+/** Environment settings, parsed once at startup. Nothing else in the program reads `process.env`. */
 export interface Environment {
   readonly gatewayPort?: number;
   readonly adminPort?: number;
@@ -237,19 +237,19 @@ export interface Environment {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
-/** Everything that the program runs by. */
+/** The complete configuration of the running program. */
 export interface Config {
   readonly file: GatewayFile;
   readonly environment: Environment;
-  /** Absolute path of the file that it was read from. */
+  /** Absolute path of the file. */
   readonly path: string;
   readonly operations: readonly Operation[];
-  /** By scope, of those that operations ask for. */
+  /** Descriptions of the scopes that operations require. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
-  /** What AI assistants may call; none where the MCP server is off. */
+  /** Tools for AI assistants; empty if the MCP server is off. */
   readonly tools?: readonly DescribedTool[];
-  /** What backends may hand in. */
+  /** Event types that backends can send. */
   readonly eventTypes?: readonly EventType[];
-  /** Origin that integrators use, without a trailing slash: `api.publicUrl`, else made from host and port. */
+  /** Public origin without a trailing slash: `api.publicUrl`, or derived from host and port. */
   readonly publicUrl: string;
 }

@@ -1,9 +1,9 @@
-/** What `gateway.yaml` says of a service, its backend. */
+/** Schema of a service (backend) in `gateway.yaml`. */
 import { z } from 'zod';
 import { PATH_MESSAGE, uniqueTargets } from './address-values.js';
 import { duration, keyRetention, pointer, size } from './values.js';
 
-/** Checks `errors` of a service. */
+/** Validates `errors` of a service. */
 export const errorMap = z
   .strictObject({
     message: pointer.optional().describe('Where the message for the caller stands, as a JSON Pointer (RFC 6901).'),
@@ -37,10 +37,10 @@ const backendTls = z
   .refine(({ cert, key }) => (cert === undefined) === (key === undefined), 'cert and key belong together')
   .describe('How https:// targets are verified, and who we are to them; files are relative to this file.');
 
-/** Who sees to it that a request with an `Idempotency-Key` is carried out once. */
+/** Who guarantees that requests with the same `Idempotency-Key` run once. */
 export const IDEMPOTENCY_MODES = ['gateway', 'backend', 'off'] as const;
 
-/** Checks one entry of `services`. */
+/** Validates an entry of `services`. */
 export const serviceSchema = z.strictObject({
   targets: uniqueTargets.describe('Origins that speak HTTP; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
@@ -147,7 +147,7 @@ export const serviceSchema = z.strictObject({
     ),
 });
 
-/** The tokens by which services hand in events, by service. */
+/** Returns the tokens for sending events, by service. */
 export function eventsTokensOf(
   services: Readonly<Record<string, { readonly eventsToken?: string | undefined }>>,
 ): ReadonlyMap<string, string> {

@@ -1,15 +1,15 @@
-/** Marks settings of the schema that are built into what runs when the program starts. */
+/** Marks settings of the schema that only take effect after a restart. */
 import { z } from 'zod';
 
 const builtAtStart = new WeakSet<z.core.$ZodType>();
 
-/** Says of a setting that it counts from the next start on: nobody takes over another value while the program runs. */
+/** Marks a setting as fixed until the next start. */
 export function untilRestart<Schema extends z.core.$ZodType>(schema: Schema): Schema {
   builtAtStart.add(schema);
   return schema;
 }
 
-/** Lists the settings of a schema that count from the next start on, each by its path. */
+/** Lists the paths of all marked settings. */
 export function pathsBuiltAtStart(schema: z.core.$ZodType, path: readonly string[] = []): (readonly string[])[] {
   if (builtAtStart.has(schema)) return [path];
   if (schema instanceof z.ZodPrefault) return pathsBuiltAtStart(schema.def.innerType, path);

@@ -1,4 +1,4 @@
-/** Durations and sizes as people write them in `gateway.yaml`. */
+/** Schemas for durations, sizes and similar values in `gateway.yaml`. */
 import { z } from 'zod';
 
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -9,11 +9,11 @@ export const DATE_MESSAGE = 'must be a date such as 2027-01-31 or 2027-01-31T00:
 export const SCOPE_MESSAGE = 'must be resource:verb, for example customers:read';
 export const POINTER_MESSAGE = 'must be a JSON Pointer such as /error/message';
 
-/** Node's timers take no more than this many milliseconds (24.8 days) and fire at once beyond it. */
+/** Maximum delay of Node's timers in milliseconds (24.8 days). Longer ones fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const DURATION_MESSAGE = 'must be a duration such as 500ms, 10s, 5m or 24h';
-/** `10s`, `500ms`, `5m`, `24h`, `7d` → milliseconds. */
+/** Parses `10s`, `500ms`, `5m`, `24h` or `7d` to milliseconds. */
 export const duration = z
   .string(DURATION_MESSAGE)
   .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, DURATION_MESSAGE)
@@ -24,14 +24,17 @@ export const duration = z
   .refine((ms) => ms >= 1 && ms <= MAX_TIMER_MS, 'must be from 1ms to 24d');
 
 const SHORTEST_KEY_RETENTION_MS = 60_000;
-/** How long idempotency keys are known: longer than any request that is repeated at once takes. */
+/** Retention of idempotency keys. Must exceed the duration of any request that could be retried. */
 export const keyRetention = duration.refine((ms) => ms >= SHORTEST_KEY_RETENTION_MS, 'must be at least 1m');
 
 const SHORTEST_RETENTION_DAYS = 62;
 const LONGEST_RETENTION_DAYS = 3_650;
 
 export const DAYS_MESSAGE = 'must be a number of days such as 400d';
-/** `400d` → days. At least two months: a counter that is missing begins again from what is kept of its month. */
+/**
+ * Parses `400d` to days. At least two months, because a missing counter is restored from the stored counts of its
+ * month.
+ */
 export const days = z
   .string(DAYS_MESSAGE)
   .regex(/^\d{1,6}d$/, DAYS_MESSAGE)
@@ -44,7 +47,7 @@ export const days = z
 const LONGEST_LOG_DAYS = 90;
 
 export const LOG_DAYS_MESSAGE = `must be from 1d to ${LONGEST_LOG_DAYS}d, or off`;
-/** `7d` → 7; `off` or 0 → 0: none are kept. */
+/** Parses `7d` to 7, and `off` or 0 to 0 (nothing is kept). */
 export const logDays = z
   .union(
     [z.enum(['off', '0', '0d']), z.literal(0), z.string(LOG_DAYS_MESSAGE).regex(/^\d{1,3}d$/, LOG_DAYS_MESSAGE)],
@@ -54,7 +57,7 @@ export const logDays = z
   .refine((count) => count <= LONGEST_LOG_DAYS, LOG_DAYS_MESSAGE);
 
 export const SIZE_MESSAGE = 'must be a size such as 64KiB, 10MiB or 1GiB, or a number of bytes';
-/** `1GiB`, `64KiB`, or a plain number of bytes → bytes. */
+/** Parses `1GiB`, `64KiB` or a number to bytes. */
 export const size = z.union(
   [
     z.int().min(0),
@@ -70,13 +73,13 @@ export const size = z.union(
   SIZE_MESSAGE,
 );
 
-/** What an entry of `operations` may begin with. */
+/** Methods that an entry of `operations` can have. */
 export const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
 export const MATCH_MESSAGE = 'must be METHOD /path, for example GET /customers/{id}';
-/** `GET /customers/{id}` */
+/** Method and path, such as `GET /customers/{id}`. */
 export const match = z
   .string(MATCH_MESSAGE)
   .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, MATCH_MESSAGE);
 
-/** A place in a JSON value (RFC 6901). */
+/** A JSON Pointer (RFC 6901). */
 export const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, POINTER_MESSAGE);

@@ -1,15 +1,15 @@
-/** The schema of `webhooks` in `gateway.yaml`: where integrators may have their events sent to, and how many places. */
+/** Schema of `webhooks` in `gateway.yaml`: allowed destinations and limits. */
 import { z } from 'zod';
 import { plainNetwork } from '../../platform/network-list.js';
 import { address, prefixOf } from './address-values.js';
 import { duration } from './values.js';
 
 export const NETWORK_SIZE_MESSAGE = 'is most of the internet: name the networks that your own receivers are in';
-/** Shorter prefixes are no network of anybody's; RFC 4193 has 7 bits. */
+/** Minimum prefix lengths. Shorter ones cover unrelated networks; RFC 4193 uses 7 bits. */
 const SHORTEST_PREFIX = { ipv4: 8, ipv6: 7 } as const;
 
 const SHORTEST_TIMEOUT_MS = 1_000;
-/** A lane whose process is gone is taken by another after 30 s: no attempt may last longer. */
+/** Another process takes over a lane 30 s after its process stopped, so no attempt may take longer. */
 const LONGEST_TIMEOUT_MS = 30_000;
 
 const network = address.refine(
@@ -46,5 +46,5 @@ export const webhooks = z
   .prefault({})
   .describe('Where webhooks may go.');
 
-/** Checked settings of webhooks. */
+/** Validated webhook settings. */
 export type WebhooksConfig = z.output<typeof webhooks>;

@@ -1,24 +1,24 @@
-/** Which operations the gateway keeps what came of requests of, by their `Idempotency-Key`. */
+/** Determines for which operations the gateway stores responses by `Idempotency-Key`. */
 import type { DescribedOperation } from '../model/loaded-config.js';
 import type { GatewayFile } from '../model/schema.js';
 import type { IDEMPOTENCY_MODES } from '../model/service-schema.js';
 import { isObject } from './openapi-traversal.js';
 
-/** What an entry of `operations` says of keys. */
+/** Idempotency settings of an entry of `operations`. */
 export interface OwnKeys {
   readonly mode: (typeof IDEMPOTENCY_MODES)[number] | undefined;
   readonly retentionMs: number | undefined;
 }
 
-/** An operation of which it is not known yet what its service says of keys. */
+/** An operation before the service's idempotency settings are applied. */
 export interface MergedOperation extends DescribedOperation {
   readonly keys?: OwnKeys;
 }
 
 /**
- * The operations with what is done with their keys. An entry of `operations` says it, else the service does. Where
- * nobody does, an operation whose document has the header among its parameters has a backend that honours it: two who
- * keep the same would contradict each other. All others are the gateway's.
+ * Applies the idempotency settings: those of the `operations` entry, else the service's. Without either, an operation
+ * whose document declares the header is left to its backend, since both would store conflicting results. The gateway
+ * handles all others.
  */
 export function withKeyRetention(
   operations: readonly MergedOperation[],
@@ -33,13 +33,13 @@ export function withKeyRetention(
   });
 }
 
-/** Whether the document of the service says that the backend takes keys. */
+/** Reports whether the document declares that the backend supports idempotency keys. */
 function isHonoured({ openapi }: DescribedOperation): boolean {
   const parameters = openapi?.['parameters'];
   return Array.isArray(parameters) && parameters.some(isIdempotencyKey);
 }
 
-/** Whether a parameter of an OpenAPI document is the header `Idempotency-Key`. */
+/** Reports whether an OpenAPI parameter is the `Idempotency-Key` header. */
 export function isIdempotencyKey(parameter: unknown): boolean {
   if (!isObject(parameter) || parameter['in'] !== 'header') return false;
   return String(parameter['name']).toLowerCase() === 'idempotency-key';

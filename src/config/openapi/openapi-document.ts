@@ -1,7 +1,4 @@
-/**
- * Reads the OpenAPI document of one service: parsed, of a version that we know, and
- * valid against the standard's schema.
- */
+/** Reads a service's OpenAPI document and validates it against the standard's schema. */
 import { encodeReferences, referenceProblems } from './openapi-references.js';
 import { structureProblems } from './openapi-structure.js';
 import type { JsonObject } from './openapi-traversal.js';
@@ -11,31 +8,31 @@ import type { FileFault } from '../source/read-file.js';
 import { SourceDocument } from '../source/source-document.js';
 import { DOCUMENT_BOUNDS } from '../source/yaml-parse.js';
 
-/** A valid document and where its parts stand. */
+/** A parsed document with the positions of its parts. */
 export interface OpenApiDocument {
   readonly source: SourceDocument;
   readonly value: JsonObject;
 }
 
-/** What came of reading a document; without one there is a problem, or it is `unreadable`. */
+/** Result of reading. Without a document there is a problem or `unreadable`. */
 export interface OpenApiReading {
   readonly document?: OpenApiDocument;
   readonly problems: ConfigProblem[];
-  /** Why the file could not be opened; the place to say so is where it is named. */
+  /** Why the file could not be opened. The caller reports it where the file is named. */
   readonly unreadable?: FileFault;
 }
 
 const VERSIONS_HINT = 'OpenAPI 3.0.x and 3.1.x are read';
 
 /**
- * Reads, parses and validates; never throws. A document with faults is still given where it could be parsed, so that
- * the rest of it can be looked at too.
+ * Reads, parses and validates a document. Never throws. Returns invalid documents too if they could be parsed, so that
+ * the rest can be checked.
  */
 export async function readOpenApi(file: string): Promise<OpenApiReading> {
   const reading = await SourceDocument.read(file, DOCUMENT_BOUNDS);
   const { source, problems } = reading;
   if (source === undefined || problems.length > 0) return { problems, ...unreadableOf(reading) };
-  // The gateway shows it, and does not count with it: most who write 1.10 mean the text.
+  // A version such as 1.10 is usually meant as text. The gateway only displays it.
   source.readAsText(['info', 'version']);
   const value = source.toJS();
   if (!isObject(value)) {
@@ -46,7 +43,7 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   }
   const version = versionProblem(value, source);
   if (version !== undefined) return { problems: [version] };
-  // Before they are encoded: a problem shows a reference as it was written.
+  // Check before encoding, so that problems show references as written.
   const references = referenceProblems(value, source);
   encodeReferences(value);
   problems.push(...(await structureProblems(value, source)), ...references);

@@ -1,4 +1,4 @@
-/** The operations of one OpenAPI document: method, template, and the scopes that stand in `security`. */
+/** Reads the operations of an OpenAPI document: method, template, and scopes from `security`. */
 import type { OpenApiDocument } from './openapi-document.js';
 import { resolveReference } from './openapi-references.js';
 import type { JsonObject } from './openapi-traversal.js';
@@ -21,7 +21,7 @@ export interface OperationDraft {
   readonly template: string;
   readonly service: string;
   readonly id?: string;
-  /** Undefined: nothing names them yet. */
+  /** Undefined if nothing has set them yet. */
   readonly scopes?: readonly string[];
   readonly cost?: number;
   readonly isWebSocket?: boolean;
@@ -32,7 +32,7 @@ export interface OperationDraft {
   readonly openapi?: JsonObject;
   readonly source: SourceDocument;
   readonly path: DocumentPath;
-  /** What `operations` says of its tool, and where; it wins over the document. */
+  /** Tool settings of the `operations` entry, which take precedence over the document. */
   readonly toolEntry?: ToolEntry;
 }
 
@@ -43,7 +43,7 @@ export interface ToolEntry {
   readonly path: DocumentPath;
 }
 
-/** Reads every operation; what cannot be used is a problem at its line. */
+/** Reads all operations. Unusable ones become problems at their line. */
 export function readOperations(
   service: string,
   document: OpenApiDocument,
@@ -103,8 +103,8 @@ function methodsOf(document: JsonObject, reference: unknown): string[] {
 }
 
 /**
- * Beside `$ref` a path item may have a summary and a description; anything else would
- * be lost (OpenAPI, Path Item Object).
+ * Reports keys next to `$ref` of a path item, except summary and description, because they would be ignored (OpenAPI,
+ * Path Item Object).
  */
 function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDocument): ConfigProblem[] {
   if (!isObject(pathItem) || !Object.hasOwn(pathItem, '$ref')) return [];
@@ -116,12 +116,15 @@ function besideReference(pathItem: unknown, path: DocumentPath, source: SourceDo
     });
 }
 
-/** Names of headers know no case (RFC 9110 section 5.1). */
+/** Returns the identity of a parameter. Header names ignore case (RFC 9110 section 5.1). */
 function keyOf({ in: where, name }: JsonObject): string {
   return `${String(where)}:${where === 'header' ? String(name).toLowerCase() : String(name)}`;
 }
 
-/** The operation with the parameters of its path item, references resolved; its own win (OpenAPI, Operation Object). */
+/**
+ * Returns the operation with its path item's parameters, references resolved. Its own take precedence (OpenAPI,
+ * Operation Object).
+ */
 function withParameters(operation: JsonObject, pathItem: JsonObject, document: JsonObject): JsonObject {
   const parameters = new Map<string, unknown>();
   for (const list of [pathItem['parameters'], operation['parameters']]) {
@@ -135,7 +138,8 @@ function withParameters(operation: JsonObject, pathItem: JsonObject, document: J
 }
 
 /**
- * Scopes of the operation's `security`, else of the document's. A fault is answered with `[]`, so that it is told once.
+ * Returns the scopes of the operation's `security`, else of the document's. Returns `[]` for invalid ones, so that they
+ * are reported once.
  */
 function readScopes(
   operation: JsonObject,

@@ -1,15 +1,15 @@
-/** References within an OpenAPI document: what they name, and whether they can be followed. */
+/** Resolves and checks references within an OpenAPI document. */
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject, visitObjects } from './openapi-traversal.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** A reference to a reference to a reference …: more of them are a mistake. */
+/** Maximum length of a chain of references. */
 const MOST_HOPS = 32;
 const BUNDLE_HINT = 'bundle the document into one file; references must begin with #/';
 
-/** The part of a document that a local reference names; undefined where there is none. Follows chains, not circles. */
+/** Resolves a local reference through chains. Returns undefined if it leads nowhere or in a circle. */
 export function resolveReference(document: JsonObject, value: unknown): unknown {
   let current = value;
   for (let hops = 0; isObject(current) && typeof current['$ref'] === 'string'; hops++) {
@@ -19,7 +19,7 @@ export function resolveReference(document: JsonObject, value: unknown): unknown 
   return current;
 }
 
-/** A JSON Pointer (RFC 6901) as a list of keys. */
+/** Splits a JSON Pointer (RFC 6901) into keys. */
 export function pointerPath(pointer: string): string[] {
   return pointer
     .split('/')
@@ -28,8 +28,8 @@ export function pointerPath(pointer: string): string[] {
 }
 
 /**
- * Encodes the braces of references to path templates, such as `#/paths/~1pets~1{id}`. No URI has them raw (RFC 3986),
- * but most who write such a reference do, and there is only one reading. Changes the document.
+ * Encodes braces in references to path templates, such as `#/paths/~1pets~1{id}`. URIs cannot contain them (RFC 3986),
+ * but many documents do. Modifies the document.
  */
 export function encodeReferences(document: JsonObject): void {
   visitObjects(document, (object) => {
@@ -39,7 +39,7 @@ export function encodeReferences(document: JsonObject): void {
   });
 }
 
-/** Every reference that leads nowhere, outside, or back to itself. */
+/** Returns a problem for each reference that is missing, external or circular. */
 export function referenceProblems(document: JsonObject, source: SourceDocument): ConfigProblem[] {
   const anchors = anchorsOf(document);
   const problems: ConfigProblem[] = [];
@@ -55,7 +55,7 @@ export function referenceProblems(document: JsonObject, source: SourceDocument):
     const { propertyName, mapping } = object;
     if (typeof propertyName !== 'string' || !isObject(mapping)) return;
     for (const [name, target] of Object.entries(mapping)) {
-      // A bare name is that of a schema, and may be one that only the backend knows.
+      // A plain name is a schema name, and may be known to the backend only.
       if (typeof target === 'string' && /[/#.]/.test(target)) check(target, [...path, 'mapping', name]);
     }
   });
@@ -63,7 +63,7 @@ export function referenceProblems(document: JsonObject, source: SourceDocument):
 }
 
 interface ReferenceFault {
-  /** Goes behind the reference. */
+  /** Follows the reference. */
   readonly message: string;
   readonly hint: string;
 }
@@ -86,7 +86,7 @@ function formFault(document: JsonObject, reference: string, anchors: ReadonlySet
   };
 }
 
-/** A chain of references that comes back to where it began describes nothing. */
+/** Returns the fault of a circular chain of references. */
 function chainFault(document: JsonObject, reference: string, begin: JsonObject): ReferenceFault | undefined {
   const hint = 'one of the references must give way to the description itself';
   const seen = new Set<unknown>();
@@ -101,7 +101,7 @@ function chainFault(document: JsonObject, reference: string, begin: JsonObject):
   return undefined;
 }
 
-/** A parameter that is something else could not be described. */
+/** Returns the fault of a reference in `parameters` to something else. */
 function parameterFault(document: JsonObject, object: JsonObject, path: DocumentPath): ReferenceFault | undefined {
   if (path.at(-3) !== 'parameters' || typeof path.at(-2) !== 'number') return undefined;
   const target = resolveReference(document, object);
@@ -109,7 +109,7 @@ function parameterFault(document: JsonObject, object: JsonObject, path: Document
   return { message: 'names no parameter', hint: 'a parameter has `name` and `in`: see components.parameters' };
 }
 
-/** The neighbour that a reference with a slip of the pen may mean. */
+/** Suggests a sibling with a similar name. */
 function nearest(document: JsonObject, reference: string): string | undefined {
   const cut = reference.lastIndexOf('/');
   const [parent, name] = [reference.slice(0, cut), reference.slice(cut + 1)];
@@ -125,7 +125,7 @@ function anchorsOf(document: JsonObject): Set<string> {
   return anchors;
 }
 
-/** What a local reference names itself; undefined where there is nothing. */
+/** Resolves one local reference. Returns undefined if it leads nowhere. */
 export function lookUpReference(document: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   return pointerPath(safeDecode(reference.slice(1))).reduce<unknown>(

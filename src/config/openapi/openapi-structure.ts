@@ -1,4 +1,4 @@
-/** Holds an OpenAPI document to the standard's own JSON Schema. */
+/** Validates an OpenAPI document against the standard's JSON Schema. */
 import type { Validator } from '@seriousme/openapi-schema-validator';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
@@ -16,32 +16,32 @@ interface SchemaError {
 const MAX_REPORTED_ERRORS = 20;
 const MOST_ENTRIES = 200;
 const DEFAULT_HINT = 'https://spec.openapis.org/oas/ has the fields of every object';
-/** What these say is said better by the errors below them. */
+/** Keywords whose errors only summarize more specific ones. */
 const UMBRELLA_KEYWORDS = new Set(['oneOf', 'anyOf', 'allOf', 'if', '$ref', '$dynamicRef', 'not']);
 
-/** Where a document is not what its version of the standard asks for. */
+/** Returns the violations of the OpenAPI version's schema. */
 export async function structureProblems(value: JsonObject, source: SourceDocument): Promise<ConfigProblem[]> {
   const [first] = await errorsOf(value, false);
   if (first === undefined) return [];
-  // To find all errors takes with their square; those that are told are near the first.
+  // Finding all errors takes quadratic time. Only those near the first are reported.
   const nearby = await errorsOf(excerpt(value, pointerPath(first.instancePath)), true);
   return causes(nearby.length > 0 ? nearby : [first])
     .slice(0, MAX_REPORTED_ERRORS)
     .map((error) => problemOf(error, source));
 }
 
-/** Compiling takes longer than these would save later; the standard's own schema needs no check. */
+/** Compile options that favor fast compilation. The standard's own schema needs no validation. */
 const COMPILED_SOON = { validateSchema: false, code: { optimize: false } };
 
-/** By whether they find all errors. What they have compiled serves the next document; a full collection takes it. */
+/** Validators by `allErrors`. Compiled schemas are reused for the next document, and can be garbage collected. */
 const validators = new Map<boolean, WeakRef<Validator>>();
 
 /**
- * Returns a validator that may have compiled the standard's schema already, which takes longer than looking at most
- * documents. Tests hold on to it.
+ * Returns a validator, which may have a compiled schema already. Compiling takes longer than validating most documents.
+ * Tests keep a reference to it.
  */
 export async function validatorFor(allErrors: boolean): Promise<Validator> {
-  // Loaded only here: most commands read no document.
+  // Loaded on demand, because most commands read no document.
   const { Validator } = await import('@seriousme/openapi-schema-validator');
   let validator = validators.get(allErrors)?.deref();
   if (validator === undefined) {
@@ -55,20 +55,20 @@ async function errorsOf(value: JsonObject, allErrors: boolean): Promise<readonly
   const validator = await validatorFor(allErrors);
   try {
     const { errors } = await validator.validate(structuredClone(value));
-    // A text instead of a list is about references, which we report ourselves with their lines.
+    // A string is an error about references, which we report ourselves with lines.
     return Array.isArray(errors) ? (errors as SchemaError[]) : [];
   } catch (error) {
     return [{ instancePath: '', keyword: '', message: (error as Error).message }];
   }
 }
 
-/** The document with no more than `MOST_ENTRIES` paths, and components of a kind, from the one at `path` on. */
+/** Returns the document with at most `MOST_ENTRIES` paths and components per kind, starting at `path`. */
 function excerpt(value: JsonObject, path: readonly string[]): JsonObject {
   const [section = '', name = '', component = ''] = path;
   const cut = (map: unknown, from: string): unknown => {
     if (!isObject(map)) return Array.isArray(map) ? map.slice(0, MOST_ENTRIES) : map;
     const keys = Object.keys(map);
-    // What belongs together stays together: `info` without its first keys would have other errors.
+    // Keep small maps whole. Parts of `info`, for example, would have other errors.
     if (keys.length <= MOST_ENTRIES) return map;
     const begin = Math.max(0, keys.indexOf(from));
     return Object.fromEntries(keys.slice(begin, begin + MOST_ENTRIES).map((key) => [key, map[key]]));
@@ -81,7 +81,7 @@ function excerpt(value: JsonObject, path: readonly string[]): JsonObject {
   return Object.fromEntries(parts) as JsonObject;
 }
 
-/** The errors that name a cause: not those that follow from one below, nor from an alternative that was only tried. */
+/** Returns the errors that name a cause, without consequences of others and without failed alternatives. */
 function causes(errors: readonly SchemaError[]): readonly SchemaError[] {
   const umbrellas = new Set<string>();
   const parents = new Set<string>();

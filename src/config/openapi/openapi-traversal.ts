@@ -1,13 +1,10 @@
-/**
- * Walks OpenAPI documents: every object that means something, and none of the data
- * that stands in examples and defaults.
- */
+/** Traverses the objects of OpenAPI documents, except data in examples and defaults. */
 import { isExactNumber } from '../../platform/json/exact-json.js';
 import type { DocumentPath } from '../model/problem.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Below these, keys are data, unless the object is a map of names (a property may be called `default`). */
+/** Keys with data below them, except in maps of names (a property may be called `default`). */
 const DATA_KEYS = new Set(['example', 'default', 'enum', 'const', 'value']);
 const NAME_MAPS = new Set(
   (
@@ -16,7 +13,7 @@ const NAME_MAPS = new Set(
   ).split(' '),
 );
 
-/** Calls `visit` with every object, parents first, and the path to it. */
+/** Calls `visit` with every object and its path, parents first. */
 export function visitObjects(
   value: unknown,
   visit: (object: JsonObject, path: DocumentPath) => void,
@@ -32,7 +29,7 @@ export function visitObjects(
   }
 }
 
-/** A copy in which every object is what `map` makes of it, children first. */
+/** Returns a copy in which `map` has replaced every object, children first. */
 export function mapObjects(
   value: unknown,
   map: (object: JsonObject, path: DocumentPath) => JsonObject,
@@ -53,6 +50,6 @@ export function isObject(value: unknown): value is JsonObject {
 
 function isData(key: string, child: unknown, path: DocumentPath): boolean {
   const isNameMap = NAME_MAPS.has(String(path.at(-1))) || path.at(-2) === 'components';
-  // `examples` of a schema is a list of data, `examples` of a media type a map of Example Objects.
+  // `examples` is a list of data in a schema, but a map of Example Objects in a media type.
   return !isNameMap && (DATA_KEYS.has(key) || (key === 'examples' && Array.isArray(child)));
 }

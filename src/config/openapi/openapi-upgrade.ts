@@ -1,18 +1,18 @@
-/** OpenAPI 3.0 → 3.1: schemas become JSON Schema 2020-12. The rest of a 3.0 document is valid 3.1 as it is. */
+/** Converts OpenAPI 3.0 schemas to 3.1 (JSON Schema 2020-12). The rest of a 3.0 document is valid in 3.1. */
 import type { JsonObject } from './openapi-traversal.js';
 import { mapObjects } from './openapi-traversal.js';
 
-/** A copy of a 3.0 document, or of a part of one, in 3.1's words. */
+/** Returns a copy of a 3.0 document, or a part of one, converted to 3.1. */
 export function upgradeToOpenApi31<Value>(value: Value): Value {
   return mapObjects(value, upgradeSchema) as Value;
 }
 
-/** One Schema Object of 3.0, not those within it, in 3.1's words. */
+/** Converts one Schema Object, without nested ones. */
 export function upgradeSchema(schema: JsonObject): JsonObject {
   return upgradeNullable(upgradeBounds(schema));
 }
 
-/** `nullable: true` becomes a type or an alternative (OpenAPI 3.0.3, Schema Object; gone in 3.1). */
+/** Converts `nullable: true` to a type or an alternative (OpenAPI 3.0.3, Schema Object; removed in 3.1). */
 function upgradeNullable(object: JsonObject): JsonObject {
   if (typeof object['nullable'] !== 'boolean') return object;
   const { nullable, ...schema } = object;
@@ -27,7 +27,7 @@ function upgradeNullable(object: JsonObject): JsonObject {
   return { ...(description === undefined ? {} : { description }), anyOf: [alternative, { type: 'null' }] };
 }
 
-/** `exclusiveMinimum: true` beside `minimum` becomes the bound itself, and likewise for the maximum. */
+/** Converts boolean `exclusiveMinimum` and `exclusiveMaximum` to numbers. */
 function upgradeBounds(object: JsonObject): JsonObject {
   const upgraded: Record<string, unknown> = { ...object };
   for (const [flag, bound] of [

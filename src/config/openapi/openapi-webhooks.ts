@@ -1,4 +1,4 @@
-/** The webhooks of one OpenAPI document (3.1): each names a type of event and says what its data looks like. */
+/** Reads the webhooks of an OpenAPI 3.1 document. Each describes an event type. */
 import { EVENT_TYPE_PATTERN } from '../model/event-schema.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -6,21 +6,21 @@ import type { OpenApiDocument } from './openapi-document.js';
 import { lookUpReference, resolveReference } from './openapi-references.js';
 import { isObject, mapObjects, type JsonObject } from './openapi-traversal.js';
 
-/** A type of event as a document describes it. */
+/** An event type as described by a document. */
 export interface WebhookDraft {
   /** `customer.created` */
   readonly name: string;
   readonly service: string;
   readonly description: string | null;
-  /** JSON Schema (2020-12) of the data, whole in itself, not compiled; null: none is given. */
+  /** Self-contained JSON Schema (2020-12) of the data, not compiled; null: none. */
   readonly schema: JsonObject | null;
-  /** Data of one; null: none is given. */
+  /** Example data; null: none. */
   readonly example: unknown;
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }
 
-/** Reads every webhook whose name is that of a type of event; another name is a warning. */
+/** Reads webhooks whose name is a valid event type. Others become warnings. */
 export function readWebhooks(
   service: string,
   { value, source }: OpenApiDocument,
@@ -54,7 +54,7 @@ export function readWebhooks(
   return { drafts, warnings };
 }
 
-/** The media type of the JSON that is sent; empty where there is none. */
+/** Returns the JSON media type of the request body, or an empty object. */
 function mediaOf(document: JsonObject, operation: JsonObject): JsonObject {
   const body = resolveReference(document, operation['requestBody']);
   const content = isObject(body) && isObject(body['content']) ? body['content'] : {};
@@ -71,10 +71,10 @@ function exampleOf(document: JsonObject, media: JsonObject): unknown {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.trim() : null);
 
-/** Below these, keys are names that somebody has given. */
+/** Keys with freely chosen names below them. */
 const NAME_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/** A schema with everything that it refers to in `$defs` of its own, and without the words that only OpenAPI has. */
+/** Returns a self-contained schema: references are moved to its `$defs`, and OpenAPI keywords are removed. */
 export function wholeSchema(document: JsonObject, schema: JsonObject): JsonObject {
   const names = new Map<string, string>();
   const nameOf = (reference: string): string => {
@@ -100,7 +100,7 @@ export function wholeSchema(document: JsonObject, schema: JsonObject): JsonObjec
     });
   const whole = converted(schema) as JsonObject;
   const $defs: Record<string, unknown> = {};
-  // What is converted may name more: a Map goes on with what is added to it.
+  // Converting can add names. Iteration of a Map includes entries added during it.
   for (const [reference, name] of names) $defs[name] = converted(lookUpReference(document, reference));
   return names.size === 0 ? whole : { ...whole, $defs };
 }

@@ -1,7 +1,4 @@
-/**
- * One list of operations from the OpenAPI documents and `operations`: overrides
- * applied, and no two in each other's way.
- */
+/** Merges the OpenAPI documents and the `operations` entries into one list, and checks it for conflicts. */
 import type { OperationDraft } from './openapi-operations.js';
 import { judgePartialPaths, type PartialPath } from './partial-paths.js';
 import { templateFault, templateShape } from './path-template.js';
@@ -12,42 +9,42 @@ import type { Emits, OperationEntry } from '../model/schema.js';
 import { operationSchema } from '../model/operation-schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
-/** Paths that the gateway answers itself, relative to the base path. */
+/** Paths that the gateway serves itself, relative to the base path. */
 const BUILT_IN_TEMPLATES = new Set(['/usage', '/openapi.json']);
-/** A guess looks at every operation there is; whoever has more such mistakes has one cause for them. */
+/** Limits suggestions, each of which compares all operations. Many mistakes usually have one cause. */
 const MOST_GUESSES = 20;
 
-/** What `mergeOperations` needs to know of `gateway.yaml`, which may itself have faults. */
+/** Input from `gateway.yaml`, which may have other problems. */
 export interface OperationEntries {
   readonly source: SourceDocument;
-  /** The value of `operations`, not validated. */
+  /** Unvalidated value of `operations`. */
   readonly value: unknown;
   readonly services: ReadonlySet<string>;
-  /** `api.basePath`, in front of every template. */
+  /** `api.basePath`, the prefix of every template. */
   readonly basePath: string;
-  /** Paths of the documents that are not published. */
+  /** Unpublished paths of the documents. */
   readonly partial: readonly PartialPath[];
-  /** False where a document could not be read, so that an operation may be described all the same. */
+  /** False if a document could not be read. Operations that seem missing may then exist. */
   readonly areDocumentsComplete: boolean;
 }
 
-/** An operation before and after it got its place among all. */
+/** An operation before and after it got its index. */
 export interface NumberedDraft {
   readonly draft: OperationDraft;
   readonly operation: MergedOperation;
 }
 
-/** What came of applying the entries. */
+/** Result of the merge. */
 export interface MergedOperations {
-  /** None where there are problems. */
+  /** Empty if there are problems. */
   readonly operations: readonly MergedOperation[];
-  /** All, whatever problems there are. */
+  /** All operations, even if there are problems. */
   readonly numbered: readonly NumberedDraft[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** Applies the entries to the drafts, then checks the whole. Faults that the schema reports are not reported again. */
+/** Applies the entries to the drafts and checks the result. Does not repeat problems of the schema check. */
 export function mergeOperations(drafts: readonly OperationDraft[], entries: OperationEntries): MergedOperations {
   const problems: ConfigProblem[] = [];
   let guessesLeft = MOST_GUESSES;
@@ -92,7 +89,7 @@ interface EntryFault {
   readonly hint: string;
 }
 
-/** What keeps an entry from being applied, beyond what the schema says. */
+/** Returns why an entry cannot be applied, beyond the schema's problems. */
 function entryFault(
   entry: Partial<OperationEntry>,
   described: OperationDraft | undefined,
@@ -142,7 +139,7 @@ function toolEntry(
 }
 
 /**
- * The valid fields of an entry; one that is there but wrong counts as given, so that its absence is not reported too.
+ * Returns the valid fields of an entry. Invalid ones count as present, so that they are not also reported as missing.
  */
 function readEntry(value: unknown): Partial<OperationEntry> {
   if (typeof value !== 'object' || value === null) return {};
@@ -194,7 +191,7 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
     });
 }
 
-/** Paths that begin with the base path are reached at it twice: hardly anybody means that. One for each file. */
+/** Warns about paths that start with the base path, since they are served below it again. One warning per file. */
 function basePathWarnings(drafts: readonly OperationDraft[], basePath: string): ConfigProblem[] {
   const inside = drafts.filter(({ template }) => template.startsWith(`${basePath}/`));
   return [...new Set(inside.map(({ source }) => source))].flatMap((source) => {
@@ -206,7 +203,7 @@ function basePathWarnings(drafts: readonly OperationDraft[], basePath: string): 
   });
 }
 
-/** Operations that would take each other's requests, or those of the gateway's own paths. */
+/** Reports operations that match the same requests as others or as the gateway's own paths. */
 function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const firstByShape = new Map<string, OperationDraft>();
@@ -249,7 +246,7 @@ function idProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   });
 }
 
-/** Gives every operation its index, and an id where the author gave none. */
+/** Assigns indexes, and IDs to operations without one. */
 function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
   const taken = new Set(drafts.flatMap((draft) => draft.id ?? []));
   return drafts.map((draft, index) => {
@@ -274,7 +271,7 @@ function numberOperations(drafts: readonly OperationDraft[]): NumberedDraft[] {
   });
 }
 
-/** `get_customers_id` for GET /customers/{id}, with a number where that is taken. */
+/** Derives an ID such as `get_customers_id`, with a number if it is taken. */
 function freeId(draft: OperationDraft, taken: ReadonlySet<string>): string {
   const words = `${draft.method} ${draft.template}`.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const base = words.join('_');

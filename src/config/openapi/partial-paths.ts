@@ -1,15 +1,15 @@
 /**
- * Paths with a parameter that is a part of a segment, such as `/customers/{id}:archive`. The gateway does not route them,
- * so their operations are left out. They must not be reachable as another operation either.
+ * Paths with a parameter that is only part of a segment, such as `/customers/{id}:archive`. The gateway does not route
+ * them, so their operations are left out. They must not be reachable as another operation either.
  */
 import type { ConfigProblem } from '../model/problem.js';
 
-/** A path of a document that is not published. */
+/** An unpublished path of a document. */
 export interface PartialPath {
   readonly template: string;
   readonly service: string;
   readonly methods: readonly string[];
-  /** Returns what is wrong with it, at its place. */
+  /** The problem, located at the path. */
   readonly problem: ConfigProblem;
 }
 
@@ -20,8 +20,8 @@ interface Published {
 }
 
 /**
- * Returns a warning for each path that is left out, and a problem for each whose requests a published operation would
- * take: `POST /customers/{id}` takes `POST /customers/1:archive`, and the backend would archive by its scopes.
+ * Returns a warning for each omitted path, and a problem for each that a published operation would match. For example,
+ * `POST /customers/{id}` matches `POST /customers/1:archive`, with the wrong scopes.
  */
 export function judgePartialPaths(
   paths: readonly PartialPath[],
@@ -49,12 +49,12 @@ function takes(operation: Published, { template, service, methods }: PartialPath
   return own.length === others.length && own.every((segment, at) => mayBeOne(segment, others[at] ?? ''));
 }
 
-/** Returns GET for HEAD: where one is, the other is answered too. */
+/** Maps HEAD to GET, because operations serve both. */
 function asGet(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
-/** Reports whether a segment can be both: of a published template, and of one with parameters in it. */
+/** Reports whether some text matches both a segment of a published template and a partial segment. */
 function mayBeOne(segment: string, partial: string): boolean {
   if (segment.startsWith('{')) return true;
   const pattern = partial.split(/\{[^{}]+\}/).map((text) => text.replaceAll(/[^A-Za-z0-9]/g, '\\$&'));

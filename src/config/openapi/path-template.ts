@@ -1,25 +1,24 @@
-/** Path templates such as `/customers/{id}`: which are valid, and when two of them match the same paths. */
+/** Validation and comparison of path templates such as `/customers/{id}`. */
 
-/** RFC 3986 section 3.3 `pchar` without percent-encoding and `;`: what the gateway matches has only one spelling. */
+/** `pchar` of RFC 3986 section 3.3, without percent-encoding and `;`, so that each path has one spelling. */
 const LITERAL = /^[A-Za-z0-9._~!$&'()+,=:@-]+$/;
 const PARAMETER = /^\{([^{}]+)\}$/;
 /**
- * What routers of other products take for "any", "one or more", a type or a default:
- * here it would be a part of the name.
+ * Characters that other routers use for wildcards, repetition, types or defaults. Here they would be part of the name.
  */
 const FOREIGN_NAME = /[*+?:=\s]/;
 const ONE_SEGMENT = 'a parameter stands for one whole segment: /customers/{id}';
 
-/** What is wrong with a path template. */
+/** A problem of a path template. */
 export interface TemplateFault {
-  /** Goes behind "the path". */
+  /** Follows "the path". */
   readonly message: string;
   readonly hint: string;
-  /** Whether the path is one that other frameworks route: with parameters that are a part of a segment. */
+  /** Whether other frameworks support the path: parameters are part of a segment. */
   readonly isPartial?: true;
 }
 
-/** The first fault of a template; undefined where it is valid. */
+/** Returns the first problem of a template, or undefined. */
 export function templateFault(template: string): TemplateFault | undefined {
   if (!template.startsWith('/')) {
     const hint = /^https?:\/\//.test(template) ? 'leave scheme and host out' : `write /${template}`;
@@ -27,7 +26,7 @@ export function templateFault(template: string): TemplateFault | undefined {
   }
   if (template === '/') return undefined;
   const names = new Set<string>();
-  // One `/` at the end is another path, which some frameworks want.
+  // A trailing `/` makes a different path, which some frameworks require.
   for (const segment of template.slice(1).replace(/\/$/, '').split('/')) {
     const name = PARAMETER.exec(segment)?.[1];
     const fault = name === undefined ? segmentFault(segment) : nameFault(name, names);
@@ -80,12 +79,12 @@ function segmentFault(segment: string): TemplateFault | undefined {
   };
 }
 
-/** The template with its parameter names left out: equal for two templates that match the same paths. */
+/** Returns the template without parameter names. Equal for templates that match the same paths. */
 export function templateShape(template: string): string {
   return template.replace(/\{[^}]*\}/g, '{}');
 }
 
-/** Parameter names from left to right. */
+/** Returns the parameter names from left to right. */
 export function templateParameters(template: string): string[] {
   return Array.from(template.matchAll(/\{([^}]*)\}/g), (match) => match[1] ?? '');
 }

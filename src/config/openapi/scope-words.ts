@@ -1,16 +1,16 @@
-/** What scopes mean in plain words, out of the OpenAPI documents: for whoever chooses those of a key. */
+/** Descriptions of scopes from the OpenAPI documents, for people who choose the scopes of a key. */
 import type { DescribedOperation } from '../model/loaded-config.js';
 import type { ScopeWords } from '../model/schema.js';
 import { resolveReference } from './openapi-references.js';
 import { isObject, type JsonObject } from './openapi-traversal.js';
 
-/** Words are shown beside a box to tick, and kept for as long as the configuration runs. */
+/** Limits for texts that are shown next to a checkbox and kept in memory. */
 const LONGEST_DESCRIPTION = 500;
 const LONGEST_GROUP = 100;
-/** Of a scope without a description, so many of what it opens are named. */
+/** Number of operation summaries that replace a missing description. */
 const MOST_SUMMARIES = 3;
 
-/** `es`, `pt-BR`: a language, and where it is spoken (RFC 5646). */
+/** Language tag such as `es` or `pt-BR` (RFC 5646). */
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?$/;
 const MOST_LANGUAGES = 20;
 
@@ -19,7 +19,7 @@ interface Draft {
   group: string | null;
 }
 
-/** A text, and the same in other languages. */
+/** A text with translations. */
 interface Said {
   readonly plain: string | null;
   readonly translated: ReadonlyMap<string, string>;
@@ -28,9 +28,9 @@ interface Said {
 const NOTHING: Said = { plain: null, translated: new Map() };
 
 /**
- * Words for each scope that an operation asks for. A description is what a security scheme says of the scope (OAuth's
- * `scopes`, or `x-trailgate-scopes`), else the summaries of what it opens; the group is the first tag of the first of
- * them. In other languages both are what `x-trailgate-scopes` and a tag's `x-trailgate-names` say.
+ * Returns the description and group of each required scope. The description comes from a security scheme (OAuth
+ * `scopes`, or `x-trailgate-scopes`), else from operation summaries. The group is the first tag of the first operation.
+ * Translations come from `x-trailgate-scopes` and the tag's `x-trailgate-names`.
  */
 export function scopeWords(
   documents: ReadonlyMap<string, JsonObject>,
@@ -71,7 +71,7 @@ function translationsOf(description: Said, group: Said): ScopeWords['translation
   );
 }
 
-/** What the documents' security schemes say; of two that speak of one scope the first, in each language. */
+/** Returns descriptions from security schemes. The first one of a scope wins, per language. */
 function saidOfScopes(documents: readonly JsonObject[]): Map<string, Said> {
   const said = new Map<string, Said>();
   for (const document of documents) {
@@ -86,7 +86,7 @@ function saidOfScopes(documents: readonly JsonObject[]): Map<string, Said> {
   return said;
 }
 
-/** What tags are called in other languages. */
+/** Returns translations of tag names. */
 function saidOfTags(documents: readonly JsonObject[]): Map<string, Said> {
   const said = new Map<string, Said>();
   for (const { tags } of documents) {
@@ -100,7 +100,7 @@ function saidOfTags(documents: readonly JsonObject[]): Map<string, Said> {
   return said;
 }
 
-/** A text; or a map of languages to texts, of which the first is shown where a language has none. */
+/** Reads a text, or a map of languages to texts. The first is the fallback for other languages. */
 function saidIn(value: unknown, longest: number): Said {
   if (!isObject(value)) return { plain: plainWords(value, longest), translated: new Map() };
   const translated = new Map<string, string>();
@@ -131,7 +131,7 @@ function groupOf(openapi: JsonObject | undefined): string | null {
   return Array.isArray(tags) ? plainWords(tags[0], LONGEST_GROUP) : null;
 }
 
-/** Text of one line; null where there is none. */
+/** Normalizes a text to one line and limits its length. Returns null if it is empty. */
 function plainWords(value: unknown, longest: number): string | null {
   if (typeof value !== 'string') return null;
   const text = value.replace(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -1,17 +1,14 @@
-/**
- * Turns the bytes of a file into text: UTF-8, and nothing that YAML does not allow; the
- * place of the first wrong byte otherwise.
- */
+/** Decodes a file as UTF-8 text and finds the first byte or character that YAML does not allow. */
 import { isUtf8 } from 'node:buffer';
 
-/** A fault at an offset of the text that could be made of the bytes. */
+/** A problem at an offset of the decoded text. */
 export interface TextFault {
   readonly offset: number;
   readonly message: string;
   readonly hint: string;
 }
 
-/** The text; with a fault, as much of it as its place needs. */
+/** The decoded text. With a fault, it may end after the fault's position. */
 export interface DecodedText {
   readonly text: string;
   readonly fault?: TextFault;
@@ -19,7 +16,7 @@ export interface DecodedText {
 
 const UTF8_HINT = 'save it as UTF-8';
 const BYTE_ORDER_MARK = Buffer.from('\u{feff}');
-/** YAML 1.2 section 5.1 allows of these tab and line breaks only, and a byte-order mark at the beginning only. */
+/** Control characters that YAML 1.2 section 5.1 forbids, and a byte order mark that is not at the start. */
 // oxlint-disable-next-line no-control-regex -- they are what it looks for
 const CONTROL = /[\0-\x08\v\f\x0e-\x1f\u{feff}]/u;
 
@@ -39,7 +36,10 @@ export function decodeText(file: Buffer): DecodedText {
   return { text, fault: { offset, message, hint: 'remove it' } };
 }
 
-/** UTF-16 and UTF-32, by their mark, or by the zeros beside the first character, which is ASCII in YAML and JSON. */
+/**
+ * Detects UTF-16 and UTF-32 by byte order mark, or by zero bytes next to the first character, which is ASCII in YAML
+ * and JSON.
+ */
 function wideEncoding(bytes: Buffer): string | undefined {
   const [first, second, third, fourth] = bytes;
   if (first === 0xff && second === 0xfe) return third === 0 && fourth === 0 ? 'UTF-32' : 'UTF-16';
@@ -51,7 +51,7 @@ function wideEncoding(bytes: Buffer): string | undefined {
   return undefined;
 }
 
-/** A decoder puts U+FFFD where a byte is wrong; one that stands in the file itself has three bytes. */
+/** Finds the first invalid byte. The decoder replaces it with U+FFFD; a real U+FFFD in the file has three bytes. */
 function invalidByte(bytes: Buffer, text: string): TextFault {
   let offset = -1;
   let byteOffset = 0;

@@ -1,34 +1,34 @@
 /**
- * Notices that files have changed since they were read. They are looked at by name, so that one that was put in the
- * place of another counts, also behind a link as in Kubernetes.
+ * Detects changed files by polling. Files are checked by name, so replaced files and symbolic links (Kubernetes) count
+ * too.
  */
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHECK_INTERVAL_MS = 1_000;
 /**
- * Several files are seldom written at the same instant, and one seldom in one piece:
- * they must stand still for this long.
+ * Time without changes before `onChange` is called. Several files are rarely written at once, and one rarely in one
+ * piece.
  */
 const SETTLE_MS = 250;
-/** What never stands still is read as it is. */
+/** Limits the wait for files that never stop changing. */
 const MOST_PAUSES = 20;
 
-/** Of a file that nobody has looked at yet. */
+/** State of a file that was not checked yet. */
 const UNSEEN = 'unseen';
-/** Of a file that changed while it was read: it is another one now. */
+/** State of a file that changed while it was read. */
 const OUTDATED = 'outdated';
 
 export class FileWatch {
-  /** How each was when it was read: a file that is otherwise has changed. */
+  /** State of each file when it was read. */
   private readonly known = new Map<string, string>();
   private timer: NodeJS.Timeout | undefined;
   private isLooking = false;
 
   /**
-   * @param onChange called once for changes that come together.
-   * @param checkIntervalMs between two looks at the files.
-   * @param settleMs how long changed files must stand still.
+   * @param onChange called once for changes close together
+   * @param checkIntervalMs time between two checks
+   * @param settleMs time without changes to wait for
    */
   constructor(
     private readonly onChange: () => void,
@@ -37,10 +37,10 @@ export class FileWatch {
   ) {}
 
   /**
-   * Watches these files, and no longer others. A file need not exist.
-   * @param readSinceMs when whoever read those that are new here began to, milliseconds since the epoch: one that was
-   * written later has changed. Without it they are as they are now.
-   * @returns resolves when what changes from now on is noticed. Never rejects.
+   * Watches these files instead of the previous ones. They need not exist.
+   * @param readSinceMs when the caller began to read new files, in milliseconds since the epoch. Files written later
+   * count as changed. Without it, the current state counts as read.
+   * @returns resolves once later changes are detected; never rejects
    */
   follow(files: readonly string[], readSinceMs = Infinity): Promise<void> {
     for (const name of this.known.keys()) if (!files.includes(name)) this.known.delete(name);
@@ -63,7 +63,7 @@ export class FileWatch {
   }
 
   private async look(): Promise<void> {
-    // Whoever waits for them to stand still looks already.
+    // A previous check is still waiting for changes to settle.
     if (this.isLooking) return;
     this.isLooking = true;
     const states = await statesOf([...this.known.keys()]);
@@ -85,7 +85,7 @@ export class FileWatch {
       states = now;
       if (isStill) break;
     }
-    // Stopped meanwhile.
+    // Stopped in the meantime.
     if (this.known.size === 0) return;
     for (const [name, { text }] of states) if (this.known.has(name)) this.known.set(name, text);
     this.onChange();
@@ -93,7 +93,7 @@ export class FileWatch {
 }
 
 interface FileState {
-  /** Another one for every other state. */
+  /** Differs for every different state. */
   readonly text: string;
   readonly writtenMs: number;
 }

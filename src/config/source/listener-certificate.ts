@@ -1,6 +1,6 @@
 /**
- * The certificate of a listener: read at start, and read again when its files change. A pair that does not fit together
- * is refused and the one in use stays; connections that stand are not touched.
+ * Certificate of a listener, reloaded when its files change. An invalid pair is rejected and the current one stays.
+ * Open connections are not affected.
  */
 import { constants, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
@@ -12,8 +12,8 @@ import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
 /**
- * TLS 1.3 and 1.2. Of 1.2 the suites with forward secrecy and authenticated encryption alone, because HTTP/2 is offered
- * (RFC 9113 section 9.2.2), in our order; nobody negotiates anew on a connection that stands.
+ * TLS 1.2 and 1.3. For 1.2 only cipher suites with forward secrecy and AEAD, as HTTP/2 requires (RFC 9113 section
+ * 9.2.2), in server order. Renegotiation is disabled.
  */
 const TLS_POLICY: SecureContextOptions = {
   minVersion: 'TLSv1.2',
@@ -32,16 +32,16 @@ const TLS_POLICY: SecureContextOptions = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** Listeners that may speak TLS. */
+/** Listeners that support TLS. */
 export type TlsListener = 'gateway' | 'admin' | 'oauth';
 
-/** ListenerCertificate reads and follows the files of one listener. */
+/** ListenerCertificate loads and follows the files of a listener. */
 export class ListenerCertificate {
   private readonly paths: TlsPaths;
-  /** What was read last. */
+  /** The files in use. */
   private used: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 
-  /** @param tls `tls` of `gateway`, `admin` or `mcp.oauth`, with paths relative to the file `configPath`. */
+  /** @param tls `tls` of `gateway`, `admin` or `mcp.oauth`; paths are relative to the file `configPath` */
   constructor(
     private readonly listener: TlsListener,
     tls: { readonly cert: string; readonly key: string },
@@ -52,7 +52,7 @@ export class ListenerCertificate {
     this.paths = { cert: resolve(folder, tls.cert), key: resolve(folder, tls.key) };
   }
 
-  /** TLS 1.2 and 1.3 with the files as they are now. Rejects with which of them cannot be used, and why. */
+  /** Loads the files for TLS 1.2 and 1.3. Rejects with the file that cannot be used, and why. */
   async read(): Promise<SecureContextOptions> {
     const { cert, key } = await readTlsFiles(this.paths);
     if (cert === undefined || key === undefined) throw new Error('a listener needs a certificate and a key');
@@ -63,10 +63,10 @@ export class ListenerCertificate {
     return { cert, key, ...TLS_POLICY };
   }
 
-  /** Gives the server new files from now on. @returns ends it. */
+  /** Applies changed files to the server. @returns function that stops */
   follow(server: Server): () => void {
     const files = new FileWatch(() => void this.apply(server));
-    // What was put in their place between the reading and now is no change that it would see.
+    // The watch does not see changes between loading and now, so compare once.
     void files.follow(namesOf(this.paths)).then(() => this.applyOthers(server));
     return () => files.stop();
   }

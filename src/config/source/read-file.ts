@@ -1,8 +1,8 @@
-/** Reads a file that the configuration names: never more than a bound, and nothing that would make the program wait. */
+/** Reads files that the configuration names, with a size limit and without blocking on special files. */
 import { constants, open, type FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 
-/** Why a file cannot be used, in words that go behind its name. */
+/** Why a file cannot be used, as a phrase after its name. */
 export interface FileFault {
   readonly message: string;
   readonly hint: string;
@@ -13,10 +13,10 @@ export type FileBytes = { readonly bytes: Buffer } | { readonly fault: FileFault
 const REGULAR_HINT = 'name a regular file: it is read again whenever it changes';
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
-/** Without it, opening a named pipe waits for somebody who writes to it. Windows has neither. */
+/** O_NONBLOCK, because opening a named pipe would wait for a writer. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** The bytes of a regular file of at most so many; anything else is a fault. Never throws. */
+/** Reads a regular file of at most `mostBytes`. Everything else is a fault. Never throws. */
 export async function readBytes(file: string, mostBytes: number): Promise<FileBytes> {
   let handle: FileHandle | undefined;
   try {
@@ -31,7 +31,7 @@ export async function readBytes(file: string, mostBytes: number): Promise<FileBy
   }
 }
 
-/** Reads to the end, which need not be where it was when the file was opened. */
+/** Reads to the current end, which may have changed since the file was opened. */
 async function readTo(handle: FileHandle, mostBytes: number): Promise<FileBytes> {
   const pieces: Buffer[] = [];
   let length = 0;

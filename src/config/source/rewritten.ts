@@ -1,4 +1,4 @@
-/** What a wrong value was probably meant to be: the hint behind `yes`, `10 seconds`, `"60"` and their like. */
+/** Suggests what an invalid value was probably meant to be, for `yes`, `10 seconds`, `"60"` and the like. */
 import type { z } from 'zod';
 import { didYouMean } from '../model/problem.js';
 import { networkFault } from '../../platform/network-list.js';
@@ -53,7 +53,7 @@ const SIZE_UNITS: readonly (readonly [RegExp, string])[] = [
   [/^gb$/, 'GB'],
 ];
 
-/** By what is said of a value: what to write instead. */
+/** Suggestions by error message. */
 const BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | undefined)>> = {
   [MATCH_MESSAGE]: match,
   [DURATION_MESSAGE]: (text) => duration(text, 's'),
@@ -77,7 +77,7 @@ const BY_MESSAGE: Readonly<Record<string, string | ((text: string) => string | u
   [ORIGIN_MESSAGE]: (text) => (URL.canParse(text) ? `write ${new URL(text).origin}` : undefined),
 };
 
-/** The hint for a value; undefined where nothing can be guessed. */
+/** Returns the suggestion for a value, or undefined. */
 export function rewritten(issue: z.core.$ZodIssue, found: unknown): string | undefined {
   const hint = Object.hasOwn(BY_MESSAGE, issue.message) ? BY_MESSAGE[issue.message] : undefined;
   const isSingle = typeof found === 'string' || typeof found === 'number';
@@ -98,7 +98,7 @@ export function rewritten(issue: z.core.$ZodIssue, found: unknown): string | und
   }
 }
 
-/** `get /customers`, `/customers`, `GET customers`, `ANY /customers` and their like. */
+/** Suggests a correction for `get /customers`, `/customers`, `GET customers`, `ANY /customers` and the like. */
 function match(text: string): string {
   const [first = '', ...rest] = text.trim().split(/\s+/);
   const method = first.toUpperCase();
@@ -143,7 +143,7 @@ function duration(text: string, unit: 's' | 'd'): string {
   return withUnit(text, DURATION_UNITS, `write a number and its unit, with nothing between them: ${example}`);
 }
 
-/** `10 seconds` → `write 10s` */
+/** Converts `10 seconds` to `write 10s`. */
 function withUnit(text: string, units: readonly (readonly [RegExp, string])[], fallback: string): string {
   const [, amount = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*$/i.exec(text) ?? [];
   const unit = units.find(([pattern]) => pattern.test(word.toLowerCase()))?.[1];

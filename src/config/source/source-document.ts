@@ -1,4 +1,4 @@
-/** A YAML or JSON file that was read: its value, and where each part of it stands, so that a problem has its line. */
+/** A parsed YAML or JSON file with the positions of its parts, so that problems have a line. */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Document, LineCounter, ParsedNode, Range, Scalar, YAMLMap } from 'yaml';
 import { decodeText, type TextFault } from './decode-text.js';
@@ -8,34 +8,34 @@ import { readBytes, type FileFault } from './read-file.js';
 import { documentFaults } from './yaml-checks.js';
 import { parseText, type TextBounds } from './yaml-parse.js';
 
-/** Which end of a `key: value` pair a problem is about. */
+/** Which part of a `key: value` pair a problem is about. */
 export type Side = 'key' | 'value';
 
-/** What came of reading a file. */
+/** Result of reading a file. */
 export interface SourceReading {
-  /** Missing where the file cannot be read or parsed. */
+  /** Undefined if the file cannot be read or parsed. */
   readonly source?: SourceDocument;
   readonly problems: ConfigProblem[];
-  /** Why the file could not even be opened; whoever named it says so at the name. */
+  /** Why the file could not be opened. The caller reports it where the file is named. */
   readonly unreadable?: FileFault;
 }
 
-/** One parsed file. */
+/** SourceDocument is a parsed file. */
 export class SourceDocument {
-  /** The pair of each key, of those maps in which a place was looked for. */
+  /** Pairs by key, for maps in which a position was looked up. */
   private readonly pairs = new WeakMap<YAMLMap, ReadonlyMap<string, YAMLMap['items'][number]>>();
 
   private constructor(
     readonly file: string,
-    /** As it stands in the file. */
+    /** Text of the file. */
     readonly text: string,
     private readonly document: Document.Parsed<ParsedNode>,
     private readonly lines: LineCounter,
   ) {}
 
   /**
-   * Reads and parses a file. Never throws, and never takes long: a file that is too large, cannot be read or cannot be
-   * parsed is a problem. Keys that stand twice are problems too, but the document can still be looked at for others.
+   * Reads and parses a file. Never throws and never takes long. A file that is too large, unreadable or invalid is a
+   * problem. Duplicate keys are problems too, but the document can still be checked.
    */
   static async read(file: string, bounds: TextBounds): Promise<SourceReading> {
     const read = await readBytes(file, bounds.bytes);
@@ -52,28 +52,25 @@ export class SourceDocument {
     return { source: new SourceDocument(file, text, document, lines), problems };
   }
 
-  /** A problem at a path; a part that does not exist is reported at the nearest parent that does. */
+  /** Creates a problem at a path. If the part does not exist, uses its nearest existing parent. */
   problem(path: DocumentPath, message: string, hint: string, side: Side = 'value'): ConfigProblem {
     const { line, col: column } = this.lines.linePos(this.offsetOf(path, side));
     return { file: this.file, line, column, path: formatPath(path), message, hint };
   }
 
-  /** Keeps a number as the text that the file has: `1.10`, which as a number is 1.1. */
+  /** Keeps a number as text, as written: `1.10` instead of 1.1. */
   readAsText(path: DocumentPath): void {
     const node = this.document.getIn(path, true);
     if (isScalar(node) && typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
   }
 
-  /** The document as plain data. */
+  /** Returns the document as plain data. */
   toJS(): unknown {
-    // The aliases were counted when the file was read.
+    // Aliases were already limited when the file was read.
     return this.document.toJS({ maxAliasCount: -1 });
   }
 
-  /**
-   * Calls `visit` with every value that is no map and no list (keys are left alone),
-   * and its path. It may change the value.
-   */
+  /** Calls `visit` with every scalar value (not keys) and its path. It may change the value. */
   visitScalars(visit: (scalar: Scalar, path: DocumentPath) => void): void {
     const walk = (node: unknown, path: DocumentPath): void => {
       if (isScalar(node)) visit(node, path);
@@ -96,7 +93,7 @@ export class SourceDocument {
         node = isSeq(node) ? node.items[Number(part)] : undefined;
       }
       const isLast = depth === path.length - 1;
-      // A block map or list begins on the line below its key; people look for the key.
+      // A block map or list begins on the line after its key, but people look for the key.
       const preferKey =
         key !== undefined && (side === 'key' || !isLast || !isScalar(node) || node.range?.[0] === node.range?.[1]);
       const range = rangeOf(preferKey ? key : node) ?? rangeOf(key);
@@ -121,7 +118,7 @@ function problemAt(
   return { file, line, column: col, path: '', message, hint };
 }
 
-/** Line and column of a text whose lines the parser has not counted to the end. */
+/** Computes line and column, for a text that the parser has not read completely. */
 function positionIn(text: string, offset: number): { line: number; col: number } {
   const before = text.slice(0, offset);
   return { line: before.split('\n').length, col: offset - before.lastIndexOf('\n') };

@@ -1,23 +1,23 @@
-/** `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. */
+/** Substitution of `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. */
 import type { Variables } from '../model/environment.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { formatPath } from '../model/problem.js';
 import type { SourceDocument } from './source-document.js';
 
-/** Its last group is empty where nothing closes the reference. */
+/** The last group is empty if the reference is not closed. */
 const REFERENCE = /\$(\$)?\{([^}]*)(\}?)/g;
 const REFERENCE_BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 const FORMS_HINT = 'write ${NAME} or ${NAME:-default}; $${ is a plain ${';
 
-/** What was put in: the faults, and the paths of the values that came from a variable. */
+/** Result of the substitution: problems, and paths of values from variables. */
 export interface Substitution {
   readonly problems: readonly ConfigProblem[];
   readonly paths: ReadonlySet<string>;
 }
 
 /**
- * Replaces every reference in string values. As in a shell, `:-` also stands in for an empty variable; `$${` is a
- * literal `${`. A variable that is not set and has no default is a problem that names it.
+ * Replaces every reference in string values. As in a shell, `:-` also replaces an empty variable. `$${` is a literal
+ * `${`. Unset variables without a default are problems.
  */
 export function substituteVariables(source: SourceDocument, variables: Variables): Substitution {
   const problems: ConfigProblem[] = [];
@@ -28,7 +28,7 @@ export function substituteVariables(source: SourceDocument, variables: Variables
       if (escaped !== undefined) return reference.slice(1);
       const fault = formFault(reference, body, close);
       if (fault !== undefined) problems.push(source.problem(path, fault, FORMS_HINT));
-      // Also where its value is not known: whatever else is said of it would be an echo.
+      // Include values that could not be determined, so that they cause no further problems.
       paths.add(formatPath(path));
       return fault === undefined ? valueOf(body, variables, (name) => problems.push(unset(source, path, name))) : '';
     });
@@ -36,7 +36,7 @@ export function substituteVariables(source: SourceDocument, variables: Variables
   return { problems, paths };
 }
 
-/** What keeps a text from being a reference. */
+/** Returns why a reference is malformed. */
 function formFault(reference: string, body: string, close: string): string | undefined {
   if (close === '') return `\`${shortened(reference)}\` is never closed`;
   if (body.includes('${')) return `\`${shortened(reference)}\` has a reference within a reference`;
@@ -64,9 +64,7 @@ function shortened(text: string): string {
   return line.length > 40 ? `${line.slice(0, 40)}…` : line;
 }
 
-/**
- * `8080` and `true` as number and boolean, anything else unchanged: a variable is always a text, a setting may not be.
- */
+/** Converts `8080` and `true` to number and boolean. Variables are always text, but settings may not be. */
 export function coerceText(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);

@@ -1,27 +1,27 @@
-/** Certificates, keys and authorities in files: reading them, and the words for what is wrong with which of them. */
+/** Reading and validation of certificates, keys and CA files. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { readBytes, type FileFault } from './read-file.js';
 
 export const TLS_FILES = { ca: 'file of authorities', cert: 'certificate', key: 'private key' } as const;
 export type TlsFile = keyof typeof TLS_FILES;
-/** The authorities of a whole system have a quarter of a megabyte. */
+/** A system's CA bundle takes a quarter of a megabyte. */
 const LARGEST_TLS_FILE_BYTES = 4 * 1_024 * 1_024;
 
-/** Where they are, absolute. */
+/** Absolute paths of the files. */
 export type TlsPaths = { readonly [File in TlsFile]?: string | undefined };
-/** What is in them, PEM. */
+/** PEM contents of the files. */
 export type TlsContents = { readonly [File in TlsFile]?: Buffer };
 
-/** About one of the files, or about all of them. */
+/** A problem of one file, or of all together. */
 export interface TlsFault extends FileFault {
   readonly key?: TlsFile;
 }
 
-/** TlsFilesError says which files cannot be used, and why. */
+/** TlsFilesError reports unusable files. */
 export class TlsFilesError extends Error {
   constructor(
-    /** Those that it is about. */
+    /** The affected files. */
     readonly files: readonly string[],
     message: string,
   ) {
@@ -29,18 +29,18 @@ export class TlsFilesError extends Error {
   }
 }
 
-/** What a log line says of files that were refused: which of them, and why. */
+/** Returns the log fields for rejected files. */
 export function tlsRefusal(error: unknown, paths: TlsPaths): { files: readonly string[]; problems: string } {
   if (error instanceof TlsFilesError) return { files: error.files, problems: error.message };
   return { files: namesOf(paths), problems: error instanceof Error ? error.message : String(error) };
 }
 
-/** The names of those that there are. */
+/** Returns the paths that are set. */
 export function namesOf(paths: TlsPaths): string[] {
   return Object.values(paths).filter((file) => file !== undefined);
 }
 
-/** What could be read of them, and why the others could not. */
+/** Reads the files. Returns the readable contents and the faults of the others. */
 export async function readContents(
   paths: TlsPaths,
 ): Promise<{ readonly contents: TlsContents; readonly unread: readonly { key: TlsFile; fault: FileFault }[] }> {
@@ -57,8 +57,8 @@ export async function readContents(
 }
 
 /**
- * Reads them. Rejects with `TlsFilesError` where one cannot be read, is none of its kind, or
- * certificate and key do not fit together.
+ * Reads and validates the files. Rejects with `TlsFilesError` if a file is unreadable or of the wrong kind, or
+ * certificate and key do not match.
  */
 export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
   const { contents, unread } = await readContents(paths);
@@ -71,11 +71,11 @@ export async function readTlsFiles(paths: TlsPaths): Promise<TlsContents> {
   throw filesError(paths, faults);
 }
 
-/** What was read. @throws TlsFilesError as `readTlsFiles` does. */
+/** Returns valid contents. @throws TlsFilesError like `readTlsFiles` */
 export function usableTlsFiles(paths: TlsPaths, contents: TlsContents): TlsContents {
   try {
     createSecureContext(contents);
-    // What is no certificate would be passed over without a word.
+    // `createSecureContext` silently ignores an invalid CA file.
     if (contents.ca !== undefined) new X509Certificate(contents.ca);
     return contents;
   } catch (error) {
@@ -92,8 +92,7 @@ function filesError(paths: TlsPaths, faults: readonly TlsFault[]): TlsFilesError
 }
 
 /**
- * What keeps them from being used, in words that go behind a file's name. Takes some milliseconds
- * for the authorities of a whole system.
+ * Returns the faults of the files, as phrases after the file's name. Takes some milliseconds for a system's CA bundle.
  */
 export function tlsFaults(files: TlsContents): TlsFault[] {
   const { ca, cert, key } = files;
@@ -130,7 +129,7 @@ function certificateFault(key: 'ca' | 'cert', bytes: Buffer | undefined): TlsFau
   return { key, message: `the ${TLS_FILES[key]} cannot be used: it is no certificate`, hint };
 }
 
-/** Whether it begins with a certificate. */
+/** Reports whether the text starts with a certificate. */
 export function isCertificate(pem: string): boolean {
   try {
     new X509Certificate(pem);

@@ -1,6 +1,6 @@
 /**
- * What the YAML parser lets through: keys that stand twice or are no texts, tags, and aliases that lead
- * nowhere, into themselves, or to too much.
+ * Checks that the YAML parser omits: duplicate or non-text keys, tags, and aliases that are undefined, recursive or
+ * expand too much.
  */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap } from 'yaml';
@@ -9,13 +9,13 @@ import type { TextBounds } from './yaml-parse.js';
 
 const MERGE_KEY = '<<';
 
-/** What is wrong with a parsed document, and whether it has a value all the same. */
+/** Faults of a parsed document, and whether its value is still usable. */
 export interface DocumentFaults {
   readonly faults: readonly TextFault[];
   readonly hasValue: boolean;
 }
 
-/** Faults of a parsed document, in the order in which they stand. */
+/** Returns the faults of a document in order of position. */
 export function documentFaults(
   { contents, directives, warnings }: Document.Parsed<ParsedNode>,
   bounds: TextBounds,
@@ -32,7 +32,7 @@ export function documentFaults(
   return walk;
 }
 
-/** An anchored value: how many values it comes to with all aliases followed; `open` while it is walked through. */
+/** An anchored value with its size including expanded aliases. `open` while it is being traversed. */
 interface Anchored {
   size: number;
   open: boolean;
@@ -42,10 +42,10 @@ interface Anchored {
 class Walk {
   readonly faults: TextFault[] = [];
   hasValue = true;
-  /** An anchor may be given again; an alias means the last one before it. */
+  /** Anchors can be redefined; an alias refers to the last one before it. */
   private readonly anchors = new Map<string, Anchored>();
 
-  /** Values that aliases have repeated so far. */
+  /** Number of values repeated by aliases. */
   private repeated = 0;
 
   constructor(
@@ -53,7 +53,7 @@ class Walk {
     private readonly reportedTags: readonly string[],
   ) {}
 
-  /** Walks through a value. @returns how many values it comes to. */
+  /** Traverses a value. @returns its number of values */
   node(node: unknown): number {
     if (isAlias(node)) return this.alias(node);
     if (!isMap(node) && !isSeq(node) && !isScalar(node)) return 1;
@@ -68,7 +68,7 @@ class Walk {
     return anchored.size;
   }
 
-  /** Tags that the parser does not know have been reported by it already. */
+  /** Reports a tag, unless the parser has reported it as unknown. */
   private tag(node: unknown, tag: string): void {
     if (this.reportedTags.some((message) => message.includes(tag))) return;
     this.report(node, `the tag \`${shortTag(tag)}\` is not read: a value is what it looks like`, 'remove it');
@@ -88,7 +88,7 @@ class Walk {
     }
     this.repeated += target.size;
     if (this.repeated > this.mostValues) {
-      this.repeated = -Infinity; // one report is enough
+      this.repeated = -Infinity; // One report is enough.
       const message = `the aliases up to \`*${alias.source}\` repeat more than ${this.mostValues} values`;
       this.refuse(alias, message, 'aliases of aliases grow without end: write out what is needed');
     }
@@ -120,7 +120,7 @@ class Walk {
     seen.add(name);
   }
 
-  /** `<<: *defaults`, or a list of such: what it takes over are maps. */
+  /** Checks that a merge key (`<<`) refers to a map, or a list of maps. */
   private mergeSource({ key, value }: Pair): void {
     const sources: unknown[] = isSeq(value) ? value.items : [value];
     const areMaps = sources.every((source) =>
@@ -130,7 +130,7 @@ class Walk {
     this.refuse(key, '`<<` takes over the keys of a map, and this is none', 'give it an alias of a map: <<: *name');
   }
 
-  /** A fault that leaves the document without a value. */
+  /** Reports a fault that makes the document's value unusable. */
   private refuse(node: unknown, message: string, hint: string): void {
     this.hasValue = false;
     this.report(node, message, hint);
@@ -142,7 +142,7 @@ class Walk {
   }
 }
 
-/** Returns a tag as it is written: `tag:yaml.org,2002:int` → `!!int`. */
+/** Shortens a tag: `tag:yaml.org,2002:int` → `!!int`. */
 function shortTag(tag: string): string {
   return tag.replace('tag:yaml.org,2002:', '!!');
 }

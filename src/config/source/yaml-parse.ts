@@ -1,16 +1,13 @@
-/**
- * Parses YAML (and JSON, which is YAML) within bounds, so that no text takes long; what the
- * parser finds is said in plain words.
- */
+/** Parses YAML and JSON with limits, so that no text takes long. Errors are rewritten in plain language. */
 import { Composer, isCollection, isPair, isScalar, Lexer, LineCounter, Parser } from 'yaml';
 import type { CST, Document, ParsedNode, YAMLError } from 'yaml';
 import type { TextFault } from './decode-text.js';
 import { syntaxFault } from './yaml-words.js';
 
-/** How much of a file is read. */
+/** Limits of a file. */
 export interface TextBounds {
   readonly bytes: number;
-  /** Keys, values, commas, line breaks and whatever else the lexer tells apart: what the time depends on. */
+  /** Number of lexer tokens, such as keys, values, commas and line breaks. It determines the parsing time. */
   readonly tokens: number;
 }
 
@@ -19,43 +16,43 @@ const MOST_CONFIG_TOKENS = 200_000;
 const LARGEST_DOCUMENT_BYTES = 16 * 1_024 * 1_024;
 const MOST_DOCUMENT_TOKENS = 2_000_000;
 
-/** Of `gateway.yaml`: some six thousand operations. */
+/** Limits of `gateway.yaml`: about 6,000 operations. */
 export const GATEWAY_BOUNDS: TextBounds = { bytes: LARGEST_CONFIG_BYTES, tokens: MOST_CONFIG_TOKENS };
-/** Of an OpenAPI document: the largest that are published stay below. */
+/** Limits of OpenAPI documents, above the largest published ones. */
 export const DOCUMENT_BOUNDS: TextBounds = { bytes: LARGEST_DOCUMENT_BYTES, tokens: MOST_DOCUMENT_TOKENS };
 
-/** Maps and lists within each other; what walks through them goes one call deeper for each. */
+/** Maximum nesting of maps and lists. Traversal is recursive. */
 const DEEPEST_NESTING = 200;
-/** The parser's stack has the document and the value beside the maps and lists. */
+/** Entries of the parser's stack other than maps and lists: document and value. */
 const STACK_BESIDE = 2;
 
-/** A parsed text; `document` is missing where its first fault leaves nothing to look at. */
+/** A parsed text. `document` is undefined if a fault makes it unusable. */
 export interface ParsedText {
   readonly document?: Document.Parsed<ParsedNode>;
   readonly lines: LineCounter;
   readonly faults: readonly TextFault[];
 }
 
-/** Thrown out of the parser where a bound is met. */
+/** Thrown out of the parser when a limit is reached. */
 class BoundReached extends Error {
   constructor(readonly fault: TextFault) {
     super(fault.message);
   }
 }
 
-/** Parses one document. Never throws. Keys may stand twice, and aliases lead anywhere: see `yaml-checks.ts`. */
+/** Parses one document. Never throws. Duplicate keys and aliases are checked in `yaml-checks.ts`. */
 export function parseText(text: string, bounds: TextBounds, isJson: boolean): ParsedText {
   const lines = new LineCounter();
   try {
     if (text.length > bounds.tokens) countTokens(text, bounds.tokens);
-    // The parser compares each key with each other one; we do it with a set.
+    // The parser compares all pairs of keys; `yaml-checks.ts` uses a set.
     const composer = new Composer({ merge: true, prettyErrors: false, uniqueKeys: false, resolveKnownTags: false });
     const documents = composer.compose(tokensOf(text, lines), true, text.length);
     const first = documents.next();
     if (first.done === true) return { lines, faults: [wholeText('has no document', 'write one')] };
     const document = first.value;
     const [error] = document.errors;
-    // What follows the first error is mostly its echo.
+    // Errors after the first are mostly its consequences.
     if (error !== undefined) {
       const fault = syntaxFault(error, text, isJson);
       return { lines, faults: [{ ...fault, offset: openedAt(document.contents, error) ?? fault.offset }] };
@@ -68,7 +65,7 @@ export function parseText(text: string, bounds: TextBounds, isJson: boolean): Pa
   }
 }
 
-/** Where what is never closed was opened: the parser names its end, which is often that of the file. */
+/** Returns where an unclosed construct was opened. The parser reports its end, often the end of the file. */
 function openedAt(contents: unknown, { message, pos: [offset] }: YAMLError): number | undefined {
   if (!/^Missing closing|end with a/.test(message)) return undefined;
   let opened: number | undefined;
@@ -84,7 +81,7 @@ function openedAt(contents: unknown, { message, pos: [offset] }: YAMLError): num
   return opened;
 }
 
-/** Tells the parser's tokens, and stops where maps and lists stand too deep in each other. */
+/** Yields the parser's tokens and stops at the nesting limit. */
 function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
@@ -100,7 +97,7 @@ function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   yield* parser.end();
 }
 
-/** A fifth of the parser's work; a text of fewer characters cannot have too many tokens. */
+/** Counts tokens, at a fifth of the parser's cost. Shorter texts cannot exceed the limit. */
 function countTokens(text: string, most: number): void {
   let [count, offset] = [0, 0];
   for (const lexeme of new Lexer().lex(text)) {

@@ -1,4 +1,4 @@
-/** What the YAML parser finds, in words for those who do not know YAML's grammar, and with what to do. */
+/** Rewrites YAML parser errors for people who do not know YAML's grammar, with advice. */
 import type { ErrorCode } from 'yaml';
 import type { TextFault } from './decode-text.js';
 
@@ -12,7 +12,7 @@ export interface SyntaxError {
 const DEFAULT_HINT = 'look at this line and the one before it: indentation, colons and quotes';
 const JSON_HINT = 'look for a comma, a quote or a bracket that is missing or too many, here or just before';
 
-/** By the parser's code: what to do. */
+/** Advice by error code. */
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: 'a text that begins with * or & needs quotes',
   BAD_DIRECTIVE: 'remove the line that begins with %',
@@ -22,7 +22,7 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAB_AS_INDENT: 'indent with spaces',
 };
 
-/** By what the parser says: the same in plain words. The first that fits counts. */
+/** Plain messages by pattern of the parser's message. The first match counts. */
 const PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Nested mappings are not allowed/, 'a second `key: value` within a value'],
   [/^Implicit (map )?keys need to be/, 'a key without its colon, or a line that is indented too little'],
@@ -44,7 +44,7 @@ const PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Anchor cannot be an empty/, 'a `&` without a name'],
 ];
 
-/** Spaces and quotes that word processors and web pages put in the place of the plain ones. */
+/** Spaces and quotes that word processors and web pages substitute for the plain ones. */
 const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [
     /[\u{a0}\u{2007}\u{202f}\u{200b}]/u,
@@ -53,7 +53,7 @@ const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
   [/[“”„‘’«»]/u, 'the quotes of this line are not plain ones: type " or \''],
 ];
 
-/** The fault of an error, with the hint that fits its line best. */
+/** Converts an error to a fault, with the most specific advice for its line. */
 export function syntaxFault({ code, message, pos: [offset] }: SyntaxError, text: string, isJson: boolean): TextFault {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1).split('\n', 1)[0] ?? '';
   if (code === 'TAG_RESOLVE_FAILED') {

@@ -1,4 +1,4 @@
-/** What the MCP server's own tools are called: names that tools of operations cannot have. */
+/** Names of the MCP server's own tools, which operations cannot use. */
 
-/** They are described where the server is (`src/mcp/tools/own-descriptions.ts`). */
+/** Their descriptions are in `src/mcp/tools/own-descriptions.ts`. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(['get_usage', 'search_operations', 'call_operation']);

@@ -1,11 +1,11 @@
-/** What to say of a value for which none of several alternatives holds. */
+/** Faults for a value that matches none of several alternatives. */
 import type { Fault, Place } from './fault.js';
 
-/** @param tried the faults by each alternative, at least one of each. */
+/** @param tried faults per alternative, at least one each */
 export function alternativeFaults(tried: readonly (readonly Fault[])[], place: Place | undefined): readonly Fault[] {
   const ofType = tried.filter(([first]) => first?.kind === 'type' && first.place === place);
   const others = tried.filter((faults) => !ofType.includes(faults));
-  // `null` or an object: whoever sends an object wants to know what is wrong with it.
+  // For `null` or an object, a caller that sent an object needs the object's faults.
   const [only] = others;
   if (only !== undefined && others.length === 1 && tried.length > 1) return only;
   const isPlain = tried.every(

@@ -1,7 +1,7 @@
 /**
- * Arguments held to the input schema of their tool (JSON Schema 2020-12), to tell an assistant what to mend. It keeps
- * nothing out, since the backend judges every request: what would take long is left to that. The schema is read as it
- * is, not compiled: Ajv's compiler keeps the event loop for up to half a second with the first call of a large tool.
+ * Validates tool arguments against the input schema (JSON Schema 2020-12), to tell the assistant what to fix. It is not
+ * a security check, because the backend validates requests, so expensive checks are skipped. The schema is interpreted,
+ * because compiling a large one with Ajv would block for up to half a second.
  */
 import { isExactNumber } from '../../../platform/json/exact-json.js';
 import { didYouMean } from '../../model/problem.js';
@@ -13,10 +13,10 @@ import { type Fault, fieldOf, type Place } from './fault.js';
 import { isWrittenInteger, isOfType, valueFaults } from './value-check.js';
 
 const MOST_FAULTS = 10;
-/** Pairs of a value and a schema, of less than a microsecond each. */
+/** Maximum number of value and schema pairs, each taking less than a microsecond. */
 const MOST_STEPS = 100_000;
 const DEEPEST = 64;
-/** Of a list that is longer it is not asked whether it holds something twice. */
+/** Longer lists are not checked for duplicates. */
 const MOST_UNIQUE = 10_000;
 const NO_FAULTS: readonly ArgumentFault[] = [];
 const NOTHING: JsonObject = {};
@@ -24,10 +24,10 @@ const NO_MEMBERS: readonly (readonly [string, unknown])[] = [];
 const EMPTY: readonly unknown[] = [];
 
 /**
- * Checks arguments. Never throws.
- * @param args parsed JSON that nobody else uses. A text of digits that stands for a long whole number becomes that
- * number, and null goes where it may not be and nothing need be: OpenAI's strict mode sends null for what is left out.
- * @returns nothing, or up to ten faults.
+ * Validates arguments. Never throws.
+ * @param args parsed JSON, which is modified. Digits as text become a long integer. Null is removed from optional
+ * places that do not allow it, because OpenAI's strict mode sends null for omitted values.
+ * @returns up to ten faults; empty if valid
  */
 export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly ArgumentFault[] {
   const impossible = impossibleIn(args, DEEPEST);
@@ -45,7 +45,7 @@ export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly
   return [...told.values()].slice(0, MOST_FAULTS);
 }
 
-/** Why there can be no such arguments, whatever the schema. */
+/** Returns why the arguments are invalid under any schema. */
 function impossibleIn(value: unknown, depthLeft: number): string | undefined {
   if (isExactNumber(value) && !Number.isFinite(Number(value.rawJSON))) return 'have a number that is too large';
   if (typeof value !== 'object' || value === null || isExactNumber(value)) return undefined;
@@ -58,10 +58,10 @@ function impossibleIn(value: unknown, depthLeft: number): string | undefined {
   return undefined;
 }
 
-/** A value that takes the place of one that was sent. */
+/** A replacement for a value. */
 interface Correction {
   readonly place: Place;
-  /** Undefined: nothing. */
+  /** Undefined: the value is removed. */
   readonly value: unknown;
 }
 
@@ -78,12 +78,12 @@ function valueAt(args: unknown, place: Place | undefined): unknown {
 class Check {
   readonly corrections: Correction[] = [];
   private stepsLeft = MOST_STEPS;
-  /** False while it is not known whether a schema was meant. */
+  /** False while evaluating a schema that may not apply. */
   private mayCorrect = true;
 
   constructor(private readonly inputSchema: JsonSchema) {}
 
-  /** Whether it took so long that nothing is known. */
+  /** Whether the step limit was reached, so that the result is unknown. */
   get isSpent(): boolean {
     return this.stepsLeft < 0;
   }
@@ -92,7 +92,7 @@ class Check {
     return this.isSpent || faults.length >= MOST_FAULTS;
   }
 
-  /** Adds what is wrong with a value. @param place undefined: the arguments as a whole. */
+  /** Adds the faults of a value. @param place undefined: the arguments as a whole */
   check(value: unknown, schema: unknown, place: Place | undefined, faults: Fault[]): void {
     if (schema === false) faults.push({ place, kind: 'other', detail: 'must not be given' });
     if (!isObject(schema) || this.isDone(faults)) return;
@@ -116,7 +116,7 @@ class Check {
     return Object.hasOwn(definitions, name) ? definitions[name] : true;
   }
 
-  /** Returns what is wrong. @param mayCorrect whether texts may be taken for the numbers that they stand for. */
+  /** Returns the faults of a value. @param mayCorrect whether digits as text may become numbers */
   private faultsOf(value: unknown, schema: unknown, place: Place | undefined, mayCorrect = false): Fault[] {
     const faults: Fault[] = [];
     const [before, corrections] = [this.mayCorrect, this.corrections.length];
@@ -127,12 +127,12 @@ class Check {
     return faults;
   }
 
-  /** What other schemas say of the same value. */
+  /** Checks combined schemas of the same value. */
   private checkTogether(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
     const { allOf, anyOf, oneOf, not } = schema;
     for (const each of listOf(allOf)) this.check(value, each, place, faults);
     if (anyOf !== undefined) this.checkAlternatives(value, anyOf, place, faults);
-    // That more than one of these holds is hardly ever what a document means to forbid.
+    // Documents rarely intend that exactly one alternative matches, so `oneOf` is checked like `anyOf`.
     if (oneOf !== undefined) this.checkAlternatives(value, oneOf, place, faults);
     if (not !== undefined && this.faultsOf(value, not, place).length === 0) {
       faults.push({ place, kind: 'other', detail: 'must not be as it is' });
@@ -144,7 +144,7 @@ class Check {
 
   private checkAlternatives(value: unknown, alternatives: unknown, place: Place | undefined, faults: Fault[]): void {
     let tried: Fault[][] = [];
-    // First as the value is: an alternative that takes it so is meant before one that takes it for a number.
+    // Prefer an alternative that accepts the value unchanged.
     for (const mayCorrect of this.mayCorrect ? [false, true] : [false]) {
       tried = [];
       for (const each of listOf(alternatives)) {
@@ -221,7 +221,7 @@ class Check {
       if (isKnown) this.check(object[name], known[name], at, faults);
       for (const [pattern, each] of patterns) {
         const matches = patternOf(pattern).isMatch(name);
-        // Where it is not known whether it is one of them, it may be.
+        // If a match could not be determined, assume that it is one.
         isKnown ||= matches !== false;
         if (matches === true) this.check(object[name], each, at, faults);
       }
@@ -231,7 +231,7 @@ class Check {
     }
   }
 
-  /** Reports whether null at an optional place means nothing, and notes that it goes. */
+  /** Reports whether null at an optional place means an omitted value, and records its removal. */
   private isLeftOut(schema: unknown, place: Place): boolean {
     if (!this.mayCorrect || this.faultsOf(null, schema, place).length === 0) return false;
     this.corrections.push({ place, value: undefined });

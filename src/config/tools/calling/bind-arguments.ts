@@ -1,4 +1,4 @@
-/** Checked arguments become a request: path, query, field lines, body. */
+/** Converts validated arguments to a request: path, query, field lines, body. */
 import { isExactNumber } from '../../../platform/json/exact-json.js';
 import type {
   BodyBinding,
@@ -12,17 +12,17 @@ import { encode, queryPairs, simpleText, textOf } from './write-values.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** As long as a head may be that comes from a client. */
+/** Same limit as for request heads from clients. */
 const LONGEST_HEAD = 16 * 1024;
-/** What would be read as the end of a segment, or as another one, by somebody who decodes too early or twice. */
+/** Characters that could end or split a segment in software that decodes too early or twice. */
 const DIVIDES = /[/\\;\p{Cc}]|%[0-9a-f]{2}/iu;
 const DOTS = /^\s*\.\.?\s*(?:[?#]|$)/;
-/** What stands behind a fixed segment, and is cut off by some backends. */
+/** Characters after a fixed segment that some backends truncate. */
 const AFTER_SEGMENT = /^[.?#\s]/;
-/** What a field value may have (RFC 9110 section 5.5), without the control characters of Latin-1. */
+/** Valid field values (RFC 9110 section 5.5), without Latin-1 control characters. */
 const FIELD_VALUE = /^[\t\x20-\x7e\xa0-\xff]*$/;
 
-/** Makes the request. @param args as the input schema says. */
+/** Creates the request. @param args valid according to the input schema */
 export function bindArguments(binding: ToolBinding, args: Arguments): BoundRequest | ArgumentFaults {
   const faults: ArgumentFault[] = [];
   const report = (field: string, detail: string): void => void faults.push({ field, detail });
@@ -36,7 +36,7 @@ export function bindArguments(binding: ToolBinding, args: Arguments): BoundReque
   return faults.length > 0 ? { faults: faults.slice(0, 10) } : { url, lines, body };
 }
 
-/** Its fixed value, or that of its argument; undefined where there is none. */
+/** Returns the fixed value or the argument's value, or undefined. */
 function valueOf(
   { fixed, argument }: { readonly fixed?: unknown; readonly argument?: string },
   args: Arguments,
@@ -60,7 +60,7 @@ function writePath({ template, path }: ToolBinding, args: Arguments, report: Rep
   });
 }
 
-/** Why a text cannot be a path parameter. Its slashes are encoded; each part must be good as a segment of its own. */
+/** Returns why a text cannot be a path parameter. Each part between slashes must be a valid segment. */
 function pathFault(text: string, { reserved, takesSlashes }: PathBinding): string | undefined {
   if (!takesSlashes) return segmentFault(text, reserved);
   const [first = '', ...others] = text.split('/');
@@ -69,7 +69,7 @@ function pathFault(text: string, { reserved, takesSlashes }: PathBinding): strin
   return fault === undefined || others.length === 0 ? fault : `each part between slashes ${fault}`;
 }
 
-/** Why a text cannot be one segment of a path that leads to this operation. */
+/** Returns why a text cannot be a path segment of this operation. */
 function segmentFault(text: string, reserved: readonly string[]): string | undefined {
   if (text === '') return 'must not be empty';
   if (DIVIDES.test(text)) return 'must not have /, \\, ;, a percent-encoded or a control character';
@@ -105,7 +105,7 @@ function nameOf({ argument, name }: ParameterBinding): string {
   return argument ?? name;
 }
 
-/** Undefined where nothing is given of a body that may be left out. */
+/** Serializes the body. Returns undefined if an optional body has no values. */
 function writeBody(body: BodyBinding, args: Arguments): Buffer | undefined {
   const whole = body.fixed === undefined ? valueOf(body, args) : body.fixed.value;
   if (body.kind === 'text') return whole === undefined ? undefined : Buffer.from(textOf(whole));
@@ -124,7 +124,7 @@ function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** `application/x-www-form-urlencoded` (OpenAPI, Encoding Object); what is nested has brackets. */
+/** Serializes `application/x-www-form-urlencoded` (OpenAPI, Encoding Object), with brackets for nested values. */
 function form(given: readonly (readonly [string, unknown])[], { fields }: BodyBinding): Buffer {
   const pairs = given.flatMap(([name, value]) => {
     const { style = 'form', explode = true } = fields.find((field) => field.name === name) ?? {};

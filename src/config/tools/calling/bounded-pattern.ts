@@ -1,16 +1,16 @@
 /**
- * Patterns of schemas as they are tried on texts of strangers. V8 tries every way in which a pattern can match: on some
- * patterns, such as `^(a+)+$`, a text of forty letters keeps the process for hours. The most that there is to try is
- * worked out from the pattern and the length of the text; where that is too much, the text is left to the backend.
+ * Regular expressions of schemas with bounded execution time. V8 backtracks: for `^(a+)+$`, a text of 40 letters takes
+ * hours. The maximum number of steps is estimated from pattern and text length. If it is too high, the check is left to
+ * the backend.
  */
 import { LRUCache } from 'lru-cache';
 
-/** Steps of V8's, of some nanoseconds each. */
+/** Steps of V8, some nanoseconds each. */
 const MOST_STEPS = 1_000_000;
 
 const patterns = new LRUCache<string, BoundedPattern>({ max: 1_000 });
 
-/** A pattern, compiled when it is asked for the first time. */
+/** Returns the compiled pattern, from a cache. */
 export function patternOf(pattern: string): BoundedPattern {
   const known = patterns.get(pattern);
   if (known !== undefined) return known;
@@ -19,37 +19,37 @@ export function patternOf(pattern: string): BoundedPattern {
   return bounded;
 }
 
-/** A pattern that takes no longer than some milliseconds. */
+/** BoundedPattern is a pattern that never takes longer than some milliseconds. */
 export class BoundedPattern {
   private readonly expression: RegExp;
   private readonly waysOf: (length: number) => number;
 
-  /** @throws where it is none of ECMAScript's with the flag `u`. */
+  /** @throws SyntaxError if it is not a valid ECMAScript pattern with the flag `u` */
   constructor(private readonly pattern: string) {
     this.expression = new RegExp(pattern, 'u');
     this.waysOf = waysOfPattern(pattern);
   }
 
-  /** Whether a text matches; undefined where to find out would take too long. */
+  /** Reports whether a text matches; undefined if that would take too long. */
   isMatch(text: string): boolean | undefined {
     return this.steps(text.length) > MOST_STEPS ? undefined : this.expression.test(text);
   }
 
-  /** The most that is tried on a text of this length. */
+  /** Estimates the maximum number of steps for a text of this length. */
   steps(length: number): number {
-    // A pattern without ^ is tried from each character on.
+    // A pattern without ^ is tried at each character.
     const begins = this.pattern.startsWith('^') && !/(?<!\\)\|/.test(this.pattern) ? 1 : length + 1;
     return this.waysOf(length) * begins;
   }
 }
 
-/** In how many ways something can match, on a text of some length. */
+/** Number of ways in which a part can match, by text length. */
 type Ways = (length: number) => number;
 
 const ONE: Ways = () => 1;
 const NEVER: Ways = () => Infinity;
 
-/** Reads a pattern of ECMAScript; what is not understood is taken for the worst. */
+/** Parses an ECMAScript pattern. Unknown syntax counts as unbounded. */
 function waysOfPattern(pattern: string): Ways {
   const reader = new Reader(pattern);
   const ways = reader.alternatives();
@@ -80,7 +80,7 @@ class Reader {
     return parts.length === 0 ? ONE : (length) => parts.reduce((product, ways) => product * ways(length), 1);
   }
 
-  /** A group, a set, an escape or a character. */
+  /** Parses a group, a set, an escape or a character. */
   private atom(): Ways {
     if (this.skip(/^\((\?(:|=|!|<=|<!|<[^>]*>))?/) !== undefined) {
       const ways = this.alternatives();
@@ -99,7 +99,7 @@ class Reader {
     const [, sign = '', least = '0', range, most = ''] = quantifier;
     const [from, to] = boundsOf(sign, Number(least), range, most);
     if (to === from && (from <= 1 || once === ONE)) return once;
-    // How often it can be repeated, times the ways of each repetition.
+    // Number of possible repetitions, times the ways of each.
     return (length) => {
       const times = Math.min(to, Math.max(length, 1));
       const choices = Math.max(1, Math.min(to - from, length) + 1);

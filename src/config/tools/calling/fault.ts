@@ -1,6 +1,6 @@
-/** One thing that is wrong with arguments, and where. */
+/** A fault of tool arguments and its location. */
 
-/** A member of an object or of a list, within what it is a member of; undefined there: the arguments themselves. */
+/** A member of an object or a list, within its parent; undefined: the arguments themselves. */
 export interface Place {
   readonly within: Place | undefined;
   readonly key: string | number;
@@ -8,15 +8,15 @@ export interface Place {
 
 export interface Fault {
   readonly place: Place | undefined;
-  /** `type`: of another type; `value`: another value than is allowed. Both are about the whole value. */
+  /** `type`: wrong type; `value`: value not allowed. Both concern the whole value. */
   readonly kind: 'type' | 'value' | 'other';
-  /** Goes behind the field. */
+  /** Follows the field's name. */
   readonly detail: string;
 }
 
 const LONGEST_FIELD = 200;
 
-/** `contacts[0].phone`; empty for the arguments themselves. */
+/** Formats a place: `contacts[0].phone`; empty for the arguments themselves. */
 export function fieldOf(place: Place | undefined): string {
   if (place === undefined) return '';
   const before = fieldOf(place.within);

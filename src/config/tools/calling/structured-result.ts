@@ -1,15 +1,15 @@
-/** What of a response a client takes as structured content: what is as the output schema says, and no more. */
+/** Reduces a response to the structured content that matches its output schema. */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { WRAPPED_UNDER } from '../tool.js';
 import { isOfOneType } from './value-check.js';
 
-/** Stands for a value that is not as its schema says. */
+/** Represents a value that does not match its schema. */
 const MISFIT = Symbol('misfit');
 
 /**
- * The content of a response: without the fields that are not as the schema says, which asks for none of them. None is
- * copied where all of it is.
- * @param schema with the keywords of output schemas only, and without references.
+ * Returns the content without fields that do not match the schema, which requires none of them. Copies nothing if
+ * everything matches.
+ * @param schema only keywords of output schemas, without references
  */
 export function structuredResult(body: unknown, wrapsResult: boolean, schema: JsonObject): JsonObject {
   const content = fitted(wrapsResult ? { [WRAPPED_UNDER]: body } : body, schema);
@@ -33,7 +33,7 @@ function fitted(value: unknown, schema: unknown): unknown {
   return isObject(fit) ? fittedObject(fit, schema) : fit;
 }
 
-/** As the first alternative has it that leaves nothing out, else as the first that is possible. */
+/** Uses the first alternative that keeps everything, else the first that matches at all. */
 function anyFitted(value: unknown, alternatives: readonly unknown[]): unknown {
   let possible: unknown = MISFIT;
   for (const alternative of alternatives) {
@@ -58,7 +58,7 @@ function fittedObject(object: JsonObject, { properties, additionalProperties }: 
   return copy ?? object;
 }
 
-/** A list is as its schema says, or it is not: without an entry it would be another list. */
+/** Matches a list entirely or not at all. Without an entry it would be a different list. */
 function fittedList(list: readonly unknown[], { prefixItems, items }: JsonObject): unknown {
   const first = listOf(prefixItems);
   let copy: unknown[] | undefined;

@@ -1,4 +1,4 @@
-/** The tools of a configuration, ready to be listed and called. */
+/** Creates the callable tools of a configuration. */
 import { LRUCache } from 'lru-cache';
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { Operation } from '../../model/schema.js';
@@ -7,7 +7,7 @@ import { bindArguments } from './bind-arguments.js';
 import { structuredResult } from './structured-result.js';
 import { type BoundRequest, type ArgumentFaults, type JsonSchema, type Tool, type ToolSet } from '../tool.js';
 
-/** Of tools that are called the schemas are kept as objects, which take some times as much as their JSON. */
+/** Number of tools with parsed schemas in memory, which take several times the size of their JSON. */
 const MOST_PARSED = 200;
 
 interface ToolSchemas {
@@ -15,7 +15,7 @@ interface ToolSchemas {
   readonly outputSchema?: JsonSchema;
 }
 
-/** Makes them, in the order in which they come. @param operations of the configuration that they are of. */
+/** Creates the tools in the given order. @param operations operations of the same configuration */
 export function makeToolSet(described: readonly DescribedTool[], operations: readonly Operation[]): ToolSet {
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const schemas = new LRUCache<string, ToolSchemas>({ max: MOST_PARSED });
@@ -38,7 +38,7 @@ class OperationTool implements Tool {
   constructor(
     private readonly described: DescribedTool,
     readonly operation: Operation,
-    /** Those of the tools that were called lately. */
+    /** Schemas of recently called tools. */
     private readonly parsed: LRUCache<string, ToolSchemas>,
   ) {
     ({ name: this.name, description: this.description, annotations: this.annotations } = described);

@@ -1,4 +1,4 @@
-/** What a schema says of a single value: its type, what it is, its bounds. */
+/** Validates single values: type, allowed values, bounds. */
 import { isDeepStrictEqual } from 'node:util';
 import { fastFormats } from 'ajv-formats/dist/formats.js';
 import {
@@ -17,11 +17,11 @@ import type { Fault, Place } from './fault.js';
 
 const MOST_VALUES_NAMED = 20;
 const LONGEST_SHOWN = 200;
-/** A format is looked for in texts of no more characters. */
+/** Maximum text length for format checks. */
 const LONGEST_FORMATTED = 2_000;
-/** Has 16 digits at least, as 2^53 has. */
+/** At least 16 digits, as 2^53 has. */
 const LONG_INTEGER = /^-?[1-9]\d{15,399}$/;
-/** Any whole number, as JSON writes it. */
+/** An integer as JSON writes it. */
 const INTEGER = /^-?(?:0|[1-9]\d{0,399})$/;
 const DOUBTFUL = 'is beyond 2^53 and may have been rounded: send it as a text with all of its digits';
 
@@ -35,7 +35,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** The formats that are checked, in words; any other says nothing. */
+/** Formats that are checked, with their messages. Others are ignored. */
 const FORMATS = {
   date: 'a date such as 2027-01-31',
   'date-time': 'a time with its zone, such as 2027-01-31T10:00:00Z',
@@ -48,12 +48,12 @@ const FORMATS = {
   hostname: 'a host name',
 } as const;
 
-/** Whether a value is of a type that its schema allows; says so where it is not. */
+/** Checks a value's type. Adds a fault and returns false if the schema does not allow it. */
 export function isOfType(value: unknown, schema: JsonObject, place: Place | undefined, faults: Fault[]): boolean {
   const { type } = schema;
   if (type === undefined || (typeof type === 'string' && isOfOneType(value, type))) return true;
   const all = Array.isArray(type) ? (type as string[]) : [type as string];
-  // Digits of a number are no text.
+  // The string alternative only serves integers.
   const types = isInteger(schema) ? all.filter((one) => one !== 'string') : all;
   if (types.some((one) => isOfOneType(value, one))) return true;
   const words = types.map((one) => TYPES[one] ?? one).join(' or ');
@@ -61,7 +61,7 @@ export function isOfType(value: unknown, schema: JsonObject, place: Place | unde
   return false;
 }
 
-/** Whether a value is of a type of JSON Schema; 1.0 is a whole number. */
+/** Reports whether a value has a JSON Schema type. 1.0 is an integer. */
 export function isOfOneType(value: unknown, type: unknown): boolean {
   switch (type) {
     case 'null':
@@ -88,15 +88,15 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Reports whether a text stands for a whole number, where only whole numbers are allowed. Hosts in JavaScript round a long
- * number: as a text it keeps its digits. Where the schema of the tool allows such a text, a short number may be one, too.
+ * Reports whether a text is an integer, where the schema allows only integers. JavaScript hosts round long integers, so they
+ * may be sent as text. Short ones may be sent as text where the schema of the tool allows it.
  */
 export function isWrittenInteger(value: unknown, schema: JsonObject): value is string {
   if (typeof value !== 'string' || !isInteger(schema)) return false;
   return (Array.isArray(schema['type']) && schema['type'].includes('string') ? INTEGER : LONG_INTEGER).test(value);
 }
 
-/** Reports whether only whole numbers are meant, also where we have allowed their digits as a text. */
+/** Reports whether a schema means integers only, including those that may be sent as text. */
 function isInteger({ type, pattern }: JsonObject): boolean {
   if (!Array.isArray(type)) return type === 'integer';
   if (!type.includes('integer') || type.includes('number')) return false;
@@ -104,8 +104,8 @@ function isInteger({ type, pattern }: JsonObject): boolean {
 }
 
 /**
- * Adds what is wrong with what a value is.
- * @param isExact false: the digits of a number are known and only its size is looked at.
+ * Adds faults of a value's content.
+ * @param isExact false: only the size of a number is checked, because its digits are known
  */
 export function valueFaults(
   value: unknown,
@@ -138,7 +138,7 @@ function numberFaults(value: number, schema: JsonObject, place: Place | undefine
     report(`must be more than ${exclusiveMinimum}`);
   if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)
     report(`must be less than ${exclusiveMaximum}`);
-  // 0.3 is no whole multiple of 0.1 for a computer.
+  // Floating point: 0.3 is not an exact multiple of 0.1.
   if (typeof multipleOf !== 'number') return;
   const times = value / multipleOf;
   if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times)))
@@ -148,7 +148,7 @@ function numberFaults(value: number, schema: JsonObject, place: Place | undefine
 function textFaults(value: string, schema: JsonObject, place: Place | undefined, faults: Fault[]): void {
   const { minLength, maxLength, pattern, format } = schema;
   const report = (detail: string, kind: Fault['kind'] = 'other'): void => void faults.push({ place, kind, detail });
-  // Characters are code points (JSON Schema Validation, section 6.3); there are never more than UTF-16 units.
+  // Length counts code points (JSON Schema Validation, section 6.3), of which there are never more than UTF-16 units.
   const isShort =
     typeof minLength === 'number' &&
     (value.length < minLength || (value.length < 2 * minLength && countOf(value) < minLength));

@@ -1,15 +1,15 @@
-/** How values are written into paths, queries, header fields and forms (OpenAPI, Style Values; RFC 3986, RFC 6570). */
+/** Serializes values for paths, queries, header fields and forms (OpenAPI, Style Values; RFC 3986, RFC 6570). */
 import { isExactNumber, plainDigits } from '../../../platform/json/exact-json.js';
 import type { ParameterBinding, QueryStyle } from '../../model/described-tool.js';
 
-/** The separators of lists that are one value, percent-encoded where a URL cannot have them. */
+/** Separators of lists in one value, percent-encoded where necessary. */
 const SEPARATORS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C', deepObject: ',' } as const;
-/** What stands for itself (RFC 3986 section 2.3), as nearly every name and number does. */
+/** Unreserved characters (RFC 3986 section 2.3), which need no encoding. */
 const UNRESERVED = /^[\w.~-]*$/;
-/** How deep objects are written in brackets. */
+/** Maximum nesting in brackets. */
 const DEEPEST_BRACKETS = 8;
 
-/** The value of a parameter as text, in style `simple`: lists and objects with commas. @param encode one part of it. */
+/** Serializes a value in style `simple`, with commas in lists and objects. @param encode encodes a part */
 export function simpleText(
   value: unknown,
   { explode, isJson }: ParameterBinding,
@@ -22,7 +22,7 @@ export function simpleText(
   return members.map((member) => member.join(explode ? '=' : ',')).join(',');
 }
 
-/** How the value of a query, or of a form, is written. */
+/** How to serialize a query or form value. */
 export interface QueryWriting {
   readonly name: string;
   readonly style: QueryStyle;
@@ -30,7 +30,7 @@ export interface QueryWriting {
   readonly isJson: boolean;
 }
 
-/** `name=value` pairs, encoded; none of an empty list or object, and none of `null`. */
+/** Returns encoded `name=value` pairs. Empty lists, empty objects and `null` have none. */
 export function queryPairs(value: unknown, { name, style, explode, isJson }: QueryWriting): string[] {
   const key = encode(name);
   if (value === null || value === undefined) return [];
@@ -48,7 +48,7 @@ export function queryPairs(value: unknown, { name, style, explode, isJson }: Que
   return members.length === 0 ? [] : [`${key}=${members.flat().join(SEPARATORS[style])}`];
 }
 
-/** `filter[status]=active`, `lines[0][amount]=5`: what is nested has brackets of its own. */
+/** Returns pairs such as `filter[status]=active` and `lines[0][amount]=5`. */
 function bracketPairs(key: string, value: unknown, depthLeft: number): string[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object' || isExactNumber(value) || depthLeft === 0) return [`${key}=${encode(textOf(value))}`];
@@ -57,14 +57,14 @@ function bracketPairs(key: string, value: unknown, depthLeft: number): string[] 
   );
 }
 
-/** A single value as text; what is nested where it cannot be, as JSON. */
+/** Converts a value to text; nested ones to JSON. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isExactNumber(value)) return plainDigits(value);
   return value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Percent-encoded (RFC 3986 section 2.1); half of a surrogate pair becomes U+FFFD. */
+/** Percent-encodes a text (RFC 3986 section 2.1). Unpaired surrogates become U+FFFD. */
 export function encode(text: string): string {
   return UNRESERVED.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }

@@ -1,4 +1,4 @@
-/** What clients are told of a tool's effects (MCP, ToolAnnotations). */
+/** Annotations of a tool's effects (MCP, ToolAnnotations). */
 import type { ToolAnnotations } from '../../model/described-tool.js';
 import type { ToolSettings } from '../../model/mcp-schema.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
@@ -6,8 +6,8 @@ import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
 
 /**
- * By what the method promises (RFC 9110 section 9.2), where the settings say nothing else. A POST that makes something
- * (201) destroys nothing. The API is a closed world: its operations act on the account's own data.
+ * Derives annotations from the method (RFC 9110 section 9.2), unless set. A POST that creates (201) is not destructive.
+ * `openWorldHint` is false, because operations act on the account's own data.
  */
 export function annotationsOf(method: string, openapi: JsonObject, settings: ToolSettings): ToolAnnotations {
   const readOnlyHint = settings.readOnly ?? SAFE.has(method);

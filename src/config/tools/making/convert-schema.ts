@@ -1,41 +1,41 @@
 /**
- * Schemas of OpenAPI documents (3.0 and 3.1) as JSON Schema 2020-12 that is whole in itself: references are replaced by
- * what they name, and what cannot be checked or would be refused by a client is left out.
+ * Converts OpenAPI schemas (3.0 and 3.1) to self-contained JSON Schema 2020-12. References are inlined. Keywords that
+ * cannot be checked, or that clients reject, are removed.
  */
 import { resolveReference } from '../../openapi/openapi-references.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { upgradeSchema } from '../../openapi/openapi-upgrade.js';
 import { keptKeywords, type SchemaUse } from './schema-keywords.js';
 
-/** Schemas within a schema: more of them nobody reads. */
+/** Maximum number of nested schemas. */
 const MOST_SCHEMAS = 2_000;
-/** Of the JSON of one: an assistant reads all of it. */
+/** Maximum characters of a schema's JSON, since an assistant reads all of it. */
 const MOST_CHARACTERS = { input: 64 * 1024, output: 8 * 1024 } as const;
-/** How deep a schema may be that is too large as it is; the smallest is taken whatever its size. */
+/** Depths to which a schema that is too large is truncated, in order. The last is used at any size. */
 const DEPTHS = [6, 4, 3, 2, 1] as const;
 
-/** A schema that is whole in itself. */
+/** A self-contained schema. */
 export interface ConvertedSchema {
   readonly schema: JsonObject;
-  /** What its references name: schemas that hold themselves. */
+  /** Definitions of recursive schemas. */
   readonly definitions: ReadonlyMap<string, JsonObject>;
 }
 
-/** A reference that was followed to where something stands, and those before it. */
+/** A followed reference with its place, and the outer ones. */
 interface Inside {
   readonly reference: string;
   readonly depth: number;
   readonly outer: Inside | undefined;
 }
 
-/** Thrown within, where a schema is larger than it may be. */
+/** Thrown if a schema exceeds a limit. */
 const TOO_LARGE = Symbol('too large');
 
-/** Converts the schemas of one document. */
+/** SchemaConverter converts the schemas of one document. */
 export class SchemaConverter {
   private readonly isOld: boolean;
   private readonly names = new Map<string, string>();
-  /** What references name, by use, depth that is left and reference: many schemas name the same. */
+  /** Cache by use, remaining depth and reference, because many schemas share references. */
   readonly converted = new Map<string, { readonly schema: JsonObject | boolean; readonly schemas: number }>();
 
   constructor(readonly document: JsonObject) {
@@ -43,11 +43,11 @@ export class SchemaConverter {
   }
 
   /**
-   * A schema without references; where it holds itself, with references to `definitions`. One that is too large is cut
-   * at some depth: what lies below is any object.
+   * Converts a schema. Recursive ones get references to `definitions`. Schemas that are too large are truncated at some
+   * depth, below which anything of the type is allowed.
    */
   convert(schema: unknown, use: SchemaUse): ConvertedSchema {
-    // What comes back has no definitions: its recursion ends at a depth, too.
+    // Output schemas have no definitions, so recursion ends at a depth.
     for (const depth of use === 'input' ? [Infinity, ...DEPTHS] : DEPTHS) {
       try {
         const conversion = new Conversion(this, use, depth);
@@ -61,13 +61,13 @@ export class SchemaConverter {
     return { schema: {}, definitions: new Map() };
   }
 
-  /** What a reference names, or the value itself. */
+  /** Resolves a reference, or returns the value itself. */
   resolved(value: unknown): JsonObject {
     const found = resolveReference(this.document, value);
     return isObject(found) ? found : {};
   }
 
-  /** What a reference is called in `$defs`: the same in all that is converted, so that it can be put together. */
+  /** Returns the name of a reference in `$defs`. It is the same for all conversions, so that they can be combined. */
   nameOf(reference: string): string {
     const known = this.names.get(reference);
     if (known !== undefined) return known;
@@ -79,12 +79,12 @@ export class SchemaConverter {
     return name;
   }
 
-  /** One schema, not those within it, in 3.1's words. */
+  /** Upgrades one schema to 3.1, without nested ones. */
   upgraded(schema: JsonObject): JsonObject {
     return this.isOld ? upgradeSchema(schema) : schema;
   }
 
-  /** What stands beside a reference counts since 3.1. */
+  /** Siblings of a reference are used since 3.1. */
   get readsBesideReferences(): boolean {
     return !this.isOld;
   }
@@ -93,13 +93,13 @@ export class SchemaConverter {
 class Conversion {
   readonly definitions = new Map<string, JsonObject>();
   private schemasLeft = MOST_SCHEMAS;
-  /** How often a reference has led back to where it stands. */
+  /** Number of references that led back to an enclosing one. */
   private leadsBack = 0;
 
   constructor(
     private readonly converter: SchemaConverter,
     private readonly use: SchemaUse,
-    /** Further down a schema says only what kind of value there is. */
+    /** Depth below which only the type is kept. */
     private readonly depth: number,
   ) {}
 
@@ -108,7 +108,7 @@ class Conversion {
     return isObject(converted) ? converted : {};
   }
 
-  /** @param inside the references that lead here. */
+  /** @param inside enclosing references */
   private any(schema: unknown, inside: Inside | undefined, depth: number): JsonObject | boolean {
     if (typeof schema === 'boolean') return schema;
     if (!isObject(schema)) return {};
@@ -122,7 +122,7 @@ class Conversion {
     const outer = outerOf(reference, inside);
     if (outer !== undefined && (outer.depth === depth || this.depth === Infinity)) {
       this.leadsBack++;
-      // That a value is as it has to be says nothing.
+      // The value refers to itself, which adds no constraint.
       return outer.depth === depth ? {} : { $ref: `#/$defs/${this.define(reference)}` };
     }
     const key = `${this.use} ${this.depth - depth} ${reference}`;
@@ -134,14 +134,14 @@ class Conversion {
     }
     const [schemasLeft, leadsBack] = [this.schemasLeft, this.leadsBack];
     const schema = this.any(this.converter.resolved({ $ref: reference }), { reference, depth, outer: inside }, depth);
-    // What leads back to where it stands is another schema elsewhere.
+    // A schema with a circular reference converts differently elsewhere, so it is not cached.
     if (this.leadsBack === leadsBack) {
       this.converter.converted.set(key, { schema, schemas: schemasLeft - this.schemasLeft });
     }
     return schema;
   }
 
-  /** What stands beside a reference is said of this place alone. */
+  /** Combines a referenced schema with the siblings of the reference. */
   private withBeside(
     target: JsonObject | boolean,
     beside: JsonObject,
@@ -159,7 +159,7 @@ class Conversion {
   private define(reference: string): string {
     const name = this.converter.nameOf(reference);
     if (this.definitions.has(name)) return name;
-    // It is named within itself.
+    // Set the definition first, because it can refer to itself.
     this.definitions.set(name, {});
     const converted = this.any(
       this.converter.resolved({ $ref: reference }),
@@ -182,7 +182,7 @@ class Conversion {
       else if (name === 'dependentSchemas') {
         converted[name] = mapValues(value as JsonObject, (each) => this.any(each, inside, depth));
       } else if (['allOf', 'anyOf', 'oneOf', 'prefixItems'].includes(name)) {
-        // An alternative is no further down than what it is an alternative of.
+        // Alternatives do not increase the depth.
         const isChoice = this.use === 'input' && (name === 'anyOf' || name === 'oneOf');
         converted[name] = listOf(value).map((each) => {
           const alternative = this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0));
@@ -195,11 +195,11 @@ class Conversion {
     return converted;
   }
 
-  /** Properties without those that go the other way, and what of `required` is left. */
+  /** Returns the properties, without read-only or write-only ones, and the remaining `required`. */
   private properties(schema: JsonObject, one: (value: unknown) => unknown): JsonObject {
     const hidden = this.use === 'input' ? 'readOnly' : 'writeOnly';
     const all = Object.entries(isObject(schema['properties']) ? schema['properties'] : {});
-    // Whoever may send `__proto__` is refused: no schema asks for it.
+    // `__proto__` in arguments is rejected, so no schema may ask for it.
     const shown = all.filter(([name, value]) => name !== '__proto__' && !this.is(value, hidden));
     const gone = new Set(all.map(([name]) => name));
     for (const [name] of shown) gone.delete(name);
@@ -214,8 +214,8 @@ class Conversion {
 }
 
 /**
- * Says in an alternative by which value it is told from the others (OpenAPI, Discriminator Object): JSON Schema has no
- * other word for that.
+ * Adds the discriminator's value to an alternative (OpenAPI, Discriminator Object), which JSON Schema cannot express
+ * otherwise.
  */
 function withKind({ discriminator }: JsonObject, alternative: unknown, converted: JsonObject | boolean): unknown {
   if (!isObject(discriminator) || !isObject(alternative) || typeof converted === 'boolean') return converted;
@@ -228,20 +228,20 @@ function withKind({ discriminator }: JsonObject, alternative: unknown, converted
   );
   const kinds = mapped.length > 0 ? mapped : [reference.slice(reference.lastIndexOf('/') + 1)];
   const own = isObject(properties[name]) ? properties[name] : {};
-  // Its own values say what is meant, also where they are not the name of the schema as they should be.
+  // Explicit values take precedence: documents often use values that are not schema names.
   if (own['enum'] !== undefined || own['const'] !== undefined) return converted;
   const kind = kinds.length > 1 ? { enum: kinds } : { const: kinds[0] };
   return { ...converted, properties: { ...properties, [name]: { ...own, ...kind } } };
 }
 
-/** The nearest place at which a reference was followed already. */
+/** Returns the nearest enclosing place where a reference was followed. */
 function outerOf(reference: string, inside: Inside | undefined): Inside | undefined {
   let outer = inside;
   while (outer !== undefined && outer.reference !== reference) outer = outer.outer;
   return outer;
 }
 
-/** What is left of a schema that is too far down. */
+/** Returns the type and description of a schema below the depth limit. */
 function outline(schema: JsonObject): JsonObject {
   const { type, description } = schema;
   const of = type ?? (isObject(schema['properties']) ? 'object' : undefined);

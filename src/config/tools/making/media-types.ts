@@ -1,16 +1,16 @@
-/** The media types of a body, as far as tools can do something with them (OpenAPI, Media Type Object). */
+/** Media types of a body that tools can use (OpenAPI, Media Type Object). */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import type { SchemaConverter } from './convert-schema.js';
 
 /** A media type of a body. */
 export interface MediaType {
-  /** As the document names it, without its parameters: `application/json`. */
+  /** Name without parameters, such as `application/json`. */
   readonly type: string;
   readonly schema: unknown;
   readonly encoding: JsonObject;
 }
 
-/** Those of a `content`, in their order. */
+/** Returns the media types of a `content` object in order. */
 export function mediaTypesOf(content: unknown, converter: SchemaConverter): MediaType[] {
   return Object.entries(isObject(content) ? content : {}).flatMap(([name, value]) => {
     const [type = ''] = name.split(';');
@@ -21,7 +21,7 @@ export function mediaTypesOf(content: unknown, converter: SchemaConverter): Medi
   });
 }
 
-/** Whether a body of this type is JSON (RFC 6839 section 3.1). */
+/** Reports whether a media type is JSON (RFC 6839 section 3.1). */
 export function isJsonType(type: string): boolean {
   return /^application\/([\w.-]+\+)?json$/.test(type);
 }

@@ -1,4 +1,7 @@
-/** Which operations are tools: `x-mcp` in a document, `mcp` under `operations`; the second wins field by field. */
+/**
+ * Determines which operations are tools: `x-mcp` in a document, `mcp` under `operations`. The latter takes precedence
+ * field by field.
+ */
 import { operationTool, TOOL_MESSAGE, toolSettings, type ToolSettings } from '../../model/mcp-schema.js';
 import { didYouMean, type ConfigProblem, type DocumentPath } from '../../model/problem.js';
 import type { OperationDraft } from '../../openapi/openapi-operations.js';
@@ -7,20 +10,20 @@ import type { SourceDocument } from '../../source/source-document.js';
 
 export const EXTENSION = 'x-mcp';
 
-/** Where something is said. */
+/** A place in a document. */
 export interface Place {
   readonly source: SourceDocument;
   readonly path: DocumentPath;
 }
 
-/** What is said of an operation that is a tool, and where. */
+/** Tool settings of an operation, and their places. */
 export interface OptIn {
   readonly settings: ToolSettings;
-  /** Where a field stands; without it where the tool does. */
+  /** Returns the place of a field, or of the tool. */
   readonly placeOf: (field?: keyof ToolSettings) => Place;
 }
 
-/** Whether an operation is a tool, and as what; a fault is a problem at its line, and makes none of it. */
+/** Reads an operation's tool settings. Invalid ones are problems, and the operation is then no tool. */
 export function readOptIn(draft: OperationDraft): { readonly optIn?: OptIn; readonly problems: ConfigProblem[] } {
   const described = { source: draft.source, path: [...draft.path, EXTENSION] };
   const extension = draft.openapi?.[EXTENSION];
@@ -39,7 +42,7 @@ export function readOptIn(draft: OperationDraft): { readonly optIn?: OptIn; read
   return { optIn: { settings: { ...inDocument, ...inConfig }, placeOf }, problems };
 }
 
-/** Undefined: it is no tool. */
+/** Returns undefined if the operation is not a tool. */
 function settingsOf(said: unknown): ToolSettings | undefined {
   if (said === true) return {};
   return isObject(said) ? said : undefined;

@@ -1,4 +1,4 @@
-/** The parameters of an operation that can be arguments: of path, query and header (OpenAPI, Parameter Object). */
+/** Parameters of an operation that can become arguments: path, query and header (OpenAPI, Parameter Object). */
 import type { QueryStyle } from '../../model/described-tool.js';
 import type { OperationDraft } from '../../openapi/openapi-operations.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
@@ -7,7 +7,7 @@ import { isJsonType, mediaTypesOf } from './media-types.js';
 import type { SchemaConverter } from './convert-schema.js';
 import { words } from './schema-keywords.js';
 
-/** A parameter, its schema converted. */
+/** A parameter with its converted schema. */
 export interface Parameter {
   readonly in: 'path' | 'query' | 'header';
   readonly name: string;
@@ -19,19 +19,19 @@ export interface Parameter {
   readonly isJson: boolean;
 }
 
-/** What was found; a fault goes behind "the parameter". */
+/** Result of reading. A fault is a phrase after "the parameter". */
 export interface ParametersReading {
   readonly parameters: readonly Parameter[];
   readonly faults: readonly string[];
-  /** Names of optional parameters that no assistant can send. */
+  /** Optional parameters that tools cannot send. */
   readonly leftOut: readonly string[];
 }
 
 const LONGEST_DESCRIPTION = 1_000;
 const QUERY_STYLES: readonly QueryStyle[] = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'];
-/** OpenAPI gives these no meaning as parameters: the media types and the key say them. */
+/** Parameters that OpenAPI ignores, because media types and security define them. */
 const IGNORED_HEADERS = new Set(['accept', 'content-type', 'authorization']);
-/** What belongs to the connection, to the message's framing, or to the gateway (RFC 9110 sections 7.2 and 7.6.1). */
+/** Fields of the connection, the message framing or the gateway (RFC 9110 sections 7.2 and 7.6.1). */
 const OWN_HEADERS = new Set(
   (
     'connection content-length cookie expect forwarded host keep-alive proxy-authenticate proxy-authorization ' +
@@ -40,7 +40,7 @@ const OWN_HEADERS = new Set(
 );
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
 
-/** Reads them; those of the path that nobody describes are texts. */
+/** Reads the parameters. Undocumented path parameters are strings. */
 export function readParameters(draft: OperationDraft, converter: SchemaConverter): ParametersReading {
   const listed = draft.openapi?.['parameters'];
   const parameters: Parameter[] = [];
@@ -60,7 +60,7 @@ export function readParameters(draft: OperationDraft, converter: SchemaConverter
   return { parameters: [...ofPath, ...parameters.filter((each) => each.in !== 'path')], faults, leftOut };
 }
 
-/** Reports whether OpenAPI itself ignores a parameter. */
+/** Reports whether OpenAPI ignores a parameter. */
 function isIgnored({ in: where, name }: JsonObject): boolean {
   return where === 'header' && IGNORED_HEADERS.has(String(name).toLowerCase());
 }
@@ -71,7 +71,7 @@ function undescribed(name: string): Parameter {
   return { in: 'path', name, isRequired: true, schema, ...rest };
 }
 
-/** @returns undefined where it is none for callers; a fault as words. */
+/** Reads a parameter. @returns undefined if callers cannot send it; a string is a fault */
 function readParameter(value: JsonObject, name: string, converter: SchemaConverter): Parameter | string | undefined {
   const where = value['in'];
   const isRequired = value['required'] === true || where === 'path';
@@ -109,7 +109,7 @@ function styleOf(value: JsonObject, where: 'path' | 'query' | 'header'): QuerySt
   return style === undefined ? 'form' : QUERY_STYLES.find((known) => known === style);
 }
 
-/** What is said of the parameter is nearer than what is said of its schema. */
+/** Returns description and example; the parameter's own take precedence over its schema's. */
 function wordsOf(value: JsonObject, schema: JsonObject): JsonObject {
   const description = words(value['description'], LONGEST_DESCRIPTION);
   const example = value['example'];

@@ -1,4 +1,4 @@
-/** Makes tools of the operations that opt in, where the configuration is read. */
+/** Creates tools for operations that opt in, when the configuration is loaded. */
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { DescribedOperation } from '../../model/loaded-config.js';
 import type { ConfigProblem } from '../../model/problem.js';
@@ -18,26 +18,26 @@ import { makeArguments } from './tool-arguments.js';
 import { defaultToolName } from './tool-name.js';
 import { type MadeTool, toolWarnings } from './tool-warnings.js';
 
-/** What was made. */
+/** Result of creating the tools. */
 export interface ToolsReading {
   readonly tools: readonly DescribedTool[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** More of them are no list that anybody meant to publish. */
+/** Maximum number of tools. More are probably unintended. */
 const MOST_TOOLS = 2_000;
 const LONGEST_DESCRIPTION = 2_000;
 const LONGEST_TITLE = 100;
 const CHARACTERS_PER_TOKEN = 4;
-/** What APIs call the arguments by which a list comes in parts. */
+/** Common names of pagination parameters. */
 const PAGING = new RegExp(
   '^(?:limit|cursor|offset|page|(?:page|per)[_-]?(?:size|token|number|page)|after|before|starting[_-]after|' +
     'max[_-]?results|first|\\$?(?:top|skip))$',
   'i',
 );
 
-/** Makes them; what keeps one from being made is a problem at its place. @param documents by service. */
+/** Creates the tools. Failures are problems at their place. @param documents documents by service */
 export function readTools(drafts: readonly NumberedDraft[], documents: ReadonlyMap<string, JsonObject>): ToolsReading {
   const maker = new ToolMaker(drafts, documents);
   for (const each of drafts) maker.add(each);

@@ -1,37 +1,37 @@
-/** The body of an operation as arguments: JSON, a form or a text; a file is none. */
+/** Request bodies as arguments: JSON, forms and text, but not files. */
 import type { BodyKind, QueryStyle } from '../../model/described-tool.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import type { ConvertedSchema, SchemaConverter } from './convert-schema.js';
 import { isJsonType, type MediaType, mediaTypesOf } from './media-types.js';
 import { words } from './schema-keywords.js';
 
-/** A body that arguments can be. */
+/** A body that can be sent as arguments. */
 export interface RequestBody {
   readonly kind: BodyKind;
   readonly mediaType: string;
   readonly isRequired: boolean;
   readonly whole: ConvertedSchema;
-  /** Its fields, where they can stand beside the parameters; undefined: it is one argument. */
+  /** Its fields, if they can be separate arguments; undefined: the body is one argument. */
   readonly fields: readonly RequestField[] | undefined;
 }
 
-/** A field of a body that is an object. */
+/** A field of an object body. */
 export interface RequestField {
   readonly name: string;
   readonly schema: JsonObject;
   readonly isRequired: boolean;
-  /** In a form. */
+  /** Serialization in a form. */
   readonly style: QueryStyle;
   readonly explode: boolean;
 }
 
-/** Schemas that say no more than this are an object of fields. */
+/** Keywords of schemas that can be split into fields. */
 const FLAT_KEYWORDS = new Set(
   'type description properties required additionalProperties examples deprecated allOf'.split(' '),
 );
 const LONGEST_DESCRIPTION = 1_000;
 
-/** Reads it; undefined where there is none, a fault as words where it cannot be sent. */
+/** Reads the body. Returns undefined if there is none, or a string with the fault if it cannot be sent. */
 export function readRequestBody(openapi: JsonObject, converter: SchemaConverter): RequestBody | string | undefined {
   if (openapi['requestBody'] === undefined) return undefined;
   const body = converter.resolved(openapi['requestBody']);
@@ -40,7 +40,7 @@ export function readRequestBody(openapi: JsonObject, converter: SchemaConverter)
   const chosen = choose(media);
   if (chosen === undefined) {
     const types = media.map(({ type }) => type).join(', ');
-    // Also where the document does not say that it is required: a tool that uploads nothing would be told of success.
+    // Reject even optional file bodies. The tool would otherwise upload nothing and report success.
     return types === '' ? undefined : `its body is ${types}, and arguments are JSON`;
   }
   const { kind, type, schema, encoding } = chosen;
@@ -67,16 +67,16 @@ function choose(media: readonly MediaType[]): (MediaType & { readonly kind: Body
     const found = media.find(({ type }) => isOfKind(type));
     if (found !== undefined) return { ...found, kind };
   }
-  // `*/*` takes anything, and so JSON.
+  // `*/*` accepts anything, including JSON.
   const any = media.find(({ type }) => type === '*/*' || type === 'application/*');
   return any === undefined ? undefined : { ...any, type: 'application/json', kind: 'json' };
 }
 
-/** The fields of an object that says nothing of them together, and allows no others on purpose. */
+/** Returns the fields of an object without constraints across fields or additional properties. */
 function fieldsOf(schema: JsonObject, isRequired: boolean, encoding: JsonObject): RequestField[] | undefined {
   const flat = flattened(schema);
   if (flat === undefined) return undefined;
-  // Of a body that may be left out, what it must have then cannot be said of single arguments.
+  // Single arguments cannot express that a field is required only if the optional body is sent.
   if (!isRequired && flat.required.size > 0) return undefined;
   return [...flat.properties].map(([name, property]) => {
     const said = isObject(encoding[name]) ? encoding[name] : {};
@@ -91,7 +91,7 @@ interface Flat {
   readonly required: Set<string>;
 }
 
-/** The properties of an object, with those of its `allOf`; undefined where it is more than that. */
+/** Returns the properties including those of `allOf`, or undefined if the schema is more complex. */
 function flattened(schema: JsonObject): Flat | undefined {
   if (schema['type'] !== undefined && schema['type'] !== 'object') return undefined;
   if (schema['additionalProperties'] !== undefined && schema['additionalProperties'] !== false) return undefined;
@@ -113,7 +113,7 @@ function flattened(schema: JsonObject): Flat | undefined {
     properties.set(name, isObject(property) ? property : {});
   }
   for (const name of Array.isArray(schema['required']) ? schema['required'] : []) required.add(name as string);
-  // A name that nothing is said of can be given no other way.
+  // A required property without a schema could not be sent.
   if ([...required].some((name) => !properties.has(name))) return undefined;
   return properties.size === 0 ? undefined : { properties, required };
 }

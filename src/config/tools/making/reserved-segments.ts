@@ -1,8 +1,11 @@
-/** Which values of a path parameter lead to another operation: `/customers/export` beside `/customers/{id}`. */
+/**
+ * Determines which values of a path parameter lead to another operation, such as `/customers/export` for
+ * `/customers/{id}`.
+ */
 
-/** Knows the fixed segments beside every parameter. */
+/** ReservedSegments indexes fixed segments by the path before them. */
 export class ReservedSegments {
-  /** Fixed segments, in small letters, by what stands before them. */
+  /** Fixed segments in lower case, by the path before them. */
   private readonly beside = new Map<string, Set<string>>();
 
   constructor(templates: Iterable<string>) {
@@ -15,7 +18,7 @@ export class ReservedSegments {
     }
   }
 
-  /** By the parameters of a template, from left to right. */
+  /** Returns the reserved values of each parameter, from left to right. */
   of(template: string): string[][] {
     return partsOf(template)
       .filter(({ segment }) => segment.startsWith('{'))
@@ -23,7 +26,7 @@ export class ReservedSegments {
   }
 }
 
-/** Each segment with all before it, in which every parameter looks the same. */
+/** Splits a template into segments, each with the normalized path before it. */
 function partsOf(template: string): { readonly before: string; readonly segment: string }[] {
   let before = '';
   return template

@@ -1,30 +1,30 @@
-/** What comes back of a tool: the JSON of its operation's response of success (OpenAPI, Responses Object). */
+/** Result of a tool: the JSON of its operation's success response (OpenAPI, Responses Object). */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { checkArguments } from '../calling/argument-check.js';
 import { WRAPPED_UNDER } from '../tool.js';
 import type { SchemaConverter } from './convert-schema.js';
 import { isJsonType, mediaTypesOf } from './media-types.js';
 
-/** What a tool says of its results. */
+/** Description of a tool's result. */
 export interface ResultSchema {
-  /** The media type that is asked for. */
+  /** Value of `Accept`. */
   readonly accept: string;
-  /** Of an object; undefined where nothing is known of it. */
+  /** Schema of an object; undefined if unknown. */
   readonly outputSchema: JsonObject | undefined;
-  /** Whether what comes is a list or a single value, which stands in an object under `result`. */
+  /** Whether the response is a list or a scalar, which is wrapped in an object under `result`. */
   readonly wrapsResult: boolean;
 }
 
 const ANY = '*/*';
 
-/** Reads it. @param isText whether results are text alone. */
+/** Reads the result's description. @param isText whether results are text only */
 export function readResultSchema(openapi: JsonObject, converter: SchemaConverter, isText: boolean): ResultSchema {
   const responses = isObject(openapi['responses']) ? openapi['responses'] : {};
   const media = successes(responses).flatMap((response) =>
     mediaTypesOf(converter.resolved(response)['content'], converter),
   );
   const json = media.find(({ type }) => isJsonType(type));
-  // `application/vnd.x+json` in front of all others is what asks for this version of it.
+  // A vendor type such as `application/vnd.x+json` listed first selects this version of the response.
   const accept = json?.type ?? media.find(({ type }) => !type.includes('*'))?.type ?? ANY;
   const none = { accept, outputSchema: undefined, wrapsResult: false };
   if (isText || json?.schema === undefined) return none;
@@ -32,14 +32,14 @@ export function readResultSchema(openapi: JsonObject, converter: SchemaConverter
   if (Object.keys(schema).length === 0) return none;
   if (isObjectOnly(schema)) {
     const outputSchema = { type: 'object', ...schema };
-    // What no object can be, a client refuses whatever comes back.
+    // Clients would reject any response for a schema that no object matches.
     return checkArguments({}, outputSchema).length > 0 ? none : { accept, outputSchema, wrapsResult: false };
   }
   const outputSchema = { type: 'object', properties: { [WRAPPED_UNDER]: schema } };
   return { accept, outputSchema, wrapsResult: true };
 }
 
-/** Whether a schema allows objects and nothing else. */
+/** Reports whether a schema allows only objects. */
 function isObjectOnly(schema: unknown): boolean {
   if (!isObject(schema)) return false;
   const { type, properties, allOf, anyOf } = schema;
@@ -49,7 +49,7 @@ function isObjectOnly(schema: unknown): boolean {
   return isObject(properties);
 }
 
-/** Responses of success, 200 and 201 first. */
+/** Returns the success responses, 200 and 201 first. */
 function successes(responses: JsonObject): unknown[] {
   const codes = Object.keys(responses).filter((code) => /^2(\d\d|XX)$/i.test(code));
   const rank = (code: string): number => ['200', '201'].indexOf(code) + 1 || 3;

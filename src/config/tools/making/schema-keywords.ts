@@ -1,8 +1,8 @@
-/** The keywords of JSON Schema 2020-12 that a tool's schema may have, each with values that every validator takes. */
+/** JSON Schema 2020-12 keywords that tool schemas can have, with values that every validator accepts. */
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { LONG_DIGITS, LONG_FORMATS } from '../tool.js';
 
-/** What a schema is for: what is sent, which is checked, or what comes back, which may be more or less than that. */
+/** Use of a schema. Input is validated; output may differ from its description. */
 export type SchemaUse = 'input' | 'output';
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']);
@@ -10,7 +10,7 @@ const LONGEST_PATTERN = 80;
 const LONGEST_INPUT_WORDS = 1_000;
 const LONGEST_OUTPUT_WORDS = 300;
 
-/** The value that is kept; undefined: none. */
+/** Returns the value to keep, or undefined to drop it. */
 type Keep = (value: unknown) => unknown;
 
 const anything: Keep = (value) => value;
@@ -21,7 +21,7 @@ const schema: Keep = (value) => (isObject(value) || typeof value === 'boolean' ?
 const schemas: Keep = (value) => (Array.isArray(value) && value.length > 0 ? value : undefined);
 const object: Keep = (value) => (isObject(value) ? value : undefined);
 
-/** Each keyword with what keeps its values. */
+/** Builds a table of keywords and their filters. */
 const table = (keywords: Readonly<Record<string, Keep>>, groups: readonly (readonly [string, Keep])[]) =>
   new Map([
     ...Object.entries(keywords),
@@ -33,11 +33,11 @@ const INPUT = table(
     type,
     description: (value) => words(value, LONGEST_INPUT_WORDS),
     enum: (value) => (Array.isArray(value) && value.length > 0 ? [...new Set(value)] : undefined),
-    // One says what many do.
+    // One example is enough.
     examples: (value) => (Array.isArray(value) && value.length > 0 ? value.slice(0, 1) : undefined),
     format: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
     multipleOf: (value) => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined),
-    // One that is longer costs an assistant more than it tells.
+    // Long patterns cost more tokens than they help.
     pattern: (value) => (isPattern(value) && value.length <= LONGEST_PATTERN ? value : undefined),
     patternProperties: (value) => (isObject(value) && Object.keys(value).every(isPattern) ? value : undefined),
     required: names,
@@ -55,8 +55,8 @@ const INPUT = table(
 );
 
 /**
- * What comes back is described, not checked: a client refuses a response that is not as the schema says, and backends
- * leave fields out, and add values.
+ * Keywords of output schemas. They describe without constraints, because clients reject responses that violate the
+ * schema, and backends omit fields and add values.
  */
 const OUTPUT = table({ type, description: (value) => words(value, LONGEST_OUTPUT_WORDS) }, [
   ['properties additionalProperties', object],
@@ -64,7 +64,7 @@ const OUTPUT = table({ type, description: (value) => words(value, LONGEST_OUTPUT
   ['prefixItems allOf anyOf', schemas],
 ]);
 
-/** A schema with the keywords that are kept, in the order in which it has them; those within it are not looked at. */
+/** Returns a schema with the kept keywords, in order. Nested schemas are unchanged. */
 export function keptKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObject {
   const keeps = use === 'input' ? INPUT : OUTPUT;
   const kept: Record<string, unknown> = {};
@@ -77,8 +77,8 @@ export function keptKeywords(schemaObject: JsonObject, use: SchemaUse): JsonObje
 }
 
 /**
- * Allows a text of digits where a whole number may be longer than JavaScript keeps: hosts round it, and some of them
- * send nothing that the schema does not allow.
+ * Allows digits as text for integers beyond JavaScript's range. Hosts round such numbers, and some send only what the
+ * schema allows.
  */
 function withLongIntegers(kept: JsonObject): JsonObject {
   const { type: of, format, maximum = Infinity } = kept;
@@ -88,13 +88,13 @@ function withLongIntegers(kept: JsonObject): JsonObject {
   return { ...kept, type: [...types, 'string'], pattern: LONG_DIGITS };
 }
 
-/** OpenAPI's `example` is one of JSON Schema's `examples`. */
+/** Converts OpenAPI's `example` to `examples`. */
 function withExample(schemaObject: JsonObject): JsonObject {
   if (schemaObject['example'] === undefined || schemaObject['examples'] !== undefined) return schemaObject;
   return { ...schemaObject, examples: [schemaObject['example']] };
 }
 
-/** Of a response that is described no closer, more than one alternative may hold. */
+/** Converts `oneOf` to `anyOf`, since a loosely described response can match several alternatives. */
 function withAlternatives(schemaObject: JsonObject): JsonObject {
   const { oneOf, ...rest } = schemaObject;
   return oneOf === undefined || rest['anyOf'] !== undefined ? rest : { ...rest, anyOf: oneOf };
@@ -117,7 +117,7 @@ function isNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string') && new Set(value).size === value.length;
 }
 
-/** A pattern of another dialect than JavaScript's would be an error of the whole schema. */
+/** Reports whether a pattern is valid in JavaScript. Others would invalidate the whole schema. */
 function isPattern(value: unknown): value is string {
   if (typeof value !== 'string') return false;
   try {
@@ -127,7 +127,7 @@ function isPattern(value: unknown): value is string {
   }
 }
 
-/** A text without control characters and needless space, no longer than that; undefined where there is none. */
+/** Normalizes a text and limits its length. Returns undefined if it is empty. */
 export function words(value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string') return undefined;
   const spaced = value.replaceAll(/[^\S\n]+|(?!\n)\p{Cc}/gu, ' ').replaceAll(/ *\n */g, '\n');

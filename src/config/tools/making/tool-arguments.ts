@@ -1,4 +1,4 @@
-/** Parameters and body of an operation as the arguments of its tool: names, hidden and fixed ones, schema, binding. */
+/** Converts an operation's parameters and body to tool arguments: names, hidden and fixed ones, schema, binding. */
 import type { BodyBinding, BodyField, ParameterBinding, ToolBinding } from '../../model/described-tool.js';
 import type { ToolSettings } from '../../model/mcp-schema.js';
 import { didYouMean } from '../../model/problem.js';
@@ -7,10 +7,10 @@ import { checkArguments } from '../calling/argument-check.js';
 import type { Parameter } from './parameters.js';
 import type { RequestBody, RequestField } from './request-body.js';
 
-/** A fault of `hide` or `fixed`, or of both together. */
+/** A fault in `hide` or `fixed`, or in both. */
 export interface SettingFault {
   readonly field?: 'hide' | 'fixed';
-  /** Its index or name within the field. */
+  /** Index or name within the field. */
   readonly at?: string | number;
   readonly message: string;
   readonly hint: string;
@@ -23,31 +23,31 @@ export interface ToolArguments {
   readonly faults: readonly SettingFault[];
 }
 
-/** What a call is made of. */
+/** Parts of the operation's request. */
 export interface Request {
   readonly template: string;
   readonly parameters: readonly Parameter[];
   readonly body: RequestBody | undefined;
   readonly accept: string;
-  /** Values of a path parameter, by its position among them, that lead to other operations. */
+  /** Values of each path parameter, in order, that lead to other operations. */
   readonly reserved: readonly (readonly string[])[];
-  /** Whether path parameters may have slashes. */
+  /** Whether path parameters can contain slashes. */
   readonly takesSlashes: boolean;
 }
 
-/** What clients take as the name of an argument. */
+/** Maximum length that clients accept. */
 const LONGEST_NAME = 64;
 
-/** A value that an assistant gives, or that is fixed. */
+/** A value from the assistant or the settings. */
 interface Input {
   readonly argument: string;
-  /** As the document names it. */
+  /** Name in the document. */
   readonly name: string;
   readonly schema: JsonObject;
   readonly isRequired: boolean;
 }
 
-/** Makes them. */
+/** Creates the arguments. */
 export function makeArguments(request: Request, settings: Pick<ToolSettings, 'hide' | 'fixed'>): ToolArguments {
   const naming = new Naming();
   const parameters = request.parameters.map((parameter) => ({
@@ -133,18 +133,18 @@ function inputSchema(inputs: readonly Input[], definitions: ReadonlyMap<string, 
   };
 }
 
-/** `filter[status]` → `filter_status`: what clients refuse in a property's name is in none; `__proto__` is none. */
+/** Converts a name to one that clients accept: `filter[status]` → `filter_status`. Never returns `__proto__`. */
 function argumentName(name: string): string {
   const isPlain = /^[A-Za-z0-9_.-]+$/.test(name);
   const plain = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, isPlain ? '_' : '');
   return plain.slice(0, LONGEST_NAME) || 'value';
 }
 
-/** Gives every argument a name of its own. */
+/** Naming assigns unique argument names. */
 class Naming {
   private readonly taken = new Set<string>();
 
-  /** @param prefix for a second one of the name: `query_id`. */
+  /** Returns a free name. @param prefix prefix if the name is taken: `query_id` */
   name(name: string, prefix: string): string {
     const plain = argumentName(name);
     let free = this.taken.has(plain) ? `${prefix}_${plain}`.slice(0, LONGEST_NAME) : plain;
@@ -155,7 +155,7 @@ class Naming {
     return free;
   }
 
-  /** Takes all of them, or none where one is taken. */
+  /** Reserves all names, or none if one is taken. */
   takeAll(names: readonly string[]): boolean {
     if (new Set(names).size < names.length || names.some((name) => this.taken.has(name))) return false;
     for (const name of names) this.taken.add(name);
@@ -163,7 +163,7 @@ class Naming {
   }
 }
 
-/** What of the inputs an assistant does not see. */
+/** Inputs that assistants do not see. */
 class Choice {
   readonly faults: SettingFault[] = [];
   private readonly hidden = new Set<Input>();
@@ -218,12 +218,12 @@ class Choice {
     return this.hidden.has(input) || this.values.has(input);
   }
 
-  /** Whether nothing is sent of it. */
+  /** Reports whether nothing is sent for an input. */
   isLeftOut(input: Input): boolean {
     return this.hidden.has(input) && !this.values.has(input);
   }
 
-  /** Where its value comes from; from nowhere where it is left out. */
+  /** Returns the source of an input's value; empty if it is left out. */
   source(input: Input): { readonly argument?: string; readonly fixed?: unknown } {
     if (this.values.has(input)) return { fixed: this.values.get(input) };
     return this.hidden.has(input) ? {} : { argument: input.argument };

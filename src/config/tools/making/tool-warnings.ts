@@ -1,11 +1,11 @@
-/** What can be said of tools that work, and that an assistant will hardly use well. */
+/** Warnings about tools that work but that assistants will use poorly. */
 import type { DescribedTool } from '../../model/described-tool.js';
 import type { Operation } from '../../model/schema.js';
 import type { ConfigProblem } from '../../model/problem.js';
 import type { OptIn } from './opt-in.js';
 import { MOST_LISTED } from '../tool.js';
 
-/** A tool, and what is known of how it was made. */
+/** A tool and its origin. */
 export interface MadeTool {
   readonly tool: DescribedTool;
   readonly operation: Operation;
@@ -13,16 +13,16 @@ export interface MadeTool {
   readonly isDescribed: boolean;
   readonly isNameCut: boolean;
   readonly isDescriptionCut: boolean;
-  /** Whether an optional parameter cannot be sent by a tool, such as a cookie. */
+  /** Whether an optional parameter, such as a cookie, cannot be sent. */
   readonly hasLeftOut: boolean;
 }
 
 const SHORTEST_DESCRIPTION = 20;
 const MOST_TOKENS = 3_000;
-/** Most tools that one warning names. */
+/** Maximum number of tools in a warning. */
 const MOST_NAMED = 3;
 
-/** One warning of a kind for each file, at the first tool that it is about. */
+/** Returns one warning per kind and file, located at the first affected tool. */
 export function toolWarnings(made: readonly MadeTool[]): ConfigProblem[] {
   const warn = (isMeant: (each: MadeTool) => boolean, message: (names: string) => string, hint: string) =>
     perFile(made.filter(isMeant)).map(([first, names]) => {
