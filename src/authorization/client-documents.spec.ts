@@ -46,7 +46,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     return documents.fetch(url);
   }
 
-  it('is taken as far as it is needed, and nothing else of it', async () => {
+  it('is reduced to the needed fields', async () => {
     const response = await fetchOf((url) => ({
       client_id: url,
       client_name: 'Trip planner',
@@ -61,7 +61,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     expect(taken).not.toHaveProperty('scope');
   });
 
-  it('of a program on the own machine may come back to any port there', async () => {
+  it('of a native client may redirect to any loopback port', async () => {
     const response = await fetchOf((url) => ({ client_id: url, redirect_uris: ['http://127.0.0.1/callback'] }));
     expect(await response.json()).toMatchObject({
       application_type: 'native',
@@ -96,7 +96,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     await expect(fetchOf(more)).rejects.toThrow(why);
   });
 
-  describe('of a client that is let in', () => {
+  describe('of a known client', () => {
     let response: RequestListener;
     let url: string;
     let said: object;
@@ -168,7 +168,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     });
   });
 
-  it('that is elsewhere is not followed', async () => {
+  it('that redirects is not followed', async () => {
     let asked = 0;
     const target = await serve((_request, response) => {
       asked += 1;
@@ -179,7 +179,7 @@ const REDIRECTS = ['https://app.example.com/callback'];
     expect(asked).toBe(0);
   });
 
-  it('that never ends is given up', async () => {
+  it('that never ends times out', async () => {
     const startedMs = performance.now();
     const url = await serve((_request, response) => void response.writeHead(200).write('{'));
     // What had come until then is no document.

@@ -32,14 +32,14 @@ it.each<[Asked[0], number]>([
   expect(await admitted(kind, '192.0.2.7')).toBe(Math.min(1_001, 100 * most));
 });
 
-it('each client has its own share of a network, and is another one elsewhere', async () => {
+it('each client has its own limit in each network', async () => {
   expect(await admitted('request', '203.0.113.9', 'https://a.example.com/')).toBe(60);
   expect(await admitted('request', '203.0.113.9', 'https://b.example.com/')).toBe(60);
   expect(await admitted('request', '203.0.113.9')).toBe(60);
   expect(await throttle.admits('request', '203.0.113.10', 'https://a.example.com/')).toBe(true);
 });
 
-it('one that cannot be asked lets nobody pass', async () => {
+it('refuses every request if the counters are unavailable', async () => {
   const away = new NetworkThrottle({ increment: () => Promise.reject(new Error('away')) }, undefined);
   expect(await away.admits('request', '203.0.113.9')).toBe(false);
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => door?.stop());
 
-it('a registration that is broken off is no fault of ours', async () => {
+it('an aborted registration is not logged as an error', async () => {
   const { hostname, port } = new URL(door.issuer);
   const arrived = once(door.server, 'request');
   const socket = connect(Number(port), hostname);
@@ -38,7 +38,7 @@ it('a parameter that is kept is at most 2,048 characters long', async () => {
   }
 });
 
-describe('requests that nobody decides', () => {
+describe('undecided authorization requests', () => {
   const { challenge } = newVerifier();
   let clientId: string;
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe('requests that nobody decides', () => {
     return (await rows.where('expires_at', '>', door.clock.now()).execute()).length;
   };
 
-  it('of three networks, 60 each, push out each other, and nobody who asks from another network', async () => {
+  it('of three networks, 60 each, evict each other, and no request from another network', async () => {
     door.clock.advance(REQUEST_LIFETIME_MS);
     const accountId = await door.newAccount();
     const before = { browser: new Browser(), id: '' };
@@ -136,7 +136,7 @@ describe('the token endpoint', () => {
   }
   const newClient = async () => String((await door.register()).body['client_id']);
 
-  it('counts each client that is known by itself, and the others of a network together', async () => {
+  it('counts each known client separately, and all other clients of a network together', async () => {
     const [one, other] = [await newClient(), await newClient()];
     expect(await refused('203.0.113.1', () => one)).toBe(10);
     expect(await refused('203.0.113.1', () => other)).toBe(10);
@@ -144,7 +144,7 @@ describe('the token endpoint', () => {
     expect(await refused('203.0.113.1', (index) => `https://unknown-${index}.invalid/`)).toBe(70);
   });
 
-  it('takes a hundredfold of networks that are trusted', async () => {
+  it('allows trusted networks a hundred times the limit', async () => {
     expect(await refused(TRUSTED_NETWORK.replace('0/24', '9'), (index) => `unknown-${index}`)).toBe(0);
   });
 });

@@ -32,7 +32,7 @@ describe('a refresh token', () => {
     expect(await statusOf()).toEqual(['active']);
   });
 
-  it('that is sent too often within a minute is told to wait, and every token given goes on to work', async () => {
+  it('that is sent too often within a minute is refused with a wait time, and earlier tokens still work', async () => {
     const { clientId, access_token: first, refresh_token: refresh } = await door.letIn(accountId);
     const again = () => door.token(door.refresh(clientId, refresh));
     const given: string[] = [first];
@@ -70,7 +70,7 @@ describe('a refresh token', () => {
   });
 });
 
-it('a key that is paused has tokens, which work nowhere until it goes on', async () => {
+it('tokens of a paused key work only after it resumes', async () => {
   const { clientId, refresh_token: refresh } = await door.letIn(accountId);
   const [key] = await door.keysOf(accountId);
   await door.stores.keys.pause(key?.id ?? '', OPERATOR);
@@ -107,7 +107,7 @@ describe('a refresh that names scopes', () => {
   const scopes = { scopes: ['customers:read', 'tours:read'] };
   const asked = { scope: 'customers:read tours:read' };
 
-  it('gives a token where it names all that were granted, and is refused and used up by nothing else', async () => {
+  it('gives a token if it names all granted scopes, and otherwise is refused without using the refresh token', async () => {
     const { clientId, scope, refresh_token: refresh } = await door.letIn(accountId, scopes, asked);
     expect(scope).toBe('customers:read tours:read');
     for (const other of ['customers:read', 'tours:read', 'customers:read tours:read customers:write']) {

@@ -25,19 +25,19 @@ const statuses = async () => (await door.keysOf(accountId)).map(({ status }) => 
 const codeOf = async (url: string) => ((await door.comeBack(browser, url)) as URLSearchParams).get('code');
 
 describe('a request', () => {
-  it('is still there where no key could be made', async () => {
+  it('remains if no key could be created', async () => {
     await expect(door.approve(id, 'acc_nobody')).rejects.toMatchObject({ code: 'resource_not_found' });
     expect(await codeOf(await door.approve(id, accountId))).toEqual(expect.any(String));
     expect(await statuses()).toEqual(['active']);
   });
 
-  it('of which the browser has nowhere to go on to makes no key', async () => {
+  it('creates no key if the browser cannot return', async () => {
     await door.objects.forget(INTERACTION, id);
     await expect(door.approve(id, accountId)).rejects.toMatchObject({ code: 'resource_not_found' });
     expect(await statuses()).toEqual([]);
   });
 
-  it('that could not be allowed to the end leaves no key that works, and can be allowed again', async () => {
+  it('whose approval failed leaves no working key and can be approved again', async () => {
     door.failing = isConclusion;
     await expect(door.approve(id, accountId)).rejects.toThrow('it is away');
     door.failing = () => false;
@@ -46,7 +46,7 @@ describe('a request', () => {
     expect(await statuses()).toEqual(['revoked', 'active']);
   });
 
-  it('that could not be turned away can be turned away again', async () => {
+  it('whose denial failed can be denied again', async () => {
     door.failing = isConclusion;
     await expect(door.requests.deny(id)).rejects.toThrow('it is away');
     door.failing = () => false;

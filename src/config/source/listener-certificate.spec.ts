@@ -10,7 +10,7 @@ import { eventually, temporaryFolder } from '../../../test/support/processes.js'
 import { ListenerCertificate } from './listener-certificate.js';
 
 describeWithOpenssl('ListenerCertificate', () => {
-  it('has the server take what was put in the place of its files before it began to follow them', async () => {
+  it('applies files that were replaced between reading and watching', async () => {
     const authority = makeAuthority(temporaryFolder('certificate'));
     const [files, next] = [authority.issue('first'), authority.issue('next')];
     const certificate = new ListenerCertificate('gateway', files, '/', pino({ level: 'silent' }));

@@ -1,4 +1,4 @@
-/** When it is looked at what is open, behind a change of a key or an account. */
+/** When open streams are checked after a change of a key or an account. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Invalidation, InvalidationBus } from '../../keys/api-key.js';
 import type { Authenticator } from '../../keys/authenticator.js';
@@ -41,7 +41,7 @@ describe('LiveStreams', () => {
     return { accountId, startedMs, request: { client }, bar } as unknown as LiveCall;
   }
 
-  it('looks a second time half a second behind each change, whatever changed before it', async () => {
+  it('checks again half a second after each change, whatever changed before', async () => {
     tell(changeOf('acc_1', 'key_1'));
     await jest.advanceTimersByTimeAsync(490);
     tell(changeOf('acc_2', 'key_2'));
@@ -54,7 +54,7 @@ describe('LiveStreams', () => {
     expect(barred).toEqual(['key_2']);
   });
 
-  it('looks every ten seconds at what has been open for a second, whatever nobody has said', async () => {
+  it('checks streams older than a second every ten seconds, without any message', async () => {
     await jest.advanceTimersByTimeAsync(8_500);
     calls = [callOf('acc_1', 'key_1', performance.now())];
     await jest.advanceTimersByTimeAsync(1_000);
@@ -67,7 +67,7 @@ describe('LiveStreams', () => {
     expect(barred).toEqual(['key_1', 'key_2']);
   });
 
-  it('looks at once at what a change is about, and at nothing else', async () => {
+  it('checks only the streams of the changed key or account, at once', async () => {
     calls = [callOf('acc_1', 'key_1'), callOf('acc_1', 'key_2'), callOf('acc_2', 'key_3')];
     tell(changeOf('acc_1', 'key_1'));
     await jest.advanceTimersByTimeAsync(1);

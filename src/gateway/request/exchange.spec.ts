@@ -16,11 +16,11 @@ beforeEach(() => {
 const NAME = 'X-Request-Id: abc\r\n';
 
 describe('the field lines of a response', () => {
-  it('are the name of the request alone, as long as no step has added any', () => {
+  it('are only the request ID until a step adds others', () => {
     expect([exchange.responseLines, exchange.problemLines]).toEqual([NAME, NAME]);
   });
 
-  it('stand in the same order, in whichever the steps set them', () => {
+  it('have the same order, whatever order the steps set them in', () => {
     exchange.proxyStatusLine = 'Proxy-Status: trailgate\r\n';
     exchange.quotaLines = 'RateLimit: "key-minute";r=1;t=9\r\n';
     exchange.endingLines = 'Deprecation: @1\r\n';
@@ -37,7 +37,7 @@ describe('the field lines of a response', () => {
     ]);
   });
 
-  it('tell after a refund what is left without the cost, and every other field as before', () => {
+  it('contain the refunded limits after a refund, and otherwise do not change', () => {
     exchange.corsLines = 'Vary: Origin\r\n';
     exchange.quotaLines = 'X-RateLimit-Remaining: 1\r\n';
     exchange.proxyStatusLine = 'Proxy-Status: trailgate\r\n';
@@ -47,7 +47,7 @@ describe('the field lines of a response', () => {
     );
   });
 
-  it('of a problem name no reset that nobody should wait for, and those of any other response do', () => {
+  it('omit a distant reset time in problems only', () => {
     exchange.quotaLines = 'X-RateLimit-Limit: 5\r\nX-RateLimit-Reset: 2000000\r\n';
     exchange.proxyStatusLine = 'Proxy-Status: trailgate\r\n';
     expect(exchange.problemLines).toBe(`${NAME}X-RateLimit-Limit: 5\r\nProxy-Status: trailgate\r\n`);

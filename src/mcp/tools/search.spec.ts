@@ -63,7 +63,7 @@ describe('a search', () => {
     },
   );
 
-  it.each(['create issue', 'issue', 'get', 'list'])('for "%s" says no more than 1,500 tokens', (query) => {
+  it.each(['create issue', 'issue', 'get', 'list'])('for "%s" returns at most 1,500 tokens', (query) => {
     const text = foundText(foundTools(tools, query, 20));
     expect(text.length).toBeLessThanOrEqual(MOST_CHARACTERS);
     const { operations } = JSON.parse(text) as { operations: Record<string, unknown>[] };
@@ -89,7 +89,7 @@ describe('a search', () => {
     expect(text.length).toBeLessThanOrEqual(MOST_CHARACTERS);
   });
 
-  it('that finds nothing names what there is, as far as there is room', () => {
+  it('without matches returns as many tool names as fit', () => {
     const names = (of: typeof tools) => (JSON.parse(allNamesText(of)) as { all_names: string[] }).all_names;
     expect(names(tools)).toEqual(tools.map(({ name }) => name));
     expect(allNamesText(Array(1_000).fill(tools[0])).length).toBeLessThanOrEqual(MOST_CHARACTERS);

@@ -1,4 +1,4 @@
-/** The throttle of signing in: nobody guesses from however many networks, and nobody is locked out by who guesses. */
+/** Rate limits of sign-in: they stop guessing from any number of networks, and guesses do not lock members out. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ProcessThrottleWindows } from '../../quota/throttle-windows.js';
 import { SignInAttempts, type AttemptedSignIn } from './attempts.js';
@@ -67,7 +67,7 @@ describe('guessing a password', () => {
     expect(await letThrough([from('2001:db8:0:2::1', 'somebody@example.com')])).toBe(1);
   });
 
-  it('does not lock the member out of a known browser, which guesses no more than others', async () => {
+  it('does not lock the member out of a known browser, which has the same limit as others', async () => {
     await letThrough(many(1_000, (at) => from(network(at))));
     const known = many(100, () => from('203.0.113.9', ANA, 'browser-1'));
     expect(await letThrough(known.slice(0, 1))).toBe(1);
@@ -81,15 +81,15 @@ describe('guessing a password', () => {
     expect(await letThrough([from('203.0.113.9')])).toBe(0);
   });
 
-  it('goes on after fifteen minutes', async () => {
+  it('is possible again after fifteen minutes', async () => {
     expect(await letThrough(many(20, (at) => from(network(at))))).toBe(10);
     nowMs += 16 * MINUTE_MS;
     expect(await letThrough(many(20, (at) => from(network(at))))).toBe(10);
   });
 });
 
-describe('what is no failure', () => {
-  it('a sign-in that succeeds is not counted, and makes the failures of its name forgotten', async () => {
+describe('an attempt that is not a failure', () => {
+  it('a successful sign-in is not counted and clears the failures of its name', async () => {
     for (let day = 0; day < 100; day++) {
       await letThrough(many(9, (at) => from(network(at + day * 9))));
       await (await attempts.beginPassword(from('203.0.113.9'))).succeeded();
@@ -99,13 +99,13 @@ describe('what is no failure', () => {
     }
   });
 
-  it('a sign-in in a known browser does not make what others guessed elsewhere forgotten', async () => {
+  it('a sign-in in a known browser does not clear failures from other browsers', async () => {
     await letThrough(many(10, (at) => from(network(at))));
     await (await attempts.beginPassword(from('203.0.113.9', ANA, 'browser-1'))).succeeded();
     expect(await letThrough([from('203.0.113.10')])).toBe(0);
   });
 
-  it('an attempt that found no room or no database is not counted', async () => {
+  it('an attempt that fails for lack of capacity or a database is not counted', async () => {
     for (let attempt = 0; attempt < 200; attempt++) {
       await (await attempts.beginPassword(from('203.0.113.9'))).refunded();
     }
@@ -130,7 +130,7 @@ describe('guessing a code', () => {
     expect(tries).toEqual([10, 10, 10, 10, 10, ...many(15, () => 0)]);
   });
 
-  it('is counted by its network where it names nobody', async () => {
+  it('without a name is counted by network', async () => {
     const verdicts = await Promise.allSettled(many(30, async () => await attempts.beginUnnamed('203.0.113.9')));
     expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
   });

@@ -9,7 +9,7 @@ const browsers = new KnownBrowsers(randomBytes(32));
 describe('a browser in which a member has signed in', () => {
   const value = browsers.remember('mem_1', NOW_MS);
 
-  it('is known by its own name from then on, until half a year is over', () => {
+  it('has the same ID for 180 days', () => {
     const name = browsers.find(value, 'mem_1', NOW_MS);
     expect(name).toMatch(/^[\w-]{22}$/);
     expect(browsers.find(value, 'mem_1', NOW_MS + KNOWN_BROWSER_SECONDS * 1_000 - 1_000)).toBe(name);
@@ -17,7 +17,7 @@ describe('a browser in which a member has signed in', () => {
     expect(browsers.find(browsers.remember('mem_1', NOW_MS), 'mem_1', NOW_MS)).not.toBe(name);
   });
 
-  it('is a stranger to other members and installations', () => {
+  it('is unknown to other members and installations', () => {
     expect(browsers.find(value, 'mem_2', NOW_MS)).toBeNull();
     expect(new KnownBrowsers(randomBytes(32)).find(value, 'mem_1', NOW_MS)).toBeNull();
   });
@@ -29,7 +29,7 @@ describe('a browser in which a member has signed in', () => {
     ['a later end', value.replace(/\.\d+\./, '.99999999999.')],
     ['another name', `${value.startsWith('A') ? 'B' : 'A'}${value.slice(1)}`],
     ['half a code', value.slice(0, -2)],
-  ])('is not made by whoever sends %s', (_what, made) => {
+  ])('cannot be forged with %s', (_what, made) => {
     expect(browsers.find(made, 'mem_1', NOW_MS)).toBeNull();
   });
 });

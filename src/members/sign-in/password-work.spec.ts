@@ -1,4 +1,4 @@
-/** The line before the hashing of passwords: two at once, twenty behind them, three seconds, and nobody else. */
+/** The queue for password hashes: two run, twenty wait for at most three seconds, and the rest is refused. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PasswordWork } from './password-work.js';
 
@@ -34,7 +34,7 @@ describe('the work of hashing', () => {
     jest.useRealTimers();
   });
 
-  it('is two pieces at once; the third waits for one of them, in the order in which they came', async () => {
+  it('runs two tasks at once; further ones wait in order', async () => {
     const results = [1, 2, 3, 4].map((number) => work.run(pieces.piece(number)));
     await jest.advanceTimersByTimeAsync(0);
     expect(pieces.begun).toEqual([1, 2]);
@@ -56,7 +56,7 @@ describe('the work of hashing', () => {
     expect(pieces.begun).not.toContain(22);
   });
 
-  it('lets nobody wait for more than three seconds, and does not begin what it has refused', async () => {
+  it('refuses a task after three seconds in the queue, and then never starts it', async () => {
     const first = [work.run(pieces.piece(1)), work.run(pieces.piece(2))];
     const late = work.run(pieces.piece(3)).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(2_999);
@@ -70,7 +70,7 @@ describe('the work of hashing', () => {
     expect(pieces.begun).toEqual([1, 2]);
   });
 
-  it('goes on after a piece that failed', async () => {
+  it('continues after a failed task', async () => {
     const failing = async () => await Promise.reject<number>(new Error('no memory'));
     for (let piece = 0; piece < 5; piece++) await expect(work.run(failing)).rejects.toThrow('no memory');
     const next = work.run(pieces.piece(1));

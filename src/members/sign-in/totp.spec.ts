@@ -34,21 +34,21 @@ describe('a code that somebody types', () => {
   const nowMs = NOW_STEP * 30_000 + 12_345;
   const codeOf = (step: number) => hotp(key, step);
 
-  it.each([-1, 0, 1])('is taken where its clock is %i step off', (off) => {
+  it.each([-1, 0, 1])('is accepted with a clock that is %i step off', (off) => {
     expect(matchingStep(key, codeOf(NOW_STEP + off), nowMs, 0)).toBe(NOW_STEP + off);
   });
 
-  it.each([-2, 2, -1_000])('is not taken %i steps off', (off) => {
+  it.each([-2, 2, -1_000])('is refused with a clock that is %i steps off', (off) => {
     expect(matchingStep(key, codeOf(NOW_STEP + off), nowMs, 0)).toBeNull();
   });
 
-  it('is not taken twice, and no older one after it', () => {
+  it('works once, and no older code works after it', () => {
     expect(matchingStep(key, codeOf(NOW_STEP), nowMs, NOW_STEP)).toBeNull();
     expect(matchingStep(key, codeOf(NOW_STEP - 1), nowMs, NOW_STEP)).toBeNull();
     expect(matchingStep(key, codeOf(NOW_STEP + 1), nowMs, NOW_STEP)).toBe(NOW_STEP + 1);
   });
 
-  it('is taken where the same six digits belong to an earlier step, too', () => {
+  it('is accepted if an earlier step has the same six digits', () => {
     // Steps of one key whose codes are equal are rare, not impossible: the later of them is still good.
     const twins = Buffer.from('key 644292');
     const code = hotp(twins, NOW_STEP);

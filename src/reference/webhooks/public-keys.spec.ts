@@ -1,4 +1,4 @@
-/** Public keys are found for anybody, and nobody's asking is felt by the database, or needs it where it is away. */
+/** Public keys of webhooks: requests share queries, and cached keys are served while the database is down. */
 import { describe, expect, it } from '@jest/globals';
 import type { WebhookPublicKey } from '../../webhooks/signing/secret-store.js';
 import { PublicKeys } from './public-keys.js';
@@ -23,7 +23,7 @@ function world() {
 const key = (name: string, expiresAt: number | null = null) => ({ key: name, createdAt: 0, expiresAt });
 
 describe('the public keys of an endpoint', () => {
-  it('cost the database one question at a time, whoever asks for how many', async () => {
+  it('are read with one query at a time, however many requests wait', async () => {
     const { rows, questions, keys } = world();
     rows.set(id(1), [key('whpk_1')]);
     const asked = Array.from({ length: 1_200 }, (_, number) => keys.of(id(number % 600)));
@@ -32,7 +32,7 @@ describe('the public keys of an endpoint', () => {
     expect(questions.map(({ length }) => length)).toEqual([1, 500, 100]);
   });
 
-  it('are asked for again after five seconds, and never where the id is none', async () => {
+  it('are read again after five seconds, and never for an invalid ID', async () => {
     const { rows, questions, state, keys } = world();
     rows.set(id(1), [key('whpk_1')]);
     for (const waitMs of [0, 4_999, 1]) {
@@ -62,7 +62,7 @@ describe('the public keys of an endpoint', () => {
     expect(await keys.of(id(1))).toEqual([key('whpk_2'), key('whpk_1', expect.any(Number) as unknown as number)]);
   });
 
-  it('are refused to whoever comes when 2,000 endpoints are asked for already', async () => {
+  it('are refused while 2,000 other endpoints wait for the query', async () => {
     const { keys } = world();
     const asked = Array.from({ length: 2_500 }, (_, number) => keys.of(id(number)).then(() => 'found', String));
     const found = await Promise.all(asked);
