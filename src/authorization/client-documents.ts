@@ -53,7 +53,7 @@ export class ClientDocuments {
     if (response.body.length > LARGEST_DOCUMENT_BYTES) throw new Error('the document is too large');
     const cacheControl = response.headers['cache-control'];
     const headers = cacheControl === undefined ? {} : { 'cache-control': cacheControl };
-    const taken = takenOf(url, toPlain(readJson(response.body)));
+    const taken = validateDocument(url, toPlain(readJson(response.body)));
     // If the write fails, the previous document remains.
     await this.objects.change(DOCUMENT, url, taken).catch(() => false);
     return Response.json(taken, { headers });
@@ -87,7 +87,7 @@ export class ClientDocuments {
 }
 
 /** Validates a document. Throws if it belongs to another client, uses a client secret, or lacks required fields. */
-function takenOf(url: string, document: unknown): StoredPayload {
+function validateDocument(url: string, document: unknown): StoredPayload {
   const metadata = clientMetadata.parse(document);
   if ((document as { readonly client_id?: unknown }).client_id !== url)
     throw new Error('the document is of another client');

@@ -35,14 +35,14 @@ export class McpTokenDoor implements TokenDoor {
 
   read(authorization: string | undefined): string | Problem {
     const [, token = ''] = BEARER.exec(authorization ?? '') ?? [];
-    return isAccessToken(token) ? token : this.told('missing_api_key');
+    return isAccessToken(token) ? token : this.reworded('missing_api_key');
   }
 
   refusal(problem: Problem): Problem {
-    return problem.status === 401 ? this.told(problem.code) : problem;
+    return problem.status === 401 ? this.reworded(problem.code) : problem;
   }
 
-  private told(code: Problem['code']): Problem {
+  private reworded(code: Problem['code']): Problem {
     const known = this.refusals.get(code);
     if (known !== undefined) return known;
     const detail = DETAILS[code] ?? DETAILS['invalid_api_key'] ?? '';

@@ -147,7 +147,7 @@ export class OAuthServer {
     const isOfClient = clientId !== '' && clientId.length <= LONGEST_PARAMETER && (await requests.isKnown(clientId));
     if (!(await throttle.admits('request', address, isOfClient ? clientId : undefined))) return tooMany(response);
     this.pin(message, address);
-    serve(again(message, body), response);
+    serve(withBody(message, body), response);
   }
 
   /**
@@ -193,7 +193,7 @@ async function bodyOf(message: IncomingMessage): Promise<string | undefined> {
 }
 
 /** Creates a request whose body can be read again. */
-function again(message: IncomingMessage, body: string): IncomingMessage {
+function withBody(message: IncomingMessage, body: string): IncomingMessage {
   const { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor } = message;
   const parts = { headers, rawHeaders, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor };
   return Object.assign(Readable.from([Buffer.from(body)]), parts) as unknown as IncomingMessage;

@@ -10,7 +10,7 @@ import type { OAuthObjects, StoredPayload } from './clients/oauth-objects.js';
 import { isUsedUp, REFRESH_TOKEN, type TokenWrites } from './token-writes.js';
 
 /** Audit log actor if a client revokes its own grant. */
-const BY_ITSELF = { actor: 'system', actorLabel: 'OAuth client', ip: '', requestId: '' } as const;
+const CLIENT_ACTOR = { actor: 'system', actorLabel: 'OAuth client', ip: '', requestId: '' } as const;
 /** Expiration of objects without one, in milliseconds since the epoch (year 2243). */
 const NO_END_MS = 8_640_000_000_000;
 
@@ -86,7 +86,7 @@ class Objects implements Adapter {
   async findByUserCode(): Promise<undefined> {}
 
   async consume(id: string): Promise<void> {
-    this.parts.writes.use(this.kind, id);
+    this.parts.writes.markUsed(this.kind, id);
   }
 
   destroy(id: string): Promise<void> {
@@ -182,7 +182,7 @@ class Grants implements Adapter {
   }
 
   destroy(id: string): Promise<void> {
-    return this.parts.keys.revoke(id, BY_ITSELF);
+    return this.parts.keys.revoke(id, CLIENT_ACTOR);
   }
 
   async revokeByGrantId(): Promise<void> {}

@@ -55,7 +55,7 @@ export class TokenWrites {
   constructor(private readonly parts: TokenWriteParts) {}
 
   /** Records the object to consume. */
-  use(kind: string, id: string): void {
+  markUsed(kind: string, id: string): void {
     const request = this.parts.request();
     if (request === undefined) throw new Error('nobody asks for tokens');
     this.pending.set(request, { used: { kind, id } });

@@ -34,11 +34,11 @@ function issuesOf(value: unknown, error: z.ZodError): Issue[] {
     const named = schema?.safeParse(valueAt(value, issue.path as (string | number)[]));
     return (named?.error?.issues ?? []).map((each) => ({ ...each, path: [...issue.path, ...each.path] }));
   });
-  return [...error.issues, ...hidden].flatMap((issue) => ofUnion(issue, value));
+  return [...error.issues, ...hidden].flatMap((issue) => unionIssues(issue, value));
 }
 
 /** Returns the issues of the matching alternative (map or list) instead of those of the union. */
-function ofUnion(issue: Issue, value: unknown): readonly Issue[] {
+function unionIssues(issue: Issue, value: unknown): readonly Issue[] {
   const found = issue.code === 'invalid_union' ? valueAt(value, issue.path as (string | number)[]) : undefined;
   if (issue.code !== 'invalid_union' || typeof found !== 'object') return [issue];
   const isOfKind = (issues: readonly Issue[]): boolean =>

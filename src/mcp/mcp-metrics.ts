@@ -7,7 +7,7 @@ type Series = Partial<Record<McpOutcome, ValueSeries>>;
 const kept = new Map<McpMethod, Series>();
 
 /** Counts a finished request. */
-export function noteCall(method: McpMethod, outcome: McpOutcome): void {
+export function countCall(method: McpMethod, outcome: McpOutcome): void {
   let series = kept.get(method);
   if (series === undefined) kept.set(method, (series = {}));
   (series[outcome] ??= METRICS.mcpRequests.series(method, outcome)).inc();

@@ -76,7 +76,7 @@ export class AccountMembers {
       if (before.role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
       const now = this.clock.now();
       const after = { role, version: before.version + 1, updated_at: now };
-      await ofAccount(trx.updateTable('account_member').set(after), accountId, memberId).execute();
+      await whereMembership(trx.updateTable('account_member').set(after), accountId, memberId).execute();
       const change = { action: 'member.role_changed', before: { role: before.role }, after: { role } } as const;
       const target = { ...targetOf(accountId, memberId), targetVersion: after.version };
       await recordChange(trx, context, { ...target, ...change }, now);
@@ -100,7 +100,7 @@ export class AccountMembers {
       const { member, account } = await this.lock(access.trx, accountId, memberId);
       checkMayGive(giver, member.role);
       await checkVersion(access.trx, versioned(member), expected, account.time_zone);
-      return this.takeOut(access, member, 'member.removed', 'creator_removed', context);
+      return this.removeMembership(access, member, 'member.removed', 'creator_removed', context);
     });
   }
 
@@ -111,7 +111,7 @@ export class AccountMembers {
   async leave(accountId: string, memberId: string, context: ChangeContext): Promise<MemberCredentials> {
     return this.access.run(async (access) => {
       const { member } = await this.lock(access.trx, accountId, memberId);
-      return this.takeOut(access, member, 'member.left', 'creator_left', context);
+      return this.removeMembership(access, member, 'member.left', 'creator_left', context);
     });
   }
 
@@ -120,7 +120,7 @@ export class AccountMembers {
    * @throws Problem `resource_not_found`
    */
   async impact(accountId: string, memberId: string): Promise<MemberCredentials> {
-    if ((await this.roleOf(accountId, memberId)) === undefined) return notThere();
+    if ((await this.roleOf(accountId, memberId)) === undefined) return throwMemberNotFound();
     return readRemovalImpact(this.database.db, { accountId, memberId, nowMs: this.clock.now() });
   }
 
@@ -133,7 +133,7 @@ export class AccountMembers {
   private async get(accountId: string, memberId: string): Promise<AccountMember> {
     const query = this.members().where('account_member.account_id', '=', accountId);
     const row = await query.where('member.id', '=', memberId).executeTakeFirst();
-    return row === undefined ? notThere() : accountMemberOf(row);
+    return row === undefined ? throwMemberNotFound() : accountMemberOf(row);
   }
 
   private members() {
@@ -145,7 +145,7 @@ export class AccountMembers {
       .select(['account_member.created_at', 'account_member.version']);
   }
 
-  private async takeOut(
+  private async removeMembership(
     access: AccessChange,
     { account_id: accountId, member_id: memberId, role }: AccountMemberTable,
     action: AuditAction,
@@ -154,7 +154,7 @@ export class AccountMembers {
   ): Promise<MemberCredentials> {
     const { trx } = access;
     if (role === 'owner') await this.checkOthersOwn(trx, accountId, memberId);
-    await ofAccount(trx.deleteFrom('account_member'), accountId, memberId).execute();
+    await whereMembership(trx.deleteFrom('account_member'), accountId, memberId).execute();
     const change = { action, before: { role }, after: null };
     const now = this.clock.now();
     await recordChange(trx, context, { ...targetOf(accountId, memberId), ...change }, now);
@@ -167,7 +167,7 @@ export class AccountMembers {
     await lockMemberRow(trx, this.database.kind, memberId, 'update');
     const account = await lockAccount(trx, this.database.kind, accountId);
     const query = trx.selectFrom('account_member').selectAll().where('account_id', '=', accountId);
-    const member = (await query.where('member_id', '=', memberId).executeTakeFirst()) ?? notThere();
+    const member = (await query.where('member_id', '=', memberId).executeTakeFirst()) ?? throwMemberNotFound();
     return { account, member };
   }
 
@@ -234,7 +234,7 @@ interface OfAccount<Query> {
   where(column: 'account_id' | 'member_id', operator: '=', value: string): Query;
 }
 
-function ofAccount<Query extends OfAccount<Query>>(query: Query, accountId: string, memberId: string): Query {
+function whereMembership<Query extends OfAccount<Query>>(query: Query, accountId: string, memberId: string): Query {
   return query.where('account_id', '=', accountId).where('member_id', '=', memberId);
 }
 
@@ -242,7 +242,7 @@ function targetOf(accountId: string, memberId: string): { accountId: string; tar
   return { accountId, targetType: 'member', targetId: memberId };
 }
 
-function notThere(): never {
+function throwMemberNotFound(): never {
   throw new Problem('resource_not_found', { detail: 'There is no member with this id in the account.' });
 }
 

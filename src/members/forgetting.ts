@@ -20,7 +20,7 @@ const ENTRIES_AT_ONCE = 500;
 /** Fields with personal data in the `before` and `after` of audit entries. */
 const PERSONAL_FIELDS = ['email', 'name'] as const;
 /** Tables whose rows of the member are deleted. */
-const THEIRS = [
+const MEMBER_TABLES = [
   'member_identity',
   'member_passkey',
   'recovery_code',
@@ -67,7 +67,7 @@ export class Forgetting {
     if (row === undefined) return memberNotFound();
     if (row.removed_at !== null) return [];
     await this.leaveAccounts(trx, id);
-    for (const table of THEIRS) await trx.deleteFrom(table).where('member_id', '=', id).execute();
+    for (const table of MEMBER_TABLES) await trx.deleteFrom(table).where('member_id', '=', id).execute();
     await trx
       .deleteFrom('link')
       .where(({ or, eb }) => or([eb('member_id', '=', id), eb('email_key', '=', row.email_key)]))

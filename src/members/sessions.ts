@@ -162,7 +162,7 @@ export class Sessions {
       .executeTakeFirst();
     if (row === undefined || this.isOver(row)) return undefined;
     if (row.member_id !== null && row.status !== 'active') return undefined;
-    if (isAttended) await this.noteSeen(row);
+    if (isAttended) await this.recordUse(row);
     const session = this.sessionOf(row);
     if (row.member_id === null) return { session, member: null, portal: portalOf(row) };
     const { email, name, is_operator: isOperator } = row;
@@ -236,7 +236,7 @@ export class Sessions {
     });
   }
 
-  private async noteSeen(row: Row): Promise<void> {
+  private async recordUse(row: Row): Promise<void> {
     const now = this.clock.now();
     const interval = Math.min(LAST_SEEN_INTERVAL_MS, this.limits().idleMs / WRITES_PER_IDLE_LIMIT);
     // If the clock was set back, the difference is negative and nothing is written.

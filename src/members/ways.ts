@@ -88,7 +88,7 @@ export class OwnWays {
    * @param take performs the removal in `trx`, which the caller must roll back on error
    * @throws Problem `last_way_to_sign_in`
    */
-  async keepingOne(trx: Transaction<Tables>, memberId: string, take: () => Promise<void>): Promise<void> {
+  async removeUnlessLast(trx: Transaction<Tables>, memberId: string, take: () => Promise<void>): Promise<void> {
     // The lock makes concurrent removals see each other's result.
     await lockMember(trx, this.database.kind, memberId);
     const before = this.toSignIn(await this.of(memberId, trx));

@@ -36,7 +36,7 @@ export function openMcp(
   config.onChange(() => {
     const before = tools.current;
     // When all of the change is in force.
-    return () => queueMicrotask(() => areSame(before, tools.current) || subscriptions.tellOfTools());
+    return () => queueMicrotask(() => areSame(before, tools.current) || subscriptions.notifyToolsChanged());
   });
   const openDoor = mcpDoor(
     {

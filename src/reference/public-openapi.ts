@@ -159,7 +159,10 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
     const isError = /^[45]/.test(status) || (status === 'default' && succeeds);
     responses[status] = {
       ...response,
-      ...also(response['description'], idempotency === undefined ? undefined : KEYED_REFUSALS[status]?.description),
+      ...withAddition(
+        response['description'],
+        idempotency === undefined ? undefined : KEYED_REFUSALS[status]?.description,
+      ),
       headers: {
         ...(isObject(response['headers']) ? response['headers'] : {}),
         ...headerReferences(status, refusals),
@@ -178,7 +181,7 @@ function publicResponses(own: JsonObject, document: JsonObject, { idempotency }:
 }
 
 /** Appends a text to a description. */
-function also(own: unknown, more: string | undefined): { description?: string } {
+function withAddition(own: unknown, more: string | undefined): { description?: string } {
   return more === undefined ? {} : { description: typeof own === 'string' ? `${own.trim()}\n\n${more}` : more };
 }
 

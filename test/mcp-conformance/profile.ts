@@ -94,7 +94,7 @@ const TOOLS: Readonly<Record<string, Fixture>> = {
     );
   },
   test_trigger_tool_change: (call) => {
-    call.parts.subscriptions.tellOfTools();
+    call.parts.subscriptions.notifyToolsChanged();
     call.respond(membersOf({ content: [textBlock('Whoever listens was told.')] }));
   },
   ...ASKING_TOOLS,

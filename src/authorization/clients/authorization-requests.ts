@@ -137,7 +137,7 @@ export class AuthorizationRequests {
     const expiresAt = this.checked(approval, scopes);
     // Read the interaction before creating a key. Without it, the browser cannot return.
     const interaction = await this.interaction(id);
-    await this.take(id);
+    await this.consume(id);
     const input = {
       name: clientName,
       scopes: [...approval.scopes],
@@ -168,7 +168,7 @@ export class AuthorizationRequests {
   async deny(id: string): Promise<string> {
     await this.get(id);
     const interaction = await this.interaction(id);
-    await this.take(id);
+    await this.consume(id);
     try {
       await this.conclude(id, interaction, { error: 'access_denied', error_description: 'The request was declined.' });
     } catch (error) {
@@ -195,7 +195,7 @@ export class AuthorizationRequests {
   }
 
   /** Consumes the request, so that only one of two concurrent decisions succeeds. */
-  private async take(id: string): Promise<void> {
+  private async consume(id: string): Promise<void> {
     if (!(await this.parts.objects.consume(REQUEST, id))) throw notFound();
   }
 

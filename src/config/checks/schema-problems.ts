@@ -107,7 +107,7 @@ function missing(path: DocumentPath, source: SourceDocument): ConfigProblem {
 function describe(issue: Issue, found: unknown, shown: string | undefined): string {
   switch (issue.code) {
     case 'invalid_type':
-      if (isOwnWords(issue)) return withValue(issue.message, shown);
+      if (hasOwnMessage(issue)) return withValue(issue.message, shown);
       return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${shown ?? kindOf(found)}`;
     case 'invalid_value':
       return withValue(`must be one of ${issue.values.map(String).join(', ')}`, shown);
@@ -117,7 +117,7 @@ function describe(issue: Issue, found: unknown, shown: string | undefined): stri
 }
 
 /** Reports whether the schema gives its own message for this setting. */
-function isOwnWords(issue: Issue & { code: 'invalid_type' }): boolean {
+function hasOwnMessage(issue: Issue & { code: 'invalid_type' }): boolean {
   return !/^must be (?:an object|a list|a whole number|a number|a string|true or false), not /.test(issue.message);
 }
 

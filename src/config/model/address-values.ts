@@ -54,10 +54,10 @@ export function prefixOf(block: string): number {
 /** URL of a backend. A path is used as a prefix. */
 const target = z
   .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
-  .refine((text) => of(text)?.username === '' && of(text)?.password === '', CREDENTIALS_MESSAGE)
+  .refine((text) => parseUrl(text)?.username === '' && parseUrl(text)?.password === '', CREDENTIALS_MESSAGE)
   .refine((text) => !/[?#]/.test(text), QUERY_MESSAGE)
-  .refine((text) => isHost(of(text)?.hostname.replaceAll(/^\[|\]$/g, '') ?? ''), TARGET_HOST_MESSAGE)
-  .refine((text) => of(text)?.port !== '0', 'must have a port from 1 to 65535');
+  .refine((text) => isHost(parseUrl(text)?.hostname.replaceAll(/^\[|\]$/g, '') ?? ''), TARGET_HOST_MESSAGE)
+  .refine((text) => parseUrl(text)?.port !== '0', 'must have a port from 1 to 65535');
 
 export const uniqueTargets = z
   .array(target)
@@ -86,7 +86,7 @@ export const basePath = z
   );
 
 /** An origin exactly as browsers send it (RFC 6454 section 6.2), or `*`. */
-export const origin = z.string().refine((text) => text === '*' || of(text)?.origin === text, ORIGIN_MESSAGE);
+export const origin = z.string().refine((text) => text === '*' || parseUrl(text)?.origin === text, ORIGIN_MESSAGE);
 
 function isHost(text: string): boolean {
   return isIP(text) !== 0 || HOST_NAME.test(text);
@@ -98,6 +98,6 @@ export function isLoopbackHost(text: string): boolean {
   return plain === 'localhost' || plain.endsWith('.localhost') || plain === '::1' || /^127\.\d+\.\d+\.\d+$/.test(plain);
 }
 
-function of(text: string): URL | undefined {
+function parseUrl(text: string): URL | undefined {
   return URL.parse(text) ?? undefined;
 }

@@ -1,6 +1,6 @@
 /** Merges the OpenAPI documents and the `operations` entries into one list, and checks it for conflicts. */
 import type { OperationDraft } from './openapi-operations.js';
-import { judgePartialPaths, type PartialPath } from './partial-paths.js';
+import { checkPartialPaths, type PartialPath } from './partial-paths.js';
 import { templateFault, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
@@ -69,7 +69,7 @@ export function mergeOperations(drafts: readonly OperationDraft[], entries: Oper
     else if (entry.service !== undefined) merged.set(index, addedDraft(entry, entries.source, path));
   }
   const all = [...merged.values()];
-  const partial = judgePartialPaths(entries.partial, all);
+  const partial = checkPartialPaths(entries.partial, all);
   problems.push(...partial.problems, ...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
   const numbered = numberOperations(all);
   const operations = problems.length > 0 ? [] : numbered.map(({ operation }) => operation);

@@ -23,7 +23,7 @@ interface Published {
  * Returns a warning for each omitted path, and a problem for each that a published operation would match. For example,
  * `POST /customers/{id}` matches `POST /customers/1:archive`, with the wrong scopes.
  */
-export function judgePartialPaths(
+export function checkPartialPaths(
   paths: readonly PartialPath[],
   operations: readonly Published[],
 ): { readonly problems: ConfigProblem[]; readonly warnings: ConfigProblem[] } {
@@ -31,7 +31,7 @@ export function judgePartialPaths(
   const warnings: ConfigProblem[] = [];
   for (const path of paths) {
     const { problem } = path;
-    const taker = operations.find((operation) => takes(operation, path));
+    const taker = operations.find((operation) => matchesRequests(operation, path));
     if (taker === undefined) {
       const message = `${problem.message}, so its operations are left out`;
       warnings.push({ ...problem, message, hint: 'they are not reachable; give them paths of whole segments' });
@@ -43,10 +43,10 @@ export function judgePartialPaths(
   return { problems, warnings };
 }
 
-function takes(operation: Published, { template, service, methods }: PartialPath): boolean {
+function matchesRequests(operation: Published, { template, service, methods }: PartialPath): boolean {
   if (operation.service !== service || !methods.map(asGet).includes(asGet(operation.method))) return false;
   const [own, others] = [operation.template.split('/'), template.split('/')];
-  return own.length === others.length && own.every((segment, at) => mayBeOne(segment, others[at] ?? ''));
+  return own.length === others.length && own.every((segment, at) => segmentsOverlap(segment, others[at] ?? ''));
 }
 
 /** Maps HEAD to GET, because operations serve both. */
@@ -55,7 +55,7 @@ function asGet(method: string): string {
 }
 
 /** Reports whether some text matches both a segment of a published template and a partial segment. */
-function mayBeOne(segment: string, partial: string): boolean {
+function segmentsOverlap(segment: string, partial: string): boolean {
   if (segment.startsWith('{')) return true;
   const pattern = partial.split(/\{[^{}]+\}/).map((text) => text.replaceAll(/[^A-Za-z0-9]/g, '\\$&'));
   return new RegExp(`^${pattern.join('.+')}$`, 'i').test(segment);

@@ -20,12 +20,12 @@ interface Draft {
 }
 
 /** A text with translations. */
-interface Said {
+interface LocalizedText {
   readonly plain: string | null;
   readonly translated: ReadonlyMap<string, string>;
 }
 
-const NOTHING: Said = { plain: null, translated: new Map() };
+const NOTHING: LocalizedText = { plain: null, translated: new Map() };
 
 /**
  * Returns the description and group of each required scope. The description comes from a security scheme (OAuth
@@ -46,8 +46,8 @@ export function scopeWords(
       if (summary !== null && draft.summaries.length < MOST_SUMMARIES) draft.summaries.push(summary);
     }
   }
-  const scopes = saidOfScopes([...documents.values()]);
-  const tags = saidOfTags([...documents.values()]);
+  const scopes = readScopeTexts([...documents.values()]);
+  const tags = readTagTexts([...documents.values()]);
   return new Map(
     [...drafts].map(([scope, { summaries, group }]) => {
       const said = scopes.get(scope) ?? NOTHING;
@@ -58,7 +58,7 @@ export function scopeWords(
   );
 }
 
-function translationsOf(description: Said, group: Said): ScopeWords['translations'] {
+function translationsOf(description: LocalizedText, group: LocalizedText): ScopeWords['translations'] {
   const languages = new Set([...description.translated.keys(), ...group.translated.keys()]);
   return Object.fromEntries(
     [...languages].map((language) => [
@@ -72,13 +72,13 @@ function translationsOf(description: Said, group: Said): ScopeWords['translation
 }
 
 /** Returns descriptions from security schemes. The first one of a scope wins, per language. */
-function saidOfScopes(documents: readonly JsonObject[]): Map<string, Said> {
-  const said = new Map<string, Said>();
+function readScopeTexts(documents: readonly JsonObject[]): Map<string, LocalizedText> {
+  const said = new Map<string, LocalizedText>();
   for (const document of documents) {
     for (const scheme of schemesOf(document)) {
       for (const scopes of [...valuesOf(scheme['flows']).map((flow) => flow['scopes']), scheme['x-trailgate-scopes']]) {
         for (const [scope, words] of Object.entries(isObject(scopes) ? scopes : {})) {
-          said.set(scope, joined(said.get(scope) ?? NOTHING, saidIn(words, LONGEST_DESCRIPTION)));
+          said.set(scope, joined(said.get(scope) ?? NOTHING, readLocalizedText(words, LONGEST_DESCRIPTION)));
         }
       }
     }
@@ -87,21 +87,21 @@ function saidOfScopes(documents: readonly JsonObject[]): Map<string, Said> {
 }
 
 /** Returns translations of tag names. */
-function saidOfTags(documents: readonly JsonObject[]): Map<string, Said> {
-  const said = new Map<string, Said>();
+function readTagTexts(documents: readonly JsonObject[]): Map<string, LocalizedText> {
+  const said = new Map<string, LocalizedText>();
   for (const { tags } of documents) {
     for (const tag of Array.isArray(tags) ? tags : []) {
       const name = isObject(tag) ? plainWords(tag['name'], LONGEST_GROUP) : null;
       const names = isObject(tag) ? tag['x-trailgate-names'] : undefined;
       if (name === null || !isObject(names)) continue;
-      said.set(name, joined(said.get(name) ?? NOTHING, saidIn(names, LONGEST_GROUP)));
+      said.set(name, joined(said.get(name) ?? NOTHING, readLocalizedText(names, LONGEST_GROUP)));
     }
   }
   return said;
 }
 
 /** Reads a text, or a map of languages to texts. The first is the fallback for other languages. */
-function saidIn(value: unknown, longest: number): Said {
+function readLocalizedText(value: unknown, longest: number): LocalizedText {
   if (!isObject(value)) return { plain: plainWords(value, longest), translated: new Map() };
   const translated = new Map<string, string>();
   for (const [language, text] of Object.entries(value).slice(0, MOST_LANGUAGES)) {
@@ -112,7 +112,7 @@ function saidIn(value: unknown, longest: number): Said {
   return { plain, translated };
 }
 
-function joined(first: Said, second: Said): Said {
+function joined(first: LocalizedText, second: LocalizedText): LocalizedText {
   return { plain: first.plain ?? second.plain, translated: new Map([...second.translated, ...first.translated]) };
 }
 

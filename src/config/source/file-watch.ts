@@ -46,7 +46,7 @@ export class FileWatch {
     for (const name of this.known.keys()) if (!files.includes(name)) this.known.delete(name);
     const added = files.filter((name) => !this.known.has(name));
     for (const name of added) this.known.set(name, UNSEEN);
-    this.timer ??= setInterval(() => void this.look(), this.checkIntervalMs).unref();
+    this.timer ??= setInterval(() => void this.checkFiles(), this.checkIntervalMs).unref();
     return this.learn(added, readSinceMs);
   }
 
@@ -62,7 +62,7 @@ export class FileWatch {
     }
   }
 
-  private async look(): Promise<void> {
+  private async checkFiles(): Promise<void> {
     // A previous check is still waiting for changes to settle.
     if (this.isLooking) return;
     this.isLooking = true;

@@ -63,7 +63,7 @@ export class FastPath implements PlainRequestHandler {
     const match = routes.match(method, path);
     if (match.kind === 'not_ours') return this.serveAtDoor(path, request, connection);
     const exchange = entrance.receivePlain(request, connection);
-    if (exchange !== undefined) this.lead(exchange, match);
+    if (exchange !== undefined) this.startSteps(exchange, match);
     return true;
   };
 
@@ -76,7 +76,7 @@ export class FastPath implements PlainRequestHandler {
     const match = routes.match(request.method, pathOf(request.url));
     if (match.kind === 'not_ours') return false;
     const exchange = entrance.receiveStream(request);
-    if (exchange !== undefined) this.lead(exchange, match);
+    if (exchange !== undefined) this.startSteps(exchange, match);
     return true;
   };
 
@@ -86,12 +86,12 @@ export class FastPath implements PlainRequestHandler {
     if (exchange.message.httpVersion === '1.0') return this.passesDoor(exchange);
     const match = routes.match(exchange.method, exchange.path);
     if (match.kind === 'not_ours') return this.passesDoor(exchange);
-    this.lead(exchange, match);
+    this.startSteps(exchange, match);
     return true;
   }
 
   /** Starts the steps. */
-  private lead(exchange: Exchange, match: RouteMatch): void {
+  private startSteps(exchange: Exchange, match: RouteMatch): void {
     const { walk, keyedWalk } = this.parts;
     exchange.match = match;
     if (exchange.idempotencyField === undefined) walk.begin(exchange);

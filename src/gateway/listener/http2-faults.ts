@@ -24,7 +24,7 @@ export class Http2Faults {
   constructor(private readonly session: ServerHttp2Session) {
     this.destroy = session.destroy.bind(session) as Destroy;
     (session as { destroy: Destroy }).destroy = (error, code) => {
-      if ((error as { errno?: unknown } | undefined)?.errno === ERR_PROTO) this.found(error, code);
+      if ((error as { errno?: unknown } | undefined)?.errno === ERR_PROTO) this.onFault(error, code);
       else this.destroy(error, code);
     };
   }
@@ -34,7 +34,7 @@ export class Http2Faults {
     if (stream.rstCode === constants.NGHTTP2_PROTOCOL_ERROR) this.resets += 1;
   }
 
-  private found(error: Error | number | undefined, code: number | undefined): void {
+  private onFault(error: Error | number | undefined, code: number | undefined): void {
     this.faults += 1;
     if (this.faults > 1) return;
     this.resets = 0;

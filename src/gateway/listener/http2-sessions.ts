@@ -77,7 +77,7 @@ export class Http2Sessions {
   private sweep(now: number): void {
     const untaken = new Map<ServerHttp2Stream, Progress>();
     for (const [session, open] of this.open) {
-      for (const stream of open.streams) this.lookAt(stream, untaken, now);
+      for (const stream of open.streams) this.checkProgress(stream, untaken, now);
       if (open.streams.size > 0) continue;
       // The client has not closed its side since the last sweep.
       if (open.isClosing) open.socket.destroy();
@@ -86,7 +86,7 @@ export class Http2Sessions {
     this.untaken = untaken;
   }
 
-  private lookAt(stream: ServerHttp2Stream, untaken: Map<ServerHttp2Stream, Progress>, now: number): void {
+  private checkProgress(stream: ServerHttp2Stream, untaken: Map<ServerHttp2Stream, Progress>, now: number): void {
     // While more will be written, the writer has its own timeout.
     if (!stream.writableEnded) return;
     const before = this.untaken.get(stream);

@@ -42,7 +42,7 @@ export class LiveStreams {
   }
 
   private onChange(change: Invalidation): void {
-    this.look(
+    this.recheckCalls(
       ({ accountId }, { key }) =>
         accountId === change.accountId && (change.type === 'account' || key?.record.keyId === change.keyId),
     );
@@ -50,26 +50,26 @@ export class LiveStreams {
     const what = change.type === 'account' ? change.accountId : `${change.accountId}/${change.keyId}`;
     this.changed.delete(what);
     this.changed.set(what, { accountId: change.accountId, dueMs: performance.now() + SECOND_LOOK_MS });
-    this.secondLook ??= setTimeout(() => this.lookAgain(), SECOND_LOOK_MS).unref();
+    this.secondLook ??= setTimeout(() => this.recheckChanged(), SECOND_LOOK_MS).unref();
   }
 
   /** Runs the second checks that are due, and schedules the next ones. */
-  private lookAgain(): void {
+  private recheckChanged(): void {
     const nowMs = performance.now();
     const due = [...this.changed].filter(([, { dueMs }]) => dueMs <= nowMs + 1);
     for (const [what] of due) this.changed.delete(what);
     const accounts = new Set(due.map(([, { accountId }]) => accountId));
-    this.look(({ accountId }) => accounts.has(accountId));
+    this.recheckCalls(({ accountId }) => accounts.has(accountId));
     const [next] = this.changed.values();
-    this.secondLook = next && setTimeout(() => this.lookAgain(), Math.max(1, next.dueMs - nowMs)).unref();
+    this.secondLook = next && setTimeout(() => this.recheckChanged(), Math.max(1, next.dueMs - nowMs)).unref();
   }
 
   private sweep(): void {
     const before = performance.now() - SWEPT_FROM_MS;
-    this.look((_call, { startedMs }) => startedMs <= before);
+    this.recheckCalls((_call, { startedMs }) => startedMs <= before);
   }
 
-  private look(isMeant: (call: LiveCall, exchange: Exchange) => boolean): void {
+  private recheckCalls(isMeant: (call: LiveCall, exchange: Exchange) => boolean): void {
     for (const call of this.calls()) {
       const { client } = call.request;
       if (client instanceof Exchange && isMeant(call, client)) void this.recheck(call, client);

@@ -21,7 +21,7 @@ export function readProxyProtocol(server: Server, from: readonly string[]): void
   const listeners = server.listeners('connection') as ConnectionListener[];
   const pass = (socket: Socket): void => listeners.forEach((listener) => listener.call(server, socket));
   server.removeAllListeners('connection');
-  const told = new ToldSources();
+  const told = new ClientAddresses();
   server.on('connection', (socket: Socket) => {
     if (list.holds(socket.remoteAddress ?? '')) readHeader(socket, told, pass);
     else pass(socket);
@@ -31,7 +31,7 @@ export function readProxyProtocol(server: Server, from: readonly string[]): void
 }
 
 /** Reads the header and passes on the connection with the remaining bytes unread. */
-function readHeader(socket: Socket, told: ToldSources, pass: (socket: Socket) => void): void {
+function readHeader(socket: Socket, told: ClientAddresses, pass: (socket: Socket) => void): void {
   let read = Buffer.alloc(0);
   const cut = (): void => {
     METRICS.connectionsCut.series('proxy_protocol').inc();
@@ -62,7 +62,7 @@ function readHeader(socket: Socket, told: ToldSources, pass: (socket: Socket) =>
 }
 
 /** Client addresses of open connections, keyed by both ends of the connection. */
-class ToldSources {
+class ClientAddresses {
   private readonly sources = new Map<string, ProxySource>();
 
   note(socket: Socket, source: ProxySource): void {

@@ -51,7 +51,7 @@ export class RequestEnd {
       metrics.overhead.observe((durationMs - upstreamMs) / 1_000);
     }
     if (problemCode !== '') metrics.refusalsOf(problemCode as ErrorCode).inc();
-    if (exchange.ending === '' || operation === undefined) this.note(exchange, exchange.key, status, durationMs);
+    if (exchange.ending === '' || operation === undefined) this.writeLogs(exchange, exchange.key, status, durationMs);
     else this.endOfEnding(exchange, operation, status, durationMs);
   }
 
@@ -64,14 +64,14 @@ export class RequestEnd {
     if (ending === '') return;
     const end = (key: CachedKey | undefined): void => {
       METRICS.deprecatedRequests.series(operation.id, key?.record.accountId ?? '', ending).inc();
-      this.note(exchange, key, status, durationMs);
+      this.writeLogs(exchange, key, status, durationMs);
     };
     const caller = ending === 'deprecated' ? exchange.key : this.endedCallers.find(exchange);
     if (caller instanceof Promise) void caller.then(end);
     else end(caller);
   }
 
-  private note(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
+  private writeLogs(exchange: Exchange, key: CachedKey | undefined, status: number, durationMs: number): void {
     const owner = key ?? (exchange.problemCode === '' ? undefined : this.refusedKey(exchange));
     const nowMs = this.clock.now();
     if (owner !== undefined) this.requestLogs.record(exchange, owner.accountId, owner.keyId, status, durationMs, nowMs);

@@ -9,7 +9,7 @@ import type { McpMethod, McpOutcome } from '../../platform/metrics/mcp-metrics.j
 import type { Waiting } from '../../platform/waiting.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { Method, MethodCall, ServedMethods } from '../method-call.js';
-import { noteCall } from '../mcp-metrics.js';
+import { countCall } from '../mcp-metrics.js';
 import type { OpenedParts } from '../mcp-parts.js';
 import { serverInfo } from '../methods/server-words.js';
 import { eraOf } from '../protocol/era.js';
@@ -94,13 +94,13 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   }
 
   fail(error: RpcError): void {
-    this.note('protocol_error');
+    this.countOutcome('protocol_error');
     // Legacy clients expect 200 for a JSON-RPC error of a parsed message.
     respondJson(this.request, this.era === 'legacy' ? 200 : error.status, errorText(error, this.message.id));
   }
 
   refuse(reason: unknown): void {
-    this.note('refused');
+    this.countOutcome('refused');
     this.parts.host.refuse(this.request, reason);
   }
 
@@ -183,7 +183,7 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
       const result = await method.result?.(this);
       if (result instanceof RpcError) this.fail(result);
       else {
-        this.note('success');
+        this.countOutcome('success');
         this.respond(result ?? '');
       }
     });
@@ -197,12 +197,15 @@ export class McpRequest implements MethodCall, Waiting<CachedKey | Problem> {
   }
 
   private failUnread(error: RpcError, body: unknown): void {
-    this.note('protocol_error');
+    this.countOutcome('protocol_error');
     respondJson(this.request, error.status, errorText(error, idIn(body)));
   }
 
-  private note(outcome: McpOutcome): void {
-    noteCall(this.isNotification ? 'notification' : ((this.method?.name as McpMethod | undefined) ?? 'other'), outcome);
+  private countOutcome(outcome: McpOutcome): void {
+    countCall(
+      this.isNotification ? 'notification' : ((this.method?.name as McpMethod | undefined) ?? 'other'),
+      outcome,
+    );
   }
 
   private guard(go: () => void): void {

@@ -5,7 +5,7 @@
 import { isObject } from '../protocol/message.js';
 import { invalidParams } from '../protocol/rpc-error.js';
 import type { Method } from '../method-call.js';
-import { noteCall } from '../mcp-metrics.js';
+import { countCall } from '../mcp-metrics.js';
 
 export const listen: Method = {
   name: 'subscriptions/listen',
@@ -21,7 +21,7 @@ export const listen: Method = {
         call.refuse(problem);
         return;
       }
-      noteCall('subscriptions/listen', 'success');
+      countCall('subscriptions/listen', 'success');
       call.parts.subscriptions.open(
         call.request,
         call.message.id,

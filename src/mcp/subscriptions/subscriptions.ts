@@ -51,12 +51,12 @@ export class Subscriptions {
     stream.begin();
     if (this.hasEnded) this.end(stream);
     // The key may have changed between its lookup and the registration of this stream.
-    else this.look(stream, false);
+    else this.recheckStream(stream, false);
   }
 
   /** Notifies all streams that the tools have changed. */
-  tellOfTools(): void {
-    for (const stream of this.streams) stream.tellOfTools();
+  notifyToolsChanged(): void {
+    for (const stream of this.streams) stream.notifyToolsChanged();
   }
 
   /**
@@ -67,7 +67,7 @@ export class Subscriptions {
     for (const stream of this.streams) {
       const { accountId, keyId } = stream.key.record;
       if (accountId !== change.accountId || (change.type === 'api_key' && change.keyId !== keyId)) continue;
-      this.look(stream, true);
+      this.recheckStream(stream, true);
     }
   }
 
@@ -79,11 +79,11 @@ export class Subscriptions {
     for (const stream of this.streams) this.end(stream);
   }
 
-  /** Checks a stream's key. @param tells whether to notify of tool changes if the key is valid */
-  private look(stream: EventStream, tells: boolean): void {
+  /** Checks a stream's key. @param notifies whether to notify of tool changes if the key is valid */
+  private recheckStream(stream: EventStream, notifies: boolean): void {
     void this.recheck(stream.key.record.hash, stream.request.clientAddress).then((problem) => {
       if (problem !== undefined) this.end(stream);
-      else if (tells) stream.tellOfTools();
+      else if (notifies) stream.notifyToolsChanged();
     });
   }
 
@@ -135,21 +135,21 @@ class EventStream {
     const { request } = this;
     request.nodeResponse.writeHead(200, fieldsOfLines(HEAD + request.dateLine + request.responseLines));
     const notifications = this.ofTools ? '{"toolsListChanged":true}' : '{}';
-    this.say(
+    this.writeEvent(
       `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",` +
         `"params":{${this.meta},"notifications":${notifications}}}`,
     );
   }
 
-  tellOfTools(): void {
+  notifyToolsChanged(): void {
     if (!this.ofTools) return;
-    this.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{${this.meta}}}`);
+    this.writeEvent(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{${this.meta}}}`);
   }
 
   end(): void {
     if (this.isOver) return;
     const id = JSON.stringify(this.id);
-    this.say(`{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete",${this.meta}}}`);
+    this.writeEvent(`{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete",${this.meta}}}`);
     this.isOver = true;
     this.request.nodeResponse.end();
   }
@@ -163,7 +163,7 @@ class EventStream {
     this.request.bytesOut += text.length;
   }
 
-  private say(json: string): void {
+  private writeEvent(json: string): void {
     this.write(`event: message\ndata: ${json}\n\n`);
   }
 }

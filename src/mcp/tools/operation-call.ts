@@ -3,7 +3,7 @@ import type { InnerResponse } from '../../admission/doors/inner-call.js';
 import { areFaults, type Tool } from '../../config/tools/tool.js';
 import type { MethodCall } from '../method-call.js';
 import type { JsonObject } from '../protocol/message.js';
-import { noteCall } from '../mcp-metrics.js';
+import { countCall } from '../mcp-metrics.js';
 import { faultsText, refusalText } from './refusal-words.js';
 import { responseResult } from './response-words.js';
 import { errorResult } from './result.js';
@@ -41,7 +41,7 @@ export function callOperation(call: MethodCall, tool: Tool, args: JsonObject): v
 
 function respond(call: MethodCall, tool: Tool, response: InnerResponse, mostBytes: number): void {
   const { problem } = response;
-  noteCall('tools/call', problem === undefined ? 'success' : 'tool_error');
+  countCall('tools/call', problem === undefined ? 'success' : 'tool_error');
   try {
     const { requestId } = call.request;
     if (problem === undefined) {
@@ -60,7 +60,7 @@ function warn({ parts }: MethodCall, { name }: Tool, fields: readonly string[]):
 /** Responds to invalid arguments. Nothing was sent, so it counts as a free call. */
 function refuseFaults(call: MethodCall, text: string): void {
   void call.countFree().then((problem) => {
-    noteCall('tools/call', 'tool_error');
+    countCall('tools/call', 'tool_error');
     call.respond(errorResult(problem === undefined ? text : refusalText(problem, call.request.requestId)));
   });
 }

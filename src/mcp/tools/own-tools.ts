@@ -4,7 +4,7 @@ import type { RequestSource } from '../../admission/doors/request-source.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { numberOf } from '../../platform/json/exact-json.js';
 import type { MethodCall } from '../method-call.js';
-import { noteCall } from '../mcp-metrics.js';
+import { countCall } from '../mcp-metrics.js';
 import { isObject, type JsonObject } from '../protocol/message.js';
 import { quoted } from '../protocol/rpc-error.js';
 import { callOperation } from './operation-call.js';
@@ -42,7 +42,7 @@ function free(call: MethodCall, tool: string, result: () => string | Promise<str
     })
     .then(
       (members) => {
-        noteCall('tools/call', 'success');
+        countCall('tools/call', 'success');
         call.respond(members);
       },
       (error: unknown) => refuse(call, error),
@@ -54,7 +54,7 @@ function refuse(call: MethodCall, error: unknown): void {
     call.refuse(error);
     return;
   }
-  noteCall('tools/call', 'tool_error');
+  countCall('tools/call', 'tool_error');
   call.respond(errorResult(refusalText(error, call.request.requestId)));
 }
 

@@ -97,7 +97,7 @@ export class Identities {
       const { issuer, subject } = row;
       const own = trx.deleteFrom('member_identity').where('member_id', '=', memberId);
       const taken = own.where('issuer', '=', issuer).where('subject', '=', subject);
-      await this.ways.keepingOne(trx, memberId, async () => void (await taken.execute()));
+      await this.ways.removeUnlessLast(trx, memberId, async () => void (await taken.execute()));
       const change = { ...targetOf(memberId, 'member.identity_unlinked'), before: { id, issuer }, after: null };
       await recordChange(trx, context, change, this.clock.now());
     });

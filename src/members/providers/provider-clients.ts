@@ -71,12 +71,12 @@ async function discover({ issuer, clientId, clientSecret }: ProviderConfig): Pro
     timeout: CALL_TIMEOUT_MS / 1_000,
     [customFetch]: boundedFetch,
   });
-  checkWay(found.serverMetadata().authorization_endpoint, issuer);
+  checkAuthorizationEndpoint(found.serverMetadata().authorization_endpoint, issuer);
   return found;
 }
 
 /** Rejects `javascript:` and other URLs that must not become a redirect. The library does not check the scheme. */
-function checkWay(endpoint: string | undefined, issuer: string): void {
+function checkAuthorizationEndpoint(endpoint: string | undefined, issuer: string): void {
   const way = URL.parse(endpoint ?? '');
   const isPage = way?.protocol === 'https:' || (way?.protocol === 'http:' && issuer.startsWith('http:'));
   if (!isPage) throw new Error('The authorization endpoint is no page that a browser may be sent to');

@@ -49,7 +49,9 @@ export function identityOf(id: string, provider: ProviderConfig, token: Claims, 
     isEmailVerified: email !== null && isVerified && maySpeakFor(provider, email),
     name: nameOf(name),
     isOperator:
-      provider.operators === undefined ? null : holds(claims[provider.operators.claim], provider.operators.value),
+      provider.operators === undefined
+        ? null
+        : claimHasValue(claims[provider.operators.claim], provider.operators.value),
     authTime: typeof authTime === 'number' ? authTime : null,
   };
 }
@@ -74,6 +76,6 @@ function maySpeakFor({ domains }: ProviderConfig, email: string): boolean {
   return domains.length === 0 || domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
 }
 
-function holds(claim: unknown, value: string): boolean {
+function claimHasValue(claim: unknown, value: string): boolean {
   return Array.isArray(claim) ? claim.includes(value) : claim === value;
 }

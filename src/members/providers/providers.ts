@@ -25,7 +25,7 @@ const REFUSALS: ReadonlySet<unknown> = new Set([
 /** Depth of `cause` in logged errors, such as `fetch failed: connect ECONNREFUSED …`. */
 const MOST_CAUSES = 3;
 /** OAuth error codes for a provider outage, RFC 6749 section 4.1.2.1. */
-const ILL: ReadonlySet<unknown> = new Set(['server_error', 'temporarily_unavailable']);
+const OUTAGES: ReadonlySet<unknown> = new Set(['server_error', 'temporarily_unavailable']);
 
 /** Reason for the sign-in at a provider. */
 export type ProviderPurpose = StepData['oidc']['purpose'];
@@ -187,13 +187,13 @@ export class Providers {
   }
 
   private refused(id: string, cause: unknown): Problem {
-    const fields = { event: 'identity_refused', ...wordsOf(id, cause) };
+    const fields = { event: 'identity_refused', ...errorFields(id, cause) };
     this.parts.log.warn(fields, 'A sign-in from an identity provider was refused');
     return refused();
   }
 
   private failed(id: string, cause: unknown): Problem {
-    const fields = { event: 'identity_provider_failed', ...wordsOf(id, cause) };
+    const fields = { event: 'identity_provider_failed', ...errorFields(id, cause) };
     this.parts.log.warn(fields, 'An identity provider cannot be used');
     return new Problem('identity_provider_unavailable', {
       detail: 'The identity provider cannot be reached, or does not respond as it should. Sign in another way.',
@@ -209,7 +209,7 @@ function neededClaims({ operators }: ProviderConfig): readonly string[] {
 }
 
 /** Formats an error for the log, without anything that was sent. */
-function wordsOf(provider: string, fault: unknown) {
+function errorFields(provider: string, fault: unknown) {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   const details: string[] = [];
   for (let each = fault; each instanceof Error && details.length < MOST_CAUSES; each = each.cause) {
@@ -222,7 +222,7 @@ function wordsOf(provider: string, fault: unknown) {
 function isRefusal(fault: unknown): boolean {
   const { code, error } = fault as { code?: unknown; error?: unknown };
   if (code === 'OAUTH_RESPONSE_BODY_ERROR') return error === 'invalid_grant';
-  return REFUSALS.has(code) && !ILL.has(error);
+  return REFUSALS.has(code) && !OUTAGES.has(error);
 }
 
 function refused(): Problem {

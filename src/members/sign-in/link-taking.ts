@@ -118,7 +118,7 @@ export class LinkTaking {
     const { email, name } = given;
     if (email === undefined || name === undefined) throw missing({ email, name });
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
-    return this.signedIn(link, browser, async (trx) => {
+    return this.useLinkAndSignIn(link, browser, async (trx) => {
       const member = await this.newMember(trx, { email, name, password, isOperator: true }, given, browser);
       return member.id;
     });
@@ -146,9 +146,9 @@ export class LinkTaking {
       if (live === undefined || member === null) throw signInFirst();
       const join = async (trx: Transaction<Tables>): Promise<string> => {
         await joinAccount(trx, accountId, member.id, role, contextOf(member.id, browser), this.clock.now());
-        return this.proven(trx, link, member.id, email);
+        return this.markAddressVerified(trx, link, member.id, email);
       };
-      return this.signedIn(link, browser, join, live.session);
+      return this.useLinkAndSignIn(link, browser, join, live.session);
     }
     const { passwords, issuers } = this.offered();
     if (!passwords && issuers.length > 0) {
@@ -156,15 +156,20 @@ export class LinkTaking {
     }
     const { name } = given;
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
-    return this.signedIn(link, browser, async (trx) => {
+    return this.useLinkAndSignIn(link, browser, async (trx) => {
       const made = await this.newMember(trx, { email, name, password, isOperator: false }, given, browser);
       await joinAccount(trx, accountId, made.id, role, contextOf(made.id, browser), this.clock.now());
-      return this.proven(trx, link, made.id, email);
+      return this.markAddressVerified(trx, link, made.id, email);
     });
   }
 
   /** Marks the address as verified if the link was mailed to it. Returns the member's ID. */
-  private async proven(trx: Transaction<Tables>, link: LinkRow, memberId: string, email: string): Promise<string> {
+  private async markAddressVerified(
+    trx: Transaction<Tables>,
+    link: LinkRow,
+    memberId: string,
+    email: string,
+  ): Promise<string> {
     if (isMailed(link)) await markVerified(trx, memberId, email, this.clock.now());
     return memberId;
   }
@@ -177,9 +182,9 @@ export class LinkTaking {
     const change = async (trx: Transaction<Tables>): Promise<string> => {
       const context = contextOf(member.id, browser);
       await resetSignIn(trx, this.database.kind, member.id, password, context, this.clock.now(), this.notices);
-      return this.proven(trx, link, member.id, member.email);
+      return this.markAddressVerified(trx, link, member.id, member.email);
     };
-    if (!hasSecondFactor) return this.signedIn(link, browser, change);
+    if (!hasSecondFactor) return this.useLinkAndSignIn(link, browser, change);
     await this.database.db.transaction().execute(async (trx) => {
       await takeLink(trx, link.hash, this.clock.now());
       await change(trx);
@@ -196,13 +201,18 @@ export class LinkTaking {
     const email = emailOf(link);
     if (member === undefined || member.status !== 'active' || email === null) throw linkEnded();
     if (live === undefined || live.member?.id !== member.id) throw signInFirst(email);
-    return this.signedIn(link, browser, (trx) => this.proven(trx, link, member.id, email), live.session);
+    return this.useLinkAndSignIn(
+      link,
+      browser,
+      (trx) => this.markAddressVerified(trx, link, member.id, email),
+      live.session,
+    );
   }
 
   private async takeStart(link: LinkRow, browser: Browser): Promise<LinkResult> {
     const { member_id: memberId } = link;
     if (memberId === null) throw linkEnded();
-    return this.signedIn(link, browser, () => Promise.resolve(memberId));
+    return this.useLinkAndSignIn(link, browser, () => Promise.resolve(memberId));
   }
 
   private async takePortal(link: LinkRow, browser: Browser): Promise<LinkResult> {
@@ -236,7 +246,7 @@ export class LinkTaking {
   }
 
   /** Uses the link, performs its action and starts the session, in one transaction. */
-  private async signedIn(
+  private async useLinkAndSignIn(
     link: LinkRow,
     browser: Browser,
     change: (trx: Transaction<Tables>) => Promise<string>,

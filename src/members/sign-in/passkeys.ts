@@ -88,7 +88,7 @@ export class Passkeys {
   ): Promise<Passkey> {
     const step = await this.parts.steps.take(stepToken, 'passkey');
     if (step.memberId !== memberId || step.data.purpose !== 'register') throw stepOfAnother();
-    const made = await this.orRefused(
+    const made = await this.convertRefusal(
       () => verifiedRegistration(this.parts.party(), step.data.challenge, response),
       () => notTaken('The browser did not make a passkey for this panel.'),
     );
@@ -164,8 +164,8 @@ export class Passkeys {
     const named = userHandle === undefined ? row.member_id : Buffer.from(userHandle, 'base64url').toString('utf8');
     if (named !== row.member_id) throw notKnown();
     const verify = async (): Promise<void> =>
-      this.noteUsed(row, await verifiedAuthentication(this.parts.party(), data.challenge, response, keptOf(row)));
-    await this.orRefused(verify, notKnown, row.id);
+      this.recordUse(row, await verifiedAuthentication(this.parts.party(), data.challenge, response, keptOf(row)));
+    await this.convertRefusal(verify, notKnown, row.id);
     return { memberId: row.member_id, passkeyId: row.id };
   }
 
@@ -194,7 +194,7 @@ export class Passkeys {
     await this.parts.database.db.transaction().execute(async (trx) => {
       const { name } = await this.ownRow(trx, memberId, id);
       const taken = trx.deleteFrom('member_passkey').where('id', '=', id);
-      await this.parts.ways.keepingOne(trx, memberId, async () => void (await taken.execute()));
+      await this.parts.ways.removeUnlessLast(trx, memberId, async () => void (await taken.execute()));
       await this.record(
         trx,
         memberId,
@@ -209,7 +209,7 @@ export class Passkeys {
    * Stores the counter of a use, unless the passkey was removed or another use stored a counter first. Two uses with
    * the same counter indicate a cloned passkey. Authenticators without a counter always send 0.
    */
-  private async noteUsed({ id, counter: before }: MemberPasskeyTable, used: UsedPasskey): Promise<void> {
+  private async recordUse({ id, counter: before }: MemberPasskeyTable, used: UsedPasskey): Promise<void> {
     const { counter, isBackedUp } = used;
     const { numUpdatedRows } = await this.parts.database.db
       .updateTable('member_passkey')
@@ -253,7 +253,7 @@ export class Passkeys {
   }
 
   /** Logs why a response is invalid. The caller gets only the general error. */
-  private async orRefused<Result>(verify: () => Promise<Result>, refusal: () => Problem, passkeyId?: string) {
+  private async convertRefusal<Result>(verify: () => Promise<Result>, refusal: () => Problem, passkeyId?: string) {
     try {
       return await verify();
     } catch (error) {

@@ -28,7 +28,7 @@ export class PasswordWork {
    */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.running < MOST_AT_ONCE) this.running++;
-    else await this.ownTurn();
+    else await this.waitForSlot();
     try {
       return await work();
     } finally {
@@ -37,7 +37,7 @@ export class PasswordWork {
   }
 
   /** Waits until a finished task hands over its slot. */
-  private async ownTurn(): Promise<void> {
+  private async waitForSlot(): Promise<void> {
     if (this.waiting.length >= MOST_WAITING) throw busy();
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -42,7 +42,7 @@ export interface PasswordVerdict {
 }
 
 /** Dummy hash for unknown members, with the same cost. No password has a tag of zeros. */
-const NOBODYS: PasswordHash = { cost: PASSWORD_COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
+const DUMMY_HASH: PasswordHash = { cost: PASSWORD_COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
 /** Passwords creates and verifies hashes. */
 export class Passwords {
@@ -70,10 +70,10 @@ export class Passwords {
    */
   async check(phc: string | null, password: string): Promise<PasswordVerdict> {
     const isLong = password.length > LONGEST_PASSWORD;
-    const kept = phc === null || isLong ? NOBODYS : parsePhc(phc);
+    const kept = phc === null || isLong ? DUMMY_HASH : parsePhc(phc);
     const message = messageOf(isLong ? '' : password);
     const tag = await this.work.run(() => this.derive(message, kept.salt, kept.tag.length, kept.cost));
-    const matches = timingSafeEqual(tag, kept.tag) && kept !== NOBODYS;
+    const matches = timingSafeEqual(tag, kept.tag) && kept !== DUMMY_HASH;
     return { matches, outdated: matches && !isOfToday(kept) };
   }
 }

@@ -100,7 +100,7 @@ export async function verifiedRegistration(
   response: RegistrationResponseJSON,
 ): Promise<NewPasskey> {
   const { verifyRegistrationResponse } = await load();
-  const { verified, registrationInfo } = await refusing(() =>
+  const { verified, registrationInfo } = await asRefusal(() =>
     verifyRegistrationResponse({
       response,
       expectedChallenge: challenge,
@@ -140,7 +140,7 @@ export async function verifiedAuthentication(
     counter,
     transports: [...transports],
   };
-  const { verified, authenticationInfo } = await refusing(() =>
+  const { verified, authenticationInfo } = await asRefusal(() =>
     verifyAuthenticationResponse({
       response,
       expectedChallenge: challenge,
@@ -159,7 +159,7 @@ function descriptorOf({ credentialId, transports }: Pick<KeptPasskey, 'credentia
 }
 
 /** Every error of the library is about the response. */
-async function refusing<Result>(verify: () => Promise<Result>): Promise<Result> {
+async function asRefusal<Result>(verify: () => Promise<Result>): Promise<Result> {
   try {
     return await verify();
   } catch (cause) {

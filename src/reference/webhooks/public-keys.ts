@@ -69,12 +69,12 @@ export class PublicKeys {
   private async work(): Promise<void> {
     if (this.isAsking) return;
     this.isAsking = true;
-    while (this.waiting.size > 0) await this.tell([...this.waiting].slice(0, ENDPOINTS_PER_QUESTION));
+    while (this.waiting.size > 0) await this.settleWaiting([...this.waiting].slice(0, ENDPOINTS_PER_QUESTION));
     this.isAsking = false;
   }
 
   /** Runs a query and settles all its waiting requests. Never rejects. */
-  private async tell(asked: readonly (readonly [string, Settled])[]): Promise<void> {
+  private async settleWaiting(asked: readonly (readonly [string, Settled])[]): Promise<void> {
     for (const [id] of asked) this.waiting.delete(id);
     const nowMs = this.clock.now();
     try {

@@ -36,7 +36,7 @@ export function checkArguments(args: unknown, inputSchema: JsonSchema): readonly
   const faults: Fault[] = [];
   check.check(args, inputSchema, undefined, faults);
   if (faults.length === 0) for (const correction of check.corrections) correct(args, correction);
-  if (check.isSpent || faults.length === 0) return NO_FAULTS;
+  if (check.isOverLimit || faults.length === 0) return NO_FAULTS;
   const told = new Map<string, ArgumentFault>();
   for (const { place, detail } of faults) {
     const field = fieldOf(place);
@@ -84,12 +84,12 @@ class Check {
   constructor(private readonly inputSchema: JsonSchema) {}
 
   /** Whether the step limit was reached, so that the result is unknown. */
-  get isSpent(): boolean {
+  get isOverLimit(): boolean {
     return this.stepsLeft < 0;
   }
 
   private isDone(faults: readonly Fault[]): boolean {
-    return this.isSpent || faults.length >= MOST_FAULTS;
+    return this.isOverLimit || faults.length >= MOST_FAULTS;
   }
 
   /** Adds the faults of a value. @param place undefined: the arguments as a whole */

@@ -186,7 +186,7 @@ class Conversion {
         const isChoice = this.use === 'input' && (name === 'anyOf' || name === 'oneOf');
         converted[name] = listOf(value).map((each) => {
           const alternative = this.any(each, inside, depth + (name === 'prefixItems' ? 1 : 0));
-          return isChoice ? withKind(schema, each, alternative) : alternative;
+          return isChoice ? withDiscriminator(schema, each, alternative) : alternative;
         });
       } else if (['not', 'if', 'then', 'else'].includes(name)) converted[name] = this.any(value, inside, depth);
       else if (['items', 'additionalProperties', 'propertyNames', 'contains'].includes(name))
@@ -217,7 +217,11 @@ class Conversion {
  * Adds the discriminator's value to an alternative (OpenAPI, Discriminator Object), which JSON Schema cannot express
  * otherwise.
  */
-function withKind({ discriminator }: JsonObject, alternative: unknown, converted: JsonObject | boolean): unknown {
+function withDiscriminator(
+  { discriminator }: JsonObject,
+  alternative: unknown,
+  converted: JsonObject | boolean,
+): unknown {
   if (!isObject(discriminator) || !isObject(alternative) || typeof converted === 'boolean') return converted;
   const { $ref: reference } = alternative;
   const { propertyName: name, mapping } = discriminator;

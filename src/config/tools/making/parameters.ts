@@ -95,7 +95,7 @@ function readParameter(value: JsonObject, name: string, converter: SchemaConvert
     in: where,
     name,
     isRequired,
-    schema: { ...schema, ...wordsOf(value, schema) },
+    schema: { ...schema, ...descriptionOf(value, schema) },
     definitions,
     style,
     explode: typeof value['explode'] === 'boolean' ? value['explode'] : where === 'query' && style === 'form',
@@ -110,7 +110,7 @@ function styleOf(value: JsonObject, where: 'path' | 'query' | 'header'): QuerySt
 }
 
 /** Returns description and example; the parameter's own take precedence over its schema's. */
-function wordsOf(value: JsonObject, schema: JsonObject): JsonObject {
+function descriptionOf(value: JsonObject, schema: JsonObject): JsonObject {
   const description = words(value['description'], LONGEST_DESCRIPTION);
   const example = value['example'];
   return {
