@@ -1,6 +1,6 @@
 /**
  * Storage adapters for the library. Secrets are never stored in plain text. An access token is a secret of an API key,
- * a grant is an API key, and every other object is stored under the hash of its ID.
+ * and a grant is an API key. Every other object is stored under the hash of its ID.
  */
 import { isAccessToken } from '../keys/api-key-format.js';
 import { CLIENT, INTERACTION, SUBJECT } from './clients/authorization-requests.js';

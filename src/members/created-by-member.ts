@@ -1,6 +1,6 @@
 /**
- * Reads what a member has created in an account: the credentials that end when the member loses access, and the API
- * keys and webhook endpoints, which belong to the account and stay.
+ * Reads what a member has created in an account. Credentials end when the member loses access. API keys and webhook
+ * endpoints belong to the account and stay.
  */
 import { sql, type Kysely } from 'kysely';
 import type { AuditAction } from '../records/audit-actions.js';

@@ -78,7 +78,7 @@ function endsConnection(exchange: Exchange, { status }: Problem): boolean {
 
 /**
  * Reports whether the rest of the body can be discarded to keep the connection open. Not if the client waits for `100
- * Continue`, because it may then omit the body, and its next request would be read as one (RFC 9110 section 10.1.1).
+ * Continue`. It may then omit the body, and its next request would be read as one (RFC 9110 section 10.1.1).
  */
 function isSmall(message: ClientMessage): boolean {
   const { headers, socket } = message;
