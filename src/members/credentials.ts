@@ -7,7 +7,7 @@ import type { ChangeContext } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import { Problem } from '../platform/problems/errors.js';
-import { mayGive, PERMISSIONS, type Giver, type OperationId, type Role } from './permissions.js';
+import { MAKERS, mayGive, type Giver, type Role } from './permissions.js';
 
 export const CREDENTIAL_TYPES = [
   'account_token',
@@ -32,19 +32,10 @@ export interface Credential {
   readonly forMember: string | null;
 }
 
-/** The operation that creates each type of credential. Its permission decides who may have one. */
-const MADE_BY: Readonly<Record<CredentialType, OperationId>> = {
-  account_token: 'createAccountToken',
-  invitation: 'createInvitation',
-  oauth_grant: 'approveAuthorizationRequest',
-  password_link: 'createPasswordResetLink',
-  portal_session: 'createPortalSession',
-};
-
 /** Reports whether a person with this access may create such a credential. @param giver null: no access. */
 export function mayMake(giver: Giver | null, { type, role }: Pick<Credential, 'type' | 'role'>): boolean {
   if (giver === null) return false;
-  const roles: readonly Role[] = PERMISSIONS[MADE_BY[type]].roles;
+  const roles: readonly Role[] = MAKERS[type];
   return (giver === 'operator' || roles.includes(giver)) && (role === null || mayGive(giver, role));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Permissions of the admin API, one row per operation. The guard, the OpenAPI description, the panel and the tests all
- * read this table. The panel bundles this file, so it imports nothing.
+ * Roles and permissions of the admin API. `admin/openapi/operations.ts` has the permission of each operation. The panel loads
+ * this file into browsers, so it imports nothing.
  */
 
 /** Roles in an account. Portal sessions and account tokens have one, too. */
@@ -48,166 +48,17 @@ export type LimitedPortal = 'yes' | 'keys' | 'no';
  */
 export type Confirm = 'never' | 'when_widening' | 'always';
 
-const MANAGERS = ['owner', 'admin'] as const;
+/** The roles that change an account. */
+export const MANAGERS = ['owner', 'admin'] as const satisfies readonly Role[];
 
-const read = {
-  about: 'account',
-  roles: ROLES,
-  tokens: 'any',
-  portal: true,
-  limitedPortal: 'yes',
-  confirm: 'never',
-} as const;
-const readKeys = { ...read, limitedPortal: 'keys' } as const;
-const manage = { ...read, roles: MANAGERS, limitedPortal: 'keys' } as const;
-const widen = { ...manage, confirm: 'when_widening' } as const;
-const secret = { ...manage, confirm: 'always' } as const;
-const hooks = { ...manage, limitedPortal: 'no' } as const;
-const people = {
-  about: 'account',
-  roles: MANAGERS,
-  tokens: 'operator',
-  portal: false,
-  limitedPortal: 'no',
-  confirm: 'always',
-} as const;
-const self = { ...people, about: 'oneself', roles: ROLES, tokens: 'none', confirm: 'never' } as const;
-const factor = { ...self, confirm: 'always' } as const;
-const everyone = { ...self, tokens: 'any', portal: true, limitedPortal: 'yes' } as const;
-const open = { ...everyone, about: 'anybody' } as const;
-const operate = { ...people, about: 'installation', roles: [], confirm: 'never' } as const;
-
-export const PERMISSIONS = {
-  getSignInWays: open,
-  signInWithPassword: open,
-  signInWithSecondFactor: open,
-  beginProviderSignIn: open,
-  finishProviderSignIn: open,
-  beginPasskeySignIn: open,
-  signInWithPasskey: open,
-  readLink: open,
-  takeLink: open,
-  requestPasswordReset: open,
-  signOut: { ...self, portal: true, limitedPortal: 'yes' },
-  getMe: everyone,
-  updateMe: self,
-  requestAddressVerification: self,
-  confirm: self,
-  changePassword: factor,
-  listMySessions: self,
-  endSession: self,
-  endMyOtherSessions: self,
-  leaveAccount: self,
-  beginPasskeyConfirmation: self,
-  listMyIdentities: self,
-  deleteMyIdentity: factor,
-  listMyPasskeys: self,
-  beginPasskey: factor,
-  addPasskey: factor,
-  renamePasskey: self,
-  deletePasskey: factor,
-  getMySecondFactor: self,
-  beginTotp: factor,
-  confirmTotp: factor,
-  deleteTotp: factor,
-  createRecoveryCodes: factor,
-
-  getOpenApiDocument: everyone,
-  listScopes: everyone,
-  listPlans: everyone,
-  listOperations: everyone,
-
-  // Returns only the accounts that the caller can see.
-  listAccounts: everyone,
-  getAccount: read,
-  // Plan, status, time zone and billing day are commercial terms, so only operators change them.
-  createAccount: operate,
-  updateAccount: { ...operate, confirm: 'when_widening' },
-
-  listApiKeys: readKeys,
-  getApiKey: readKeys,
-  getApiKeyImpact: readKeys,
-  createApiKey: secret,
-  rotateApiKey: secret,
-  updateApiKey: widen,
-  pauseApiKey: manage,
-  resumeApiKey: widen,
-  // Revoking must be quick, so it needs no confirmation.
-  revokeApiKey: manage,
-  endPreviousApiKeySecret: manage,
-
-  // OAuth consent needs a signed-in person.
-  getAuthorizationRequest: self,
-  denyAuthorizationRequest: self,
-  approveAuthorizationRequest: { ...secret, tokens: 'none', portal: false, limitedPortal: 'no' },
-
-  getUsage: readKeys,
-  listQuotaAdjustments: readKeys,
-  createQuotaAdjustment: { ...operate, confirm: 'always' },
-  // Events contain customer data.
-  listEvents: hooks,
-  getEvent: hooks,
-  listEventTypes: everyone,
-
-  listWebhookEndpoints: { ...hooks, roles: ROLES },
-  getWebhookEndpoint: { ...hooks, roles: ROLES },
-  createWebhookEndpoint: { ...hooks, confirm: 'always' },
-  rotateWebhookSecret: { ...hooks, confirm: 'always' },
-  updateWebhookEndpoint: { ...hooks, confirm: 'when_widening' },
-  endPreviousWebhookSecret: hooks,
-  deleteWebhookEndpoint: hooks,
-  testWebhookEndpoint: hooks,
-  replayWebhookDeliveries: { ...hooks, confirm: 'when_widening' },
-  retryWebhookDelivery: { ...hooks, confirm: 'when_widening' },
-  listWebhookDeliveries: hooks,
-  getWebhookDelivery: hooks,
-
-  explain: readKeys,
-  listMcpTools: read,
-  // Request logs contain client addresses.
-  listRequests: { ...readKeys, roles: MANAGERS },
-  getRequest: { ...readKeys, roles: MANAGERS },
-  listAuditLog: { ...read, roles: MANAGERS, portal: false, limitedPortal: 'no' },
-
-  listAccountMembers: { ...people, roles: ROLES, confirm: 'never' },
-  updateAccountMember: { ...people, confirm: 'when_widening' },
-  removeAccountMember: { ...people, confirm: 'never' },
-  getAccountMemberImpact: { ...people, confirm: 'never' },
-  listInvitations: { ...people, confirm: 'never' },
-  createInvitation: people,
-  resendInvitation: people,
-  revokeInvitation: { ...people, confirm: 'never' },
-
-  listAccountTokens: { ...people, confirm: 'never' },
-  createAccountToken: people,
-  revokeAccountToken: { ...people, confirm: 'never' },
-
-  createPortalSession: { ...operate, confirm: 'always' },
-  endPortalSessions: operate,
-
-  listMembers: operate,
-  getMember: operate,
-  createMember: { ...operate, confirm: 'always' },
-  updateMember: { ...operate, confirm: 'when_widening' },
-  createPasswordResetLink: { ...operate, confirm: 'always' },
-  listMemberSessions: operate,
-  endMemberSessions: operate,
-  removeSecondFactor: { ...operate, confirm: 'always' },
-  forgetMember: { ...operate, confirm: 'always' },
-
-  listAllQuotaAdjustments: operate,
-  listTargets: operate,
-  getHealth: operate,
-  getDeprecatedCalls: operate,
-} as const satisfies Record<string, Permission>;
-
-/** Operation ID in the admin API. */
-export type OperationId = keyof typeof PERMISSIONS;
-
-/** Throws if an operation has no row, or a row has no operation. */
-export function checkPermissions(ids: readonly string[]): void {
-  const without = ids.filter((id) => !(id in PERMISSIONS));
-  if (without.length > 0) throw new Error(`no permission is written down for ${without.join(', ')}`);
-  const unused = Object.keys(PERMISSIONS).filter((id) => !ids.includes(id));
-  if (unused.length > 0) throw new Error(`permissions of no operation: ${unused.join(', ')}`);
-}
+/**
+ * The roles that may make each credential; empty: operators only. A credential works only while its creator may make
+ * it, so this holds for the operation that makes one and for every use of it.
+ */
+export const MAKERS = {
+  account_token: MANAGERS,
+  invitation: MANAGERS,
+  oauth_grant: MANAGERS,
+  password_link: [],
+  portal_session: [],
+} as const satisfies Record<string, readonly Role[]>;

@@ -1,4 +1,4 @@
-/** Rules for changing roles, beyond the permissions table. */
+/** Rules for changing roles, beyond the table of operations. */
 import { Problem } from '../platform/problems/errors.js';
 import { mayGive, type Giver, type Role } from './permissions.js';
 

@@ -1,6 +1,6 @@
 /** The pages of an account, each at an address behind the account's: `/acc_…/api-keys`. */
 import { Redirect, Route, Switch } from 'wouter';
-import type { OperationId } from '../members/permissions.js';
+import type { OperationId } from '../admin/openapi/operations.js';
 import { InAccount, useAccountById } from './session/accounts.js';
 import { Shell } from './shell/shell.js';
 import { SuspendedNotice } from './shell/suspended-notice.js';

@@ -1,7 +1,7 @@
 /** Pages that are about no account: beside them stand the settings of the one that was looked at last. */
 import type { ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
-import type { OperationId } from '../members/permissions.js';
+import type { OperationId } from '../admin/openapi/operations.js';
 import { useAccountById, useHomeId } from './session/accounts.js';
 import { Shell } from './shell/shell.js';
 import { Allowed, lazyPage, NoSuchPage } from './pages.js';

@@ -1,7 +1,7 @@
 /** Ids of another account tell nothing: in every path, body and query they are answered like ids that never were. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
+import { OPERATIONS, type OperationId } from '../../src/admin/openapi/operations.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -76,7 +76,7 @@ describeOnDatabases('what belongs to another account', (kind) => {
     let asked = 0;
     for (const [path, methods] of Object.entries(paths)) {
       for (const [method, { operationId }] of Object.entries(methods)) {
-        if ((PERMISSIONS[operationId] as Permission).about !== 'account') continue;
+        if (OPERATIONS[operationId].permission.about !== 'account') continue;
         const answers = [];
         for (const ids of [foreign, nobodys]) {
           const query = operationId === 'listAuditLog' ? `?account_id=${ids.get('acc')}` : '';

@@ -4,7 +4,12 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { checkPermissions, PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
+import { adminApiDocument } from '../../src/admin/admin.module.js';
+import { AccountsController } from '../../src/admin/accounts/accounts.controller.js';
+import { HealthController } from '../../src/admin/health/health.controller.js';
+import { openApiDocument } from '../../src/admin/openapi/openapi-document.js';
+import { OPERATIONS, type OperationId } from '../../src/admin/openapi/operations.js';
+import type { Permission } from '../../src/members/permissions.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
 import { requestLogRow } from '../support/request-logs.js';
@@ -177,11 +182,11 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     return send(`${running.url}${filled}${query}`, { method, headers, ...(body === undefined ? {} : { body }) });
   }
 
-  it('is open to exactly those whom the table of permissions names', async () => {
+  it('is open to exactly those whom the table of operations names', async () => {
     const wrong: string[] = [];
     let cells = 0;
     for (const operation of operations) {
-      const permission = PERMISSIONS[operation.operationId] as Permission;
+      const permission = OPERATIONS[operation.operationId].permission;
       for (const caller of Object.keys(CALLERS) as Caller[]) {
         for (const whose of permission.about === 'account'
           ? (['of nobody', 'of another', 'own'] as const)
@@ -216,13 +221,12 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     const old = { confirmed_at: running.clock.now() - 11 * 60_000 };
     const wrong: string[] = [];
     for (const operation of operations) {
-      const { about, confirm, roles } = PERMISSIONS[operation.operationId] as Permission;
+      const { about, confirm, roles } = OPERATIONS[operation.operationId].permission;
       // What a body decides is walked in step-up.spec.ts.
       if (about === 'anybody' || confirm === 'when_widening') continue;
       for (const caller of ['an operator member', 'an owner', 'an admin token', 'a portal session'] as const) {
         const isLetIn =
-          expectedOf(PERMISSIONS[operation.operationId] as Permission, caller, 'own', beyondGrant(operation)) ===
-          'allowed';
+          expectedOf(OPERATIONS[operation.operationId].permission, caller, 'own', beyondGrant(operation)) === 'allowed';
         if (!isLetIn || (operation.method === 'DELETE' && confirm !== 'always')) continue;
         running.clock.advance(100);
         const headers = await credentials.get(caller)!();
@@ -255,7 +259,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
     }
     const open: string[] = [];
     for (const operation of operations) {
-      if (PERMISSIONS[operation.operationId].about === 'anybody') continue;
+      if (OPERATIONS[operation.operationId].permission.about === 'anybody') continue;
       for (const [index, token] of tokens.entries()) {
         // An address tries so many wrong tokens a minute.
         running.clock.advance(7_000);
@@ -272,7 +276,7 @@ describeOnDatabases('every operation of the admin API', (kind) => {
       return [operationId, ways.includes('session'), ways.includes('accountToken'), roles];
     });
     const inTable = operations.map(({ operationId }) => {
-      const { about, tokens, roles } = PERMISSIONS[operationId] as Permission;
+      const { about, tokens, roles } = OPERATIONS[operationId].permission;
       const isOpen = about === 'anybody';
       return [operationId, !isOpen, !isOpen && tokens === 'any', isOpen ? [] : ['operator', ...roles]];
     });
@@ -280,9 +284,11 @@ describeOnDatabases('every operation of the admin API', (kind) => {
   });
 });
 
-it('the application does not start with an operation that nobody wrote down, nor with a row of none', () => {
-  const ids = Object.keys(PERMISSIONS);
-  expect(() => checkPermissions(ids)).not.toThrow();
-  expect(() => checkPermissions([...ids, 'dropTables'])).toThrow('no permission is written down for dropTables');
-  expect(() => checkPermissions(ids.filter((id) => id !== 'explain'))).toThrow('permissions of no operation: explain');
+it('every operation has one handler, and every handler an operation', () => {
+  expect(() => adminApiDocument()).not.toThrow();
+  expect(() => openApiDocument([], '1.0.0')).toThrow('listAccounts has 0 handlers');
+  expect(() => openApiDocument([AccountsController, AccountsController], '1.0.0')).toThrow(
+    'listAccounts has 2 handlers',
+  );
+  expect(() => openApiDocument([HealthController], '1.0.0')).toThrow('has a route and no @Operation');
 });

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
-import { PERMISSIONS, type OperationId, type Permission } from '../../src/members/permissions.js';
+import { OPERATIONS, type OperationId } from '../../src/admin/openapi/operations.js';
 import { startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases } from '../support/describe-with.js';
@@ -302,7 +302,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
 
   /** Signs in the owner of the account, or an operator where only one may, and makes the confirmation old. */
   async function agedSession({ operationId }: Operation, { account }: World): Promise<Credentials> {
-    const isOperators = (PERMISSIONS[operationId] as Permission).about === 'installation';
+    const isOperators = OPERATIONS[operationId].permission.about === 'installation';
     const owner = isOperators ? operator : await newMember(database, { roles: { [account]: 'owner' } });
     // Somebody has to stay.
     await newMember(database, { roles: { [account]: 'owner' } });
@@ -333,7 +333,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
   it('is asked for by every operation that is classified so, and the description says which', async () => {
     const unclassified: string[] = [];
     for (const { operationId, 'x-confirmation': said } of operations) {
-      const { confirm } = PERMISSIONS[operationId] as Permission;
+      const { confirm } = OPERATIONS[operationId].permission;
       expect([operationId, said]).toEqual([operationId, confirm]);
       const own = cases[operationId];
       const isClassified =
@@ -352,7 +352,7 @@ describeOnDatabases('a session whose confirmation is too old', (kind) => {
     const wrong: string[] = [];
     const world = await newWorld();
     for (const operation of operations) {
-      if ((PERMISSIONS[operation.operationId] as Permission).confirm !== 'always') continue;
+      if (OPERATIONS[operation.operationId].permission.confirm !== 'always') continue;
       running.clock.advance(100);
       const own = { body: operation.method === 'DELETE' ? undefined : { account_id: world.account } } as Case;
       const answer = await ask(operation, world, own, await agedSession(operation, world));

@@ -15,7 +15,7 @@ import { bearerToken, CHALLENGE, isBearer, noCredentials, wrongToken } from './b
 import { countAnonymous, countWrongToken } from './caller-limits.js';
 import { CLOCK } from './confirmed.js';
 import { CredentialLookups } from './credential-lookups.js';
-import { permissionOf } from './operation-of.js';
+import { operationOf } from '../openapi/documented.js';
 import { setPrincipal, type Principal } from './principal.js';
 import { isPublic } from './public.js';
 import { Site } from './site.js';
@@ -42,7 +42,7 @@ export class CredentialsGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (isPublic(context) || permissionOf(context).permission.about === 'anybody') return true;
+    if (isPublic(context) || operationOf(context).permission.about === 'anybody') return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     setPrincipal(request, await this.principalOf(request));
     return true;

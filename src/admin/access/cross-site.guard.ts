@@ -7,7 +7,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { csrfTokenOf, isSame } from '../../members/session-token.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { permissionOf } from './operation-of.js';
+import { operationOf } from '../openapi/documented.js';
 import { principalOf } from './principal.js';
 import { isPublic } from './public.js';
 import { Site } from './site.js';
@@ -24,7 +24,7 @@ export class CrossSiteGuard implements CanActivate {
     if (SAFE_METHODS.has(request.method)) return true;
     const principal = principalOf(request);
     // Before there is a session: a foreign page could sign its visitor in as somebody else.
-    const isSignIn = permissionOf(context).permission.about === 'anybody';
+    const isSignIn = operationOf(context).permission.about === 'anybody';
     const cookie = 'cookie' in principal ? principal.cookie : undefined;
     if (cookie === undefined && !isSignIn) return true;
     this.checkOrigin(request);

@@ -6,7 +6,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { Problem } from '../../platform/problems/errors.js';
 import { AdminNetworks } from '../listener/admin-networks.js';
-import { permissionOf } from './operation-of.js';
+import { operationOf } from '../openapi/documented.js';
 import { isPublic } from './public.js';
 
 @Injectable()
@@ -14,7 +14,7 @@ export class NetworkGuard implements CanActivate {
   constructor(private readonly networks: AdminNetworks) {}
 
   canActivate(context: ExecutionContext): boolean {
-    if (isPublic(context) || permissionOf(context).permission.about !== 'installation') return true;
+    if (isPublic(context) || operationOf(context).permission.about !== 'installation') return true;
     if (this.networks.mayOperate(context.switchToHttp().getRequest<FastifyRequest>().ip)) return true;
     throw new Problem('route_not_found', { detail: 'There is nothing at this path.' });
   }

@@ -1,22 +1,20 @@
 /**
- * Lets a caller do what the table of permissions says. What belongs to an account that is not the caller's is answered
+ * Lets a caller do what the table of operations says. What belongs to an account that is not the caller's is answered
  * like what never was, before anything else is said about it: ids tell nothing.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AccountAccess, type NamedAccount } from '../../members/account-access.js';
-import type { OperationId, Permission, Role } from '../../members/permissions.js';
+import type { Permission, Role } from '../../members/permissions.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { setAuthorizer } from './change-authorizer.js';
 import { Confirmed } from './confirmed.js';
 import { namedBy } from './of-account.js';
-import { permissionOf } from './operation-of.js';
+import { isRead } from '../openapi/operations.js';
+import { operationOf } from '../openapi/documented.js';
 import { PortalScopes } from './portal-scopes.js';
 import { isOperator, principalOf, type Principal } from './principal.js';
 import { isPublic } from './public.js';
-
-/** Operations that read with a body: they change nothing. */
-const READS_WITH_BODY: ReadonlySet<OperationId> = new Set(['explain']);
 
 @Injectable()
 export class PermissionGuard implements CanActivate {
@@ -28,7 +26,8 @@ export class PermissionGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (isPublic(context)) return true;
-    const { id, permission } = permissionOf(context);
+    const operation = operationOf(context);
+    const { permission } = operation;
     if (permission.about === 'anybody') return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const principal = principalOf(request);
@@ -36,8 +35,7 @@ export class PermissionGuard implements CanActivate {
     else if (isOperator(principal)) checkKind(principal, permission);
     else {
       if (permission.about === 'installation') throw forbidden('Only operators may do this.', ['operator']);
-      const isRead = request.method === 'GET' || READS_WITH_BODY.has(id);
-      await this.checkAccount(context, principal, permission, isRead);
+      await this.checkAccount(context, principal, permission, isRead(operation));
     }
     if (request.method === 'GET') return true;
     const unconfirmed = await this.confirmed.refusal(principal);
@@ -50,7 +48,7 @@ export class PermissionGuard implements CanActivate {
     context: ExecutionContext,
     principal: Principal,
     permission: Permission,
-    isRead: boolean,
+    leavesAsIs: boolean,
   ): Promise<void> {
     const named = namedBy(context);
     const memberId = principal.kind === 'member' ? principal.member.id : null;
@@ -64,7 +62,7 @@ export class PermissionGuard implements CanActivate {
       throw forbidden(`As ${role} of this account you may not do this.`, permission.roles);
     }
     await this.portalScopes.check(context.switchToHttp().getRequest(), principal, permission, named);
-    if (account.isSuspended && !isRead) {
+    if (account.isSuspended && !leavesAsIs) {
       throw new Problem('account_suspended', { detail: 'The account is suspended: only operators may change it.' });
     }
   }

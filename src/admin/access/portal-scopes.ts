@@ -1,5 +1,5 @@
 /**
- * Keeps a portal session that is limited to scopes within them. The permission table says which operations it may call
+ * Keeps a portal session that is limited to scopes within them. The table of operations says which of them it may call
  * at all, and which only for keys whose scopes it has; everything here is derived from the session's grant.
  */
 import { createParamDecorator, Injectable, type ExecutionContext } from '@nestjs/common';
@@ -29,7 +29,7 @@ export function checkWithinGrant(principal: Principal, scopes: readonly string[]
   });
 }
 
-/** PortalScopes applies the column `limitedPortal` of the permission table. */
+/** PortalScopes applies the column `limitedPortal` of the table of operations. */
 @Injectable()
 export class PortalScopes {
   constructor(private readonly keys: ApiKeyStore) {}

@@ -39,7 +39,7 @@ export function principalOf(request: FastifyRequest): Principal {
   return principals.get(request) ?? NOBODY;
 }
 
-/** The member who calls, where the table of permissions lets nobody else in. */
+/** The member who calls, where the table of operations lets nobody else in. */
 export function memberOfCaller(principal: Principal): SignedInMember {
   if (principal.kind !== 'member') throw new Error(`${principal.kind} was let in where only members are`);
   return principal;

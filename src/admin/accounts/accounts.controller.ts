@@ -1,5 +1,5 @@
 /** Accounts: list, create, read, change. There is no way to delete one: its usage and audit log must stay readable. */
-import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import {
   createAccountSchema,
@@ -16,16 +16,15 @@ import { toldAgain } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
 import type { ExpectedVersions } from '../../records/versions.js';
 import { listBody, type ListBody } from '../request/list.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { accountQuerySchema, type AccountQueryFields } from './account-query.js';
 import { accountListSchema, accountResource, accountSchema, type AccountResource } from './account.resource.js';
 
-@Controller('admin/v1/accounts')
+@Controller()
 export class AccountsController {
   constructor(private readonly accounts: AccountStore) {}
 
-  @Get()
-  @Documented({ id: 'listAccounts', summary: 'List the accounts that the caller may see', response: accountListSchema })
+  @Operation('listAccounts', accountListSchema)
   async list(
     @Query({ schema: accountQuerySchema }) query: AccountQueryFields,
     @Caller() caller: Principal,
@@ -34,8 +33,7 @@ export class AccountsController {
     return listBody(await this.accounts.list(query, visibleTo(caller)), accountResource, query, reply);
   }
 
-  @Post()
-  @Documented({ id: 'createAccount', summary: 'Create an account', response: accountSchema, status: 201 })
+  @Operation('createAccount', accountSchema)
   async create(
     @Body({ schema: createAccountSchema }) body: CreateAccount,
     @ChangedBy() context: ChangeContext,
@@ -46,14 +44,7 @@ export class AccountsController {
     return tagged(accountResource(account), reply);
   }
 
-  @Get(':id')
-  @Documented({
-    id: 'getAccount',
-    summary: 'Read an account',
-    response: accountSchema,
-    version: 'shown',
-    problems: ['resource_not_found'],
-  })
+  @Operation('getAccount', accountSchema)
   async get(
     @Param('id') id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -61,14 +52,7 @@ export class AccountsController {
     return unlessKnown(accountResource(await this.accounts.get(id)), reply);
   }
 
-  @Patch(':id')
-  @Documented({
-    id: 'updateAccount',
-    summary: 'Change an account: its plan, time zone, billing day, status or name',
-    response: accountSchema,
-    version: 'changed',
-    problems: ['resource_not_found'],
-  })
+  @Operation('updateAccount', accountSchema)
   async update(
     @Param('id') id: string,
     @Body({ schema: updateAccountSchema }) body: UpdateAccount,

@@ -1,5 +1,5 @@
 /** The API keys of an account: list and create. */
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import { createApiKeySchema, type CreateApiKey } from '../../accounts/api-key-fields.js';
@@ -10,7 +10,7 @@ import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { listBody, type ListBody } from '../request/list.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { apiKeyQuerySchema, type ApiKeyQueryFields } from './api-key-query.js';
 import {
   apiKeyListSchema,
@@ -25,20 +25,14 @@ import {
 /** The id of no member. */
 const NOBODY = '';
 
-@Controller('admin/v1/accounts/:id/api-keys')
+@Controller()
 export class AccountApiKeysController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly keys: ApiKeyStore,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listApiKeys',
-    summary: 'List, search and sort the API keys of an account, the revoked ones too',
-    response: apiKeyListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listApiKeys', apiKeyListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: apiKeyQuerySchema }) query: ApiKeyQueryFields,
@@ -56,14 +50,7 @@ export class AccountApiKeysController {
     return listBody(page, (key) => listedApiKeyResource(key, account.timeZone, members), query, reply);
   }
 
-  @Post()
-  @Documented({
-    id: 'createApiKey',
-    summary: 'Create an API key; the answer shows its secret, once',
-    response: apiKeyWithSecretSchema,
-    status: 201,
-    problems: ['resource_not_found'],
-  })
+  @Operation('createApiKey', apiKeyWithSecretSchema)
   async create(
     @Param('id') accountId: string,
     @Body({ schema: createApiKeySchema }) body: CreateApiKey,

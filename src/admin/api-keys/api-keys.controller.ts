@@ -1,5 +1,5 @@
 /** One API key: read, change, rotate, pause, revoke. */
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Res } from '@nestjs/common';
+import { Body, Controller, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import {
@@ -18,7 +18,7 @@ import { Caller, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged, unlessKnown } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { apiKeyImpactResource, apiKeyImpactSchema, type ApiKeyImpactResource } from './api-key-impact.resource.js';
 import {
   apiKeyResource,
@@ -29,7 +29,7 @@ import {
   type RotatedApiKeyResource,
 } from './api-key.resource.js';
 
-@Controller('admin/v1/api-keys/:id')
+@Controller()
 @OfAccount('api_key', inPath)
 export class ApiKeysController {
   constructor(
@@ -37,14 +37,7 @@ export class ApiKeysController {
     private readonly keys: ApiKeyStore,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'getApiKey',
-    summary: 'Read an API key',
-    response: apiKeySchema,
-    version: 'shown',
-    problems: ['resource_not_found'],
-  })
+  @Operation('getApiKey', apiKeySchema)
   async get(
     @Param('id') id: string,
     @Caller() caller: Principal,
@@ -53,27 +46,14 @@ export class ApiKeysController {
     return unlessKnown(await this.resource(await this.keys.get(id), caller), reply);
   }
 
-  @Get('impact')
-  @Documented({
-    id: 'getApiKeyImpact',
-    summary: 'Say what changing or revoking an API key would touch: its calls, its secrets, its scopes',
-    response: apiKeyImpactSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('getApiKeyImpact', apiKeyImpactSchema)
   async impact(@Param('id') id: string): Promise<ApiKeyImpactResource> {
     const key = await this.keys.get(id);
     const account = await this.accounts.get(key.accountId);
     return apiKeyImpactResource(id, await this.keys.impact(key, account), account.timeZone);
   }
 
-  @Patch()
-  @Documented({
-    id: 'updateApiKey',
-    summary: 'Change an API key: its name, scopes, addresses or expiry',
-    response: apiKeySchema,
-    version: 'changed',
-    problems: ['resource_not_found', 'conflict'],
-  })
+  @Operation('updateApiKey', apiKeySchema)
   async update(
     @Param('id') id: string,
     @Body({ schema: updateApiKeySchema }) body: UpdateApiKey,
@@ -85,14 +65,7 @@ export class ApiKeysController {
     return tagged(await this.resource(await this.keys.update(id, body, context, expected), caller), reply);
   }
 
-  @Delete()
-  @Documented({
-    id: 'revokeApiKey',
-    summary: 'Revoke an API key, for good; repeating it changes nothing',
-    response: apiKeySchema,
-    version: 'changed',
-    problems: ['resource_not_found'],
-  })
+  @Operation('revokeApiKey', apiKeySchema)
   async revoke(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,
@@ -103,15 +76,7 @@ export class ApiKeysController {
     return tagged(await this.resource(await this.keys.revoke(id, context, expected), caller), reply);
   }
 
-  @Post('pause')
-  @HttpCode(200)
-  @Documented({
-    id: 'pauseApiKey',
-    summary: 'Pause an API key: refused with 403 until it goes on; repeating it changes nothing',
-    response: apiKeySchema,
-    version: 'changed',
-    problems: ['resource_not_found', 'conflict'],
-  })
+  @Operation('pauseApiKey', apiKeySchema)
   async pause(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,
@@ -122,15 +87,7 @@ export class ApiKeysController {
     return tagged(await this.resource(await this.keys.pause(id, context, expected), caller), reply);
   }
 
-  @Post('resume')
-  @HttpCode(200)
-  @Documented({
-    id: 'resumeApiKey',
-    summary: 'Let a paused API key go on as it is; repeating it changes nothing',
-    response: apiKeySchema,
-    version: 'changed',
-    problems: ['resource_not_found', 'conflict'],
-  })
+  @Operation('resumeApiKey', apiKeySchema)
   async resume(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,
@@ -141,15 +98,7 @@ export class ApiKeysController {
     return tagged(await this.resource(await this.keys.resume(id, context, expected), caller), reply);
   }
 
-  @Post('rotate')
-  @Documented({
-    id: 'rotateApiKey',
-    summary: 'Give an API key a new secret; the current one works until the overlap ends',
-    response: rotatedApiKeySchema,
-    status: 201,
-    version: 'changed',
-    problems: ['resource_not_found', 'conflict', 'previous_secret_active'],
-  })
+  @Operation('rotateApiKey', rotatedApiKeySchema)
   async rotate(
     @Param('id') id: string,
     @Body({ schema: rotateApiKeySchema }) body: RotateApiKey,
@@ -167,15 +116,7 @@ export class ApiKeysController {
     return { ...shown, secret, previous_secret_expires_at: expiresAt };
   }
 
-  @Post('end-previous-secret')
-  @HttpCode(200)
-  @Documented({
-    id: 'endPreviousApiKeySecret',
-    summary: 'End the previous secret of a rotation at once; repeating it changes nothing',
-    response: apiKeySchema,
-    version: 'changed',
-    problems: ['resource_not_found'],
-  })
+  @Operation('endPreviousApiKeySecret', apiKeySchema)
   async endPreviousSecret(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,

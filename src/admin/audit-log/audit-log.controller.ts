@@ -1,5 +1,5 @@
 /** The audit log: who changed what, from where, newest first. It can be read and never written. */
-import { Controller, Get, Query, Res } from '@nestjs/common';
+import { Controller, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { plainText } from '../../records/account-fields.js';
@@ -8,7 +8,7 @@ import { inQuery, OfAccount } from '../access/of-account.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { idField, timeField } from '../openapi/fields.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 
 const auditQuerySchema = pageQuerySchema.extend({
   account_id: plainText(100)
@@ -51,13 +51,12 @@ const auditListSchema = listSchema('AuditEntryList', auditEntrySchema);
 
 type AuditEntryResource = z.output<typeof auditEntrySchema>;
 
-@Controller('admin/v1/audit-log')
+@Controller()
 @OfAccount('account', inQuery('account_id'))
 export class AuditLogController {
   constructor(private readonly auditLog: AuditLog) {}
 
-  @Get()
-  @Documented({ id: 'listAuditLog', summary: 'List the changes, newest first', response: auditListSchema })
+  @Operation('listAuditLog', auditListSchema)
   async list(
     @Query({ schema: auditQuerySchema }) query: AuditQuery,
     @Res({ passthrough: true }) reply: FastifyReply,

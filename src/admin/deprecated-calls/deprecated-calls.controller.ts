@@ -1,9 +1,9 @@
 /** Who still calls what is deprecated. */
-import { Controller, Get } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { DEPRECATED_CALLS_DAYS, DeprecatedCalls, MOST_DEPRECATED_CALLERS } from '../../admission/deprecated-calls.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 
 const operation = z.string().max(200);
@@ -29,16 +29,11 @@ const reportSchema = z
   })
   .meta({ id: 'DeprecatedCalls' });
 
-@Controller('admin/v1/deprecated-calls')
+@Controller()
 export class DeprecatedCallsController {
   constructor(private readonly calls: DeprecatedCalls) {}
 
-  @Get()
-  @Documented({
-    id: 'getDeprecatedCalls',
-    summary: 'Say which accounts have called deprecated operations in the last seven days',
-    response: reportSchema,
-  })
+  @Operation('getDeprecatedCalls', reportSchema)
   async get(): Promise<z.output<typeof reportSchema>> {
     const { operations, callers, hasMore } = await this.calls.read();
     const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, 'UTC'));

@@ -1,5 +1,5 @@
 /** What accounts have been told, newest first. Webhooks deliver the same events; here they can be read. */
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';
@@ -10,7 +10,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { idField, timeField as instant } from '../openapi/fields.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 
 const eventSchema = z
   .object({
@@ -39,20 +39,14 @@ const eventQuerySchema = pageQuerySchema.extend({
   until: instantField.optional().meta({ description: 'Only events that were made until then.' }),
 });
 
-@Controller('admin/v1/accounts/:id/events')
+@Controller()
 export class AccountEventsController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly outbox: EventOutbox,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listEvents',
-    summary: 'List the events of an account, newest first',
-    response: eventListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listEvents', eventListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: eventQuerySchema }) query: z.output<typeof eventQuerySchema>,
@@ -66,7 +60,7 @@ export class AccountEventsController {
   }
 }
 
-@Controller('admin/v1/events/:id')
+@Controller()
 @OfAccount('event', inPath)
 export class EventsController {
   constructor(
@@ -74,13 +68,7 @@ export class EventsController {
     private readonly outbox: EventOutbox,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'getEvent',
-    summary: 'Read an event',
-    response: eventSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('getEvent', eventSchema)
   async get(@Param('id') id: string): Promise<EventResource> {
     const event = await this.outbox.get(id);
     return eventResource(event, (await this.accounts.get(event.accountId)).timeZone);

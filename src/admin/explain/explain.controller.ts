@@ -1,11 +1,11 @@
 /** Why a key gets the responses that it gets: its limits, and what a request would be answered now. Counts nothing. */
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { plainText } from '../../records/account-fields.js';
 import { AccountStore } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { inBody, OfAccount } from '../access/of-account.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { Explainer } from './explainer.js';
 import { explanationResource, explanationSchema, type ExplanationResource } from './explanation.resource.js';
 
@@ -40,7 +40,7 @@ const explainSchema = z
 
 type Explain = z.output<typeof explainSchema>;
 
-@Controller('admin/v1/explain')
+@Controller()
 @OfAccount('api_key', inBody('api_key_id'))
 export class ExplainController {
   constructor(
@@ -49,14 +49,7 @@ export class ExplainController {
     private readonly explainer: Explainer,
   ) {}
 
-  @Post()
-  @HttpCode(200)
-  @Documented({
-    id: 'explain',
-    summary: 'Say which limits apply to a key and a request, and what it would be answered now; counts nothing',
-    response: explanationSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('explain', explanationSchema)
   async explain(@Body({ schema: explainSchema }) body: Explain): Promise<ExplanationResource> {
     const key = await this.keys.get(body.api_key_id);
     const account = await this.accounts.get(key.accountId);

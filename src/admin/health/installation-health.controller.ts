@@ -1,10 +1,10 @@
 /** How the installation is, for people: what a probe is told, and every gateway that this process has heard of. */
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { HeardStatement } from '../../nodes/node-statement.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { VERSION } from '../../platform/version.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { countField, timeField } from '../openapi/fields.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 
@@ -40,16 +40,11 @@ const healthSchema = z
 
 type HealthResource = z.output<typeof healthSchema>;
 
-@Controller('admin/v1/health')
+@Controller()
 export class InstallationHealthController {
   constructor(@Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies) {}
 
-  @Get()
-  @Documented({
-    id: 'getHealth',
-    summary: 'Say how the installation is: stores, counters, gateways and their versions',
-    response: healthSchema,
-  })
+  @Operation('getHealth', healthSchema)
   get(): HealthResource {
     const { readiness, gateways, stores } = this.deps;
     const { ready, checks } = readiness();

@@ -1,5 +1,5 @@
 /** The invitations of an account: list and create. */
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -8,7 +8,7 @@ import { Invitations, type MadeInvitation } from '../../members/links/invitation
 import { Givers } from '../access/giver.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { toldAgain } from '../request/idempotency.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
@@ -21,7 +21,7 @@ import {
   type InvitationWithLinkResource,
 } from './invitation.resource.js';
 
-@Controller('admin/v1/accounts/:id/invitations')
+@Controller()
 export class AccountInvitationsController {
   constructor(
     private readonly accounts: AccountStore,
@@ -30,13 +30,7 @@ export class AccountInvitationsController {
     private readonly site: Site,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listInvitations',
-    summary: 'List the invitations of an account, newest first, those that are over too',
-    response: invitationListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listInvitations', invitationListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: pageQuerySchema }) query: PageQuery,
@@ -47,14 +41,7 @@ export class AccountInvitationsController {
     return listBody(page, (invitation) => invitationResource(invitation, timeZone), query, reply);
   }
 
-  @Post()
-  @Documented({
-    id: 'createInvitation',
-    summary: 'Invite somebody to an account; the response shows the link, once',
-    response: invitationWithLinkSchema,
-    status: 201,
-    problems: ['resource_not_found', 'already_a_member'],
-  })
+  @Operation('createInvitation', invitationWithLinkSchema)
   async create(
     @Param('id') accountId: string,
     @Body({ schema: createInvitationSchema }) body: CreateInvitation,

@@ -1,5 +1,5 @@
 /** One invitation: send it again, take it back. */
-import { Controller, Delete, Param, Post } from '@nestjs/common';
+import { Controller, Param } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountAccess } from '../../members/account-access.js';
@@ -9,7 +9,7 @@ import { Givers } from '../access/giver.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { toldAgain } from '../request/idempotency.js';
 import {
@@ -21,7 +21,7 @@ import {
   type InvitationWithLinkResource,
 } from './invitation.resource.js';
 
-@Controller('admin/v1/invitations/:id')
+@Controller()
 @OfAccount('link', inPath)
 export class InvitationsController {
   constructor(
@@ -32,14 +32,7 @@ export class InvitationsController {
     private readonly site: Site,
   ) {}
 
-  @Post('resend')
-  @Documented({
-    id: 'resendInvitation',
-    summary: 'Make a new link for who was invited; the old one ends',
-    response: invitationWithLinkSchema,
-    status: 201,
-    problems: ['resource_not_found', 'conflict', 'already_a_member'],
-  })
+  @Operation('resendInvitation', invitationWithLinkSchema)
   async resend(
     @Param('id') id: string,
     @Caller() caller: Principal,
@@ -51,13 +44,7 @@ export class InvitationsController {
     return shown(await this.invitations.resend(id, await this.giver(caller, id), toldAgain(context, shown)));
   }
 
-  @Delete()
-  @Documented({
-    id: 'revokeInvitation',
-    summary: 'Take an invitation back; repeating it changes nothing',
-    response: invitationSchema,
-    problems: ['resource_not_found', 'conflict'],
-  })
+  @Operation('revokeInvitation', invitationSchema)
   async revoke(
     @Param('id') id: string,
     @Caller() caller: Principal,

@@ -1,9 +1,9 @@
 /** What AI assistants may call of the public API: all tools, or those that a key with some scopes shows them. */
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Param, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';
 import { Catalogue } from '../../accounts/catalogue.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { countField } from '../openapi/fields.js';
 import { mcpToolsQuerySchema, type McpToolsQuery } from './mcp-tools-query.js';
 
@@ -40,20 +40,14 @@ const toolsSchema = z
   })
   .meta({ id: 'McpTools' });
 
-@Controller('admin/v1/accounts/:id/mcp-tools')
+@Controller()
 export class McpToolsController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly catalogue: Catalogue,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listMcpTools',
-    summary: 'List the tools that AI assistants see, by what their key may do',
-    response: toolsSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listMcpTools', toolsSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: mcpToolsQuerySchema }) { scopes }: McpToolsQuery,

@@ -1,11 +1,11 @@
 /** The address of who is signed in: a link by mail that proves it. */
-import { Controller, HttpCode, Post } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AddressVerification } from '../../members/links/address-verification.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Myself } from './signed-in-member.js';
@@ -14,19 +14,11 @@ const sentSchema = z
   .object({ expires_at: timeField.meta({ description: 'Until when the link works.' }) })
   .meta({ id: 'AddressVerification' });
 
-@Controller('admin/v1/me/address-verification')
+@Controller()
 export class AddressVerificationController {
   constructor(private readonly verification: AddressVerification) {}
 
-  @Post()
-  @HttpCode(202)
-  @Documented({
-    id: 'requestAddressVerification',
-    summary: 'Mail a link that verifies the address of who is signed in; the link before ends',
-    response: sentSchema,
-    status: 202,
-    problems: ['conflict'],
-  })
+  @Operation('requestAddressVerification', sentSchema)
   async request(
     @Myself() member: SessionMember,
     @ChangedBy() context: ChangeContext,

@@ -1,12 +1,12 @@
 /** Who the signed-in member is at identity providers. */
-import { Controller, Delete, Get, HttpCode, Param } from '@nestjs/common';
+import { Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Identities } from '../../members/providers/identities.js';
 import { Providers } from '../../members/providers/providers.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { idPattern, timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Myself } from './signed-in-member.js';
@@ -27,19 +27,14 @@ const identitySchema = z
   .meta({ id: 'Identity' });
 const identityListSchema = z.object({ data: z.array(identitySchema).max(1_000) }).meta({ id: 'IdentityList' });
 
-@Controller('admin/v1/me/identities')
+@Controller()
 export class MyIdentitiesController {
   constructor(
     private readonly identities: Identities,
     private readonly providers: Providers,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listMyIdentities',
-    summary: 'List the identities at providers that sign in who is signed in',
-    response: identityListSchema,
-  })
+  @Operation('listMyIdentities', identityListSchema)
   async list(@Myself() { id }: SessionMember): Promise<z.output<typeof identityListSchema>> {
     const at = (ms: number): string => formatWithOffset(ms, 'UTC');
     const own = await this.identities.list(id);
@@ -53,15 +48,7 @@ export class MyIdentitiesController {
     };
   }
 
-  @Delete(':id')
-  @HttpCode(204)
-  @Documented({
-    id: 'deleteMyIdentity',
-    summary: 'Take an identity away: it signs nobody in any more',
-    response: null,
-    status: 204,
-    problems: ['resource_not_found', 'last_way_to_sign_in'],
-  })
+  @Operation('deleteMyIdentity')
   async remove(
     @Param('id') id: string,
     @Myself() member: SessionMember,

@@ -1,5 +1,5 @@
 /** The accounts of who is signed in, as far as they can be left. */
-import { Controller, Delete, Param } from '@nestjs/common';
+import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountMembers } from '../../members/account-members.js';
 import type { SessionMember } from '../../members/sessions.js';
@@ -8,21 +8,15 @@ import {
   memberCredentialsSchema,
   type MemberCredentialsResource,
 } from '../members/member-credentials.resource.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Myself } from './signed-in-member.js';
 
-@Controller('admin/v1/me/accounts/:id')
+@Controller()
 export class MyAccountsController {
   constructor(private readonly members: AccountMembers) {}
 
-  @Delete()
-  @Documented({
-    id: 'leaveAccount',
-    summary: 'Leave an account; only an invitation leads back. The response lists the credentials that end with it',
-    response: memberCredentialsSchema,
-    problems: ['resource_not_found', 'last_owner'],
-  })
+  @Operation('leaveAccount', memberCredentialsSchema)
   async leave(
     @Param('id') accountId: string,
     @Myself() member: SessionMember,

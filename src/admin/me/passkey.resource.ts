@@ -59,8 +59,8 @@ export const signInWithPasskeySchema = z
 
 const credential = z.object({ id: bytes, type: word, transports: transports.optional() });
 
-/** What `navigator.credentials.get()` is given. */
-export const passkeyRequestSchema = z
+/** What `navigator.credentials.get()` is given. Not typed: the library's types say less than its options hold. */
+export const passkeyRequestSchema: z.ZodType = z
   .object({
     challenge: bytes,
     rpId: z.string().max(253),
@@ -70,8 +70,8 @@ export const passkeyRequestSchema = z
   })
   .meta({ id: 'PasskeyRequestOptions' });
 
-/** What `navigator.credentials.create()` is given. */
-export const passkeyCreationSchema = z
+/** What `navigator.credentials.create()` is given. Not typed: see above. */
+export const passkeyCreationSchema: z.ZodType = z
   .object({
     challenge: bytes,
     rp: z.object({ id: z.string().max(253), name: word }),

@@ -1,5 +1,5 @@
 /** The passkeys of who is signed in: make, name, remove. */
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -10,7 +10,7 @@ import { OwnWays } from '../../members/ways.js';
 import { Confirmed } from '../access/confirmed.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { toldAgain } from '../request/idempotency.js';
 import {
@@ -26,7 +26,7 @@ import { Myself } from './signed-in-member.js';
 
 type PasskeyResource = z.output<typeof passkeySchema>;
 
-@Controller('admin/v1/me/passkeys')
+@Controller()
 export class MyPasskeysController {
   constructor(
     private readonly passkeys: Passkeys,
@@ -35,20 +35,12 @@ export class MyPasskeysController {
     private readonly site: Site,
   ) {}
 
-  @Get()
-  @Documented({ id: 'listMyPasskeys', summary: 'List the passkeys of who is signed in', response: passkeyListSchema })
+  @Operation('listMyPasskeys', passkeyListSchema)
   async list(@Myself() { id }: SessionMember): Promise<{ data: PasskeyResource[] }> {
     return { data: (await this.passkeys.list(id)).map(passkeyResource) };
   }
 
-  @Post('options')
-  @HttpCode(200)
-  @Documented({
-    id: 'beginPasskey',
-    summary: 'Begin a passkey: what a browser makes it by',
-    response: passkeyCreationSchema,
-    problems: ['conflict'],
-  })
+  @Operation('beginPasskey', passkeyCreationSchema)
   async begin(
     @Myself() member: SessionMember,
     @Caller() caller: Principal,
@@ -61,14 +53,7 @@ export class MyPasskeysController {
     return options;
   }
 
-  @Post()
-  @Documented({
-    id: 'addPasskey',
-    summary: 'Keep a passkey that the browser has made',
-    response: passkeySchema,
-    status: 201,
-    problems: ['sign_in_ended'],
-  })
+  @Operation('addPasskey', passkeySchema)
   async add(
     @Body({ schema: addPasskeySchema }) { name, response }: AddPasskey,
     @Caller() caller: Principal,
@@ -94,13 +79,7 @@ export class MyPasskeysController {
     return passkeyResource(made);
   }
 
-  @Patch(':id')
-  @Documented({
-    id: 'renamePasskey',
-    summary: 'Name a passkey anew',
-    response: passkeySchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('renamePasskey', passkeySchema)
   async rename(
     @Param('id') id: string,
     @Body({ schema: renamePasskeySchema }) { name }: { name: string },
@@ -110,15 +89,7 @@ export class MyPasskeysController {
     return passkeyResource(await this.passkeys.rename(member.id, id, name, context));
   }
 
-  @Delete(':id')
-  @HttpCode(204)
-  @Documented({
-    id: 'deletePasskey',
-    summary: 'Remove a passkey: it signs nobody in any more',
-    response: null,
-    status: 204,
-    problems: ['resource_not_found', 'last_way_to_sign_in'],
-  })
+  @Operation('deletePasskey')
   async remove(
     @Param('id') id: string,
     @Myself() member: SessionMember,

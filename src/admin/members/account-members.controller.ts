@@ -1,5 +1,5 @@
 /** The members of an account: list, give another role, remove. New ones come by invitation. */
-import { Body, Controller, Delete, Get, Param, Patch, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -8,7 +8,7 @@ import { AccountMembers } from '../../members/account-members.js';
 import { updateAccountMemberSchema, type UpdateAccountMember } from '../../members/links/invitation-fields.js';
 import { Givers } from '../access/giver.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
@@ -25,7 +25,7 @@ import {
   type MemberCredentialsResource,
 } from './member-credentials.resource.js';
 
-@Controller('admin/v1/accounts/:id/members')
+@Controller()
 export class AccountMembersController {
   constructor(
     private readonly accounts: AccountStore,
@@ -33,13 +33,7 @@ export class AccountMembersController {
     private readonly givers: Givers,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listAccountMembers',
-    summary: 'List the members of an account',
-    response: accountMemberListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listAccountMembers', accountMemberListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: pageQuerySchema }) query: PageQuery,
@@ -50,14 +44,7 @@ export class AccountMembersController {
     return listBody(page, (member) => accountMemberResource(member, timeZone), query, reply);
   }
 
-  @Patch(':member_id')
-  @Documented({
-    id: 'updateAccountMember',
-    summary: 'Give a member of an account another role; it counts with their next request',
-    response: accountMemberSchema,
-    version: 'changed',
-    problems: ['resource_not_found', 'last_owner'],
-  })
+  @Operation('updateAccountMember', accountMemberSchema)
   async update(
     @Param('id') accountId: string,
     @Param('member_id') memberId: string,
@@ -73,13 +60,7 @@ export class AccountMembersController {
     return tagged(accountMemberResource(changed, timeZone), reply);
   }
 
-  @Get(':member_id/impact')
-  @Documented({
-    id: 'getAccountMemberImpact',
-    summary: 'Read what ends and what stays if a member is removed from an account',
-    response: memberCredentialsSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('getAccountMemberImpact', memberCredentialsSchema)
   async impact(
     @Param('id') accountId: string,
     @Param('member_id') memberId: string,
@@ -87,14 +68,7 @@ export class AccountMembersController {
     return memberCredentialsResource(memberId, await this.members.impact(accountId, memberId));
   }
 
-  @Delete(':member_id')
-  @Documented({
-    id: 'removeAccountMember',
-    summary: 'Remove a member from an account; the response lists the credentials that end with it',
-    response: memberCredentialsSchema,
-    version: 'changed',
-    problems: ['resource_not_found', 'last_owner'],
-  })
+  @Operation('removeAccountMember', memberCredentialsSchema)
   async remove(
     @Param('id') accountId: string,
     @Param('member_id') memberId: string,

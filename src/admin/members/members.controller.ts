@@ -1,5 +1,5 @@
 /** The members of the installation, for operators. */
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { ExpectedVersions } from '../../records/versions.js';
@@ -13,7 +13,7 @@ import {
 import { MemberStore } from '../../members/members.js';
 import { Sessions } from '../../members/sessions.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged, unlessKnown } from '../request/etag.js';
 import { toldAgain } from '../request/idempotency.js';
@@ -32,7 +32,7 @@ import {
   type PasswordLinkResource,
 } from './member.resource.js';
 
-@Controller('admin/v1/members')
+@Controller()
 export class MembersController {
   constructor(
     private readonly admin: MemberAdmin,
@@ -41,8 +41,7 @@ export class MembersController {
     private readonly site: Site,
   ) {}
 
-  @Get()
-  @Documented({ id: 'listMembers', summary: 'List everybody who can sign in', response: memberListSchema })
+  @Operation('listMembers', memberListSchema)
   async list(
     @Query({ schema: pageQuerySchema }) query: PageQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -50,14 +49,7 @@ export class MembersController {
     return listBody(await this.admin.list(query), memberResource, query, reply);
   }
 
-  @Post()
-  @Documented({
-    id: 'createMember',
-    summary: 'Add somebody, an operator or not; the response has the link for their password, once',
-    response: createdMemberSchema,
-    status: 201,
-    problems: ['already_a_member'],
-  })
+  @Operation('createMember', createdMemberSchema)
   async create(
     @Body({ schema: createMemberSchema }) body: CreateMember,
     @ChangedBy() context: ChangeContext,
@@ -68,14 +60,7 @@ export class MembersController {
     return tagged(this.createdResource({ member, link }), reply);
   }
 
-  @Get(':id')
-  @Documented({
-    id: 'getMember',
-    summary: 'Read a member',
-    response: memberSchema,
-    version: 'shown',
-    problems: ['resource_not_found'],
-  })
+  @Operation('getMember', memberSchema)
   async get(
     @Param('id') id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -83,14 +68,7 @@ export class MembersController {
     return unlessKnown(memberResource(await this.members.get(id)), reply);
   }
 
-  @Patch(':id')
-  @Documented({
-    id: 'updateMember',
-    summary: 'Change a member: name, whether they are an operator, whether they can sign in',
-    response: memberSchema,
-    version: 'changed',
-    problems: ['resource_not_found'],
-  })
+  @Operation('updateMember', memberSchema)
   async update(
     @Param('id') id: string,
     @Body({ schema: updateMemberSchema }) body: UpdateMember,
@@ -101,14 +79,7 @@ export class MembersController {
     return tagged(memberResource(await this.admin.update(id, body, context, expected)), reply);
   }
 
-  @Post(':id/password-reset-links')
-  @Documented({
-    id: 'createPasswordResetLink',
-    summary: 'Make a link by which a member chooses a new password; the ones before end',
-    response: passwordLinkSchema,
-    status: 201,
-    problems: ['resource_not_found'],
-  })
+  @Operation('createPasswordResetLink', passwordLinkSchema)
   async resetLink(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<PasswordLinkResource> {
     const shown = (link: PasswordLink): PasswordLinkResource => passwordLinkResource(link, this.site);
     return shown(await this.admin.resetLink(id, toldAgain(context, shown)));
@@ -119,27 +90,13 @@ export class MembersController {
     password_link: passwordLinkResource(link, this.site),
   });
 
-  @Get(':id/sessions')
-  @Documented({
-    id: 'listMemberSessions',
-    summary: 'List where a member is signed in',
-    response: sessionListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listMemberSessions', sessionListSchema)
   async listSessions(@Param('id') id: string): Promise<ListBody<SessionResource>> {
     await this.members.get(id);
     return sessionList(await this.sessions.list(id), null);
   }
 
-  @Delete(':id/sessions')
-  @HttpCode(204)
-  @Documented({
-    id: 'endMemberSessions',
-    summary: 'Sign a member out everywhere',
-    response: null,
-    status: 204,
-    problems: ['resource_not_found'],
-  })
+  @Operation('endMemberSessions')
   async endSessions(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<void> {
     await this.members.get(id);
     await this.sessions.endAll(id, context);

@@ -1,10 +1,10 @@
 /** Requests of OAuth clients to be let in: somebody who is signed in reads one, and says yes or no. */
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
 import { inBody, OfAccount } from '../access/of-account.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import {
   approveAuthorizationRequestSchema,
@@ -16,47 +16,27 @@ import {
   type AuthorizationRequestResource,
 } from './authorization-request.resource.js';
 
-@Controller('admin/v1/authorization-requests/:id')
+@Controller()
 export class AuthorizationRequestsController {
   constructor(private readonly requests: AuthorizationRequests) {}
 
-  @Get()
-  @Documented({
-    id: 'getAuthorizationRequest',
-    summary: 'Read what an OAuth client asks for',
-    response: authorizationRequestSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('getAuthorizationRequest', authorizationRequestSchema)
   async get(@Param('id') id: string): Promise<AuthorizationRequestResource> {
     return authorizationRequestResource(await this.requests.get(id), this.requests.longestMs);
   }
 
-  @Post('denial')
-  @HttpCode(200)
-  @Documented({
-    id: 'denyAuthorizationRequest',
-    summary: 'Turn an OAuth client away',
-    response: authorizationDecisionSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('denyAuthorizationRequest', authorizationDecisionSchema)
   async deny(@Param('id') id: string): Promise<AuthorizationDecision> {
     return { redirect_url: await this.requests.deny(id) };
   }
 }
 
 @OfAccount('account', inBody('account_id'))
-@Controller('admin/v1/authorization-requests/:id/approval')
+@Controller()
 export class AuthorizationApprovalsController {
   constructor(private readonly requests: AuthorizationRequests) {}
 
-  @Post()
-  @HttpCode(200)
-  @Documented({
-    id: 'approveAuthorizationRequest',
-    summary: 'Let an OAuth client in: it gets a key of the account, which can be revoked as any other',
-    response: authorizationDecisionSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('approveAuthorizationRequest', authorizationDecisionSchema)
   async approve(
     @Param('id') id: string,
     @Body({ schema: approveAuthorizationRequestSchema }) body: ApproveAuthorizationRequest,

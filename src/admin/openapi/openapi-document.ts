@@ -1,15 +1,14 @@
 /**
- * The description of the admin API (OpenAPI 3.1), read from the controllers themselves: routes from Nest's decorators,
- * bodies and queries from the zod schemas that check them. Beside it stand two small lists:
- * `ID_PREFIXES` and `CREATED_WITH_PATH`.
+ * The description of the admin API (OpenAPI 3.1). Routes and problems are those of the table of operations; bodies,
+ * queries and responses are the zod schemas at the handlers. Beside it stands one small list: `ID_PREFIXES`.
  */
-import { RequestMethod, type Type } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import type { Type } from '@nestjs/common';
+import { METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../platform/problems/errors.js';
-import { checkPermissions, PERMISSIONS } from '../../members/permissions.js';
 import { PROBLEM_SCHEMAS } from '../../platform/problems/problem-schema.js';
 import { IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, LONGEST } from './field-patterns.js';
+import { API_PREFIX, OPERATIONS, type OperationId } from './operations.js';
 import { idPattern } from './fields.js';
 import { DOCUMENTED, type OperationDescription } from './documented.js';
 import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';
@@ -35,16 +34,6 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   'webhook-deliveries': 'whd',
 };
 
-/** Operations that say where to find what they created. */
-const CREATED_WITH_PATH: ReadonlySet<string> = new Set([
-  'createAccount',
-  'createApiKey',
-  'rotateApiKey',
-  'createWebhookEndpoint',
-  'rotateWebhookSecret',
-  'createMember',
-]);
-
 /** All rows of 400 days, grouped by everything: more would not fit into a string of JavaScript. */
 const LONGEST_CSV = 512 * 1024 * 1024;
 
@@ -61,27 +50,21 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'database_unavailable',
 ];
 
-/** A handler of a controller, as Nest will route it. */
+/** An operation with the schemas of its handler. */
 interface Route {
-  readonly method: string;
-  /** `/admin/v1/accounts/{id}` */
-  readonly path: string;
-  /** The collection that the controller is for: `api keys`. */
-  readonly tag: string;
   readonly description: OperationDescription;
   readonly body: z.ZodType | undefined;
   readonly query: z.ZodObject | undefined;
 }
 
-/**
- * The document. Throws where a handler has a route and no `@Documented`, where an operation has no row in the table of
- * permissions, and where a row has no operation.
- */
+/** The document. Throws where a handler has no operation, and where an operation has not exactly one handler. */
 export function openApiDocument(controllers: readonly Type[], version: string): Json {
-  const routes = controllers.flatMap(routesOf);
-  checkPermissions(routes.map(({ description }) => description.id));
+  const routes = routesOf(controllers);
   const paths: Record<string, Record<string, Json>> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
+  for (const route of routes) {
+    const { method, path } = route.description;
+    (paths[API_PREFIX + path] ??= {})[method] = operation(route);
+  }
   return {
     openapi: '3.1.1',
     info: {
@@ -91,7 +74,7 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ description }) => description.tag))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
@@ -112,39 +95,29 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
   };
 }
 
-function routesOf(controller: Type): Route[] {
-  const prefix = String(Reflect.getMetadata(PATH_METADATA, controller));
-  const prototype = controller.prototype as Record<string, unknown>;
-  return Object.getOwnPropertyNames(prototype).flatMap((name) => {
-    const handler = name === 'constructor' ? undefined : prototype[name];
-    if (typeof handler !== 'function') return [];
-    const method = Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod | undefined;
-    if (method === undefined) return [];
-    const description = Reflect.getMetadata(DOCUMENTED, handler) as OperationDescription | undefined;
-    if (description === undefined) throw new Error(`${controller.name}.${name} has a route and no @Documented`);
-    const parts = [prefix, String(Reflect.getMetadata(PATH_METADATA, handler))];
-    const path = `/${parts
-      .map((part) => part.replace(/^\/|\/$/g, ''))
-      .filter(Boolean)
-      .join('/')}`;
-    return [
-      {
-        method: (RequestMethod[method] ?? '').toLowerCase(),
-        path: path.replace(/:(\w+)/g, '{$1}'),
-        tag: tagOf(prefix),
-        description,
-        body: parameterSchema(controller, name, BODY_PARAMETER),
-        query: parameterSchema(controller, name, QUERY_PARAMETER) as z.ZodObject | undefined,
-      },
-    ];
+/** The operations in the order of the table. */
+function routesOf(controllers: readonly Type[]): Route[] {
+  const handlers = controllers.flatMap(handlersOf);
+  const ids = Object.keys(OPERATIONS) as OperationId[];
+  return ids.map((id) => {
+    const own = handlers.filter(({ description }) => description.id === id);
+    const [route] = own;
+    if (route === undefined || own.length > 1) throw new Error(`${id} has ${own.length} handlers`);
+    return route;
   });
 }
 
-/** `admin/v1/accounts/:id/api-keys` → `API keys` */
-function tagOf(prefix: string): string {
-  const collection = prefix.split('/').findLast((part) => part !== '' && !part.startsWith(':')) ?? prefix;
-  const words = collection.replace(/\.json$/, '').replaceAll('-', ' ');
-  return (words.slice(0, 1).toUpperCase() + words.slice(1)).replace(/^Api\b/, 'API').replace(/^Openapi$/, 'OpenAPI');
+function handlersOf(controller: Type): Route[] {
+  const prototype = controller.prototype as Record<string, unknown>;
+  return Object.getOwnPropertyNames(prototype).flatMap((name) => {
+    const handler = name === 'constructor' ? undefined : prototype[name];
+    if (typeof handler !== 'function' || !Reflect.hasMetadata(METHOD_METADATA, handler)) return [];
+    const description = Reflect.getMetadata(DOCUMENTED, handler) as OperationDescription | undefined;
+    if (description === undefined) throw new Error(`${controller.name}.${name} has a route and no @Operation`);
+    const body = parameterSchema(controller, name, BODY_PARAMETER);
+    const query = parameterSchema(controller, name, QUERY_PARAMETER) as z.ZodObject | undefined;
+    return [{ description, body, query }];
+  });
 }
 
 function parameterSchema(controller: Type, handler: string, kind: RegExp): z.ZodType | undefined {
@@ -153,26 +126,27 @@ function parameterSchema(controller: Type, handler: string, kind: RegExp): z.Zod
   return found?.[1].schema;
 }
 
-function operation({ method, path, tag, description, body, query }: Route): Json {
-  const { id, summary, response, csv = false, status = 200, version, problems = [] } = description;
+function operation({ description, body, query }: Route): Json {
+  const { id, tag, method, path, permission, summary, response, status, version, problems = [] } = description;
+  const { csv = false, location: hasLocation = false } = description;
   // It can be sent again: see the interceptor of idempotency.
   const makes = method === 'post' && status === 201;
   const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
+  if (path.includes('{')) codes.push('resource_not_found');
   if (body !== undefined) codes.push('content_too_large', 'unsupported_media_type', 'validation_failed');
   if (version === 'changed') codes.push('precondition_failed');
-  if (PERMISSIONS[id].confirm !== 'never') codes.push('confirmation_required');
+  if (permission.confirm !== 'never') codes.push('confirmation_required');
   if (makes) codes.push(...OF_IDEMPOTENCY);
   if (query !== undefined) codes.push('invalid_parameter');
   if (query !== undefined && 'cursor' in query.shape) codes.push('invalid_cursor');
   const isList = query !== undefined && 'cursor' in query.shape;
-  const hasLocation = status === 201 && CREATED_WITH_PATH.has(id);
   const hasVersion = response !== null && (version !== undefined || hasLocation);
   const parameters = [...pathParameters(path), ...queryParameters(query), ...fieldParameters(version, makes)];
   return {
     operationId: id,
     tags: [tag],
     summary,
-    ...securityOf(PERMISSIONS[id]),
+    ...securityOf(permission),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}

@@ -1,22 +1,23 @@
 /** The description of the admin API, for generators and people. */
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
-import { Documented } from './documented.js';
+import { Operation } from './documented.js';
 
 /** Injection token of a function that builds the document on the first request for it. */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
 
 const documentSchema = z.looseObject({ openapi: z.string().max(10) }).meta({ id: 'OpenApiDocument' });
 
-@Controller('admin/v1/openapi.json')
+type Document = z.output<typeof documentSchema>;
+
+@Controller()
 export class OpenApiController {
-  private document: object | undefined;
+  private document: Document | undefined;
 
-  constructor(@Inject(OPENAPI_DOCUMENT) private readonly describe: () => object) {}
+  constructor(@Inject(OPENAPI_DOCUMENT) private readonly describe: () => Document) {}
 
-  @Get()
-  @Documented({ id: 'getOpenApiDocument', summary: 'Read this description', response: documentSchema })
-  read(): object {
+  @Operation('getOpenApiDocument', documentSchema)
+  read(): Document {
     return (this.document ??= this.describe());
   }
 }

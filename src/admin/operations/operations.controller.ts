@@ -1,9 +1,9 @@
 /** The operations of the public API, as they are published: what may be called, where, and with which scopes. */
-import { Controller, Get } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type PublishedOperation } from '../../accounts/catalogue.js';
 import { listSchema, type ListBody } from '../request/list.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 
 const operationSchema = z
   .object({
@@ -17,16 +17,11 @@ const operationSchema = z
 
 const operationListSchema = listSchema('OperationList', operationSchema, false);
 
-@Controller('admin/v1/operations')
+@Controller()
 export class OperationsController {
   constructor(private readonly catalogue: Catalogue) {}
 
-  @Get()
-  @Documented({
-    id: 'listOperations',
-    summary: 'List the operations of the public API',
-    response: operationListSchema,
-  })
+  @Operation('listOperations', operationListSchema)
   list(): ListBody<PublishedOperation> {
     return { data: this.catalogue.publishedOperations(), has_more: false, next_cursor: null };
   }

@@ -1,10 +1,10 @@
 /** The plans of the configuration, with their limits. */
-import { Controller, Get } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type NamedPlan } from '../../accounts/catalogue.js';
 import { countField } from '../openapi/fields.js';
 import { listSchema, type ListBody } from '../request/list.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 
 const limit = countField.nullable().meta({ description: 'Most requests in the window; null: no limit.' });
 const windows = z.object({ minute: limit, month: limit });
@@ -25,12 +25,11 @@ const planListSchema = listSchema('PlanList', planSchema, false);
 
 type PlanResource = z.output<typeof planSchema>;
 
-@Controller('admin/v1/plans')
+@Controller()
 export class PlansController {
   constructor(private readonly catalogue: Catalogue) {}
 
-  @Get()
-  @Documented({ id: 'listPlans', summary: 'List the plans and their limits', response: planListSchema })
+  @Operation('listPlans', planListSchema)
   list(): ListBody<PlanResource> {
     return { data: this.catalogue.plans().map(planResource), has_more: false, next_cursor: null };
   }

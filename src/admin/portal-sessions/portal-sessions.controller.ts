@@ -1,11 +1,11 @@
 /** Portal sessions: a company lets its customers into the panel from its own pages, and takes that back. */
-import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { createPortalSessionSchema, PortalLinks, type CreatePortalSession } from '../../members/links/portal-links.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { idField, timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 
@@ -17,21 +17,14 @@ const portalSessionSchema = z
   })
   .meta({ id: 'PortalSession' });
 
-@Controller('admin/v1/portal-sessions')
+@Controller()
 export class PortalSessionsController {
   constructor(
     private readonly portal: PortalLinks,
     private readonly site: Site,
   ) {}
 
-  @Post()
-  @Documented({
-    id: 'createPortalSession',
-    summary: 'Make a link into the panel for somebody who is signed in elsewhere; a session of an hour comes of it',
-    response: portalSessionSchema,
-    status: 201,
-    problems: ['resource_not_found'],
-  })
+  @Operation('createPortalSession', portalSessionSchema)
   async create(
     @Body({ schema: createPortalSessionSchema }) body: CreatePortalSession,
     @ChangedBy() context: ChangeContext,
@@ -41,19 +34,11 @@ export class PortalSessionsController {
   }
 }
 
-@Controller('admin/v1/accounts/:id/portal-sessions')
+@Controller()
 export class AccountPortalSessionsController {
   constructor(private readonly portal: PortalLinks) {}
 
-  @Delete()
-  @HttpCode(204)
-  @Documented({
-    id: 'endPortalSessions',
-    summary: 'End all portal sessions of an account, and the links that were not used',
-    response: null,
-    status: 204,
-    problems: ['resource_not_found'],
-  })
+  @Operation('endPortalSessions')
   async endAll(@Param('id') accountId: string, @ChangedBy() context: ChangeContext): Promise<void> {
     await this.portal.endAll(accountId, context);
   }

@@ -1,10 +1,10 @@
 /** The adjustments of all accounts together, for operators. */
-import { Controller, Get, Query, Res } from '@nestjs/common';
+import { Controller, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { NamedAdjustment } from '../../accounts/adjustment-list.js';
 import { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { quotaAdjustmentResource, quotaAdjustmentSchema } from './quota-adjustment.resource.js';
 
@@ -15,16 +15,11 @@ const namedListSchema = listSchema('NamedQuotaAdjustmentList', namedSchema);
 
 type NamedResource = z.output<typeof namedSchema>;
 
-@Controller('admin/v1/quota-adjustments')
+@Controller()
 export class AllQuotaAdjustmentsController {
   constructor(private readonly adjustments: QuotaAdjustmentStore) {}
 
-  @Get()
-  @Documented({
-    id: 'listAllQuotaAdjustments',
-    summary: 'List the quota adjustments of all accounts, newest first',
-    response: namedListSchema,
-  })
+  @Operation('listAllQuotaAdjustments', namedListSchema)
   async list(
     @Query({ schema: pageQuerySchema }) query: PageQuery,
     @Res({ passthrough: true }) reply: FastifyReply,

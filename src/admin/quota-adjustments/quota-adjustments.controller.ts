@@ -2,7 +2,7 @@
  * Adjustments of an account's months: list and make. They cannot be changed or deleted: the
  * list says what a bill was written from.
  */
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../accounts/quota-adjustment-fields.js';
@@ -11,7 +11,7 @@ import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';
 import { toldAgain } from '../request/idempotency.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import {
   quotaAdjustmentListSchema,
   quotaAdjustmentResource,
@@ -19,17 +19,11 @@ import {
   type QuotaAdjustmentResource,
 } from './quota-adjustment.resource.js';
 
-@Controller('admin/v1/accounts/:id/quota-adjustments')
+@Controller()
 export class QuotaAdjustmentsController {
   constructor(private readonly adjustments: QuotaAdjustmentStore) {}
 
-  @Get()
-  @Documented({
-    id: 'listQuotaAdjustments',
-    summary: 'List the quota adjustments of an account, newest first',
-    response: quotaAdjustmentListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listQuotaAdjustments', quotaAdjustmentListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: pageQuerySchema }) query: PageQuery,
@@ -39,14 +33,7 @@ export class QuotaAdjustmentsController {
     return listBody(await this.adjustments.list(accountId, query, granted), quotaAdjustmentResource, query, reply);
   }
 
-  @Post()
-  @Documented({
-    id: 'createQuotaAdjustment',
-    summary: 'Raise a month limit until the month ends, or set or reset what is used',
-    response: quotaAdjustmentSchema,
-    status: 201,
-    problems: ['resource_not_found', 'conflict', 'quota_unavailable'],
-  })
+  @Operation('createQuotaAdjustment', quotaAdjustmentSchema)
   async create(
     @Param('id') accountId: string,
     @Body({ schema: createQuotaAdjustmentSchema }) body: CreateQuotaAdjustment,

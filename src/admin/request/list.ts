@@ -42,7 +42,11 @@ export interface ListBody<T> {
 }
 
 /** The schema of a list of such rows; one that is not paged has as many as the configuration. */
-export function listSchema(name: string, row: z.ZodType, isPaged = true): z.ZodType {
+export function listSchema<Row extends z.ZodType>(
+  name: string,
+  row: Row,
+  isPaged = true,
+): z.ZodType<ListBody<z.output<Row>>> {
   return z
     .object({
       data: isPaged ? z.array(row).max(LARGEST_PAGE) : z.array(row),

@@ -2,7 +2,7 @@
  * The requests of an account, one by one: what was asked, with which key, and how it ended. Of very many, all errors
  * first and a sample of the rest; never a body, a header field, a query or a path as it was asked for.
  */
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore, type Account } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
@@ -16,7 +16,7 @@ import { RequestLogs } from '../../request-logs/request-logs.js';
 import { Explainer } from '../explain/explainer.js';
 import { explanationResource } from '../explain/explanation.resource.js';
 import { GrantedScopes } from '../access/portal-scopes.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { setNextLink } from '../request/list.js';
 import {
   errorOf,
@@ -29,7 +29,7 @@ import {
   type RequestsQuery,
 } from './request-log.resource.js';
 
-@Controller('admin/v1/accounts/:id/requests')
+@Controller()
 export class RequestsController {
   constructor(
     private readonly accounts: AccountStore,
@@ -39,13 +39,7 @@ export class RequestsController {
     private readonly pages: ErrorPages,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listRequests',
-    summary: 'List the requests of an account, newest first; or follow them',
-    response: requestLogListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listRequests', requestLogListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: requestsQuerySchema }) query: RequestsQuery,
@@ -64,13 +58,7 @@ export class RequestsController {
     };
   }
 
-  @Get(':request_id')
-  @Documented({
-    id: 'getRequest',
-    summary: 'Read a request by its X-Request-Id, with what the gateway would say to it now',
-    response: requestDetailSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('getRequest', requestDetailSchema)
   async get(
     @Param('id') accountId: string,
     @Param('request_id') requestId: string,

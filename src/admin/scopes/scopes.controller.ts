@@ -1,12 +1,12 @@
 /** The scopes that a key may be given, and what each opens. */
-import { Controller, Get } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type GrantableScope } from '../../accounts/catalogue.js';
 import { missingScopes } from '../../keys/scopes.js';
 import { listSchema, type ListBody } from '../request/list.js';
 import { grantedScopes } from '../access/portal-scopes.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 
 const scopeSchema = z
   .object({
@@ -43,16 +43,11 @@ const scopeListSchema = listSchema('ScopeList', scopeSchema, false);
 
 type ScopeResource = Omit<GrantableScope, 'isReadOnly'> & { readonly read_only: boolean };
 
-@Controller('admin/v1/scopes')
+@Controller()
 export class ScopesController {
   constructor(private readonly catalogue: Catalogue) {}
 
-  @Get()
-  @Documented({
-    id: 'listScopes',
-    summary: 'List the scopes that the caller may give a key',
-    response: scopeListSchema,
-  })
+  @Operation('listScopes', scopeListSchema)
   list(@Caller() caller: Principal): ListBody<ScopeResource> {
     const granted = grantedScopes(caller);
     const grantable = this.catalogue

@@ -1,5 +1,5 @@
 /** Confirming that it is the same person before a change that gives access; and choosing a new password. */
-import { Body, Controller, HttpCode, Post, Put, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -16,7 +16,7 @@ import { CHALLENGE } from '../access/bearer.js';
 import { CONFIRMED_MS } from '../access/confirmed.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import { shownPasskeySchema } from '../me/passkey.resource.js';
@@ -48,7 +48,7 @@ const confirmationSchema = z
 
 type Confirmation = z.output<typeof confirmationSchema>;
 
-@Controller('admin/v1/confirmations')
+@Controller()
 export class ConfirmationsController {
   constructor(
     private readonly signIn: SignIn,
@@ -59,14 +59,7 @@ export class ConfirmationsController {
     private readonly site: Site,
   ) {}
 
-  @Post()
-  @HttpCode(200)
-  @Documented({
-    id: 'confirm',
-    summary: 'Confirm that it is you: with a passkey, or with the password and, where there is an app, its code',
-    response: confirmationSchema,
-    problems: ['sign_in_busy', 'session_ended', 'sign_in_ended'],
-  })
+  @Operation('confirm', confirmationSchema)
   async confirm(
     @Body({ schema: confirmSchema }) body: Confirm,
     @Caller() caller: Principal,
@@ -112,7 +105,7 @@ function codeMissing(): Problem {
   return new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
 }
 
-@Controller('admin/v1/me/password')
+@Controller()
 export class MyPasswordController {
   constructor(
     private readonly passwords: PasswordChange,
@@ -120,15 +113,7 @@ export class MyPasswordController {
     private readonly site: Site,
   ) {}
 
-  @Put()
-  @HttpCode(204)
-  @Documented({
-    id: 'changePassword',
-    summary: 'Choose a new password; all sessions end, and this browser has a new one',
-    response: null,
-    status: 204,
-    problems: ['sign_in_busy'],
-  })
+  @Operation('changePassword')
   async change(
     @Body({ schema: changePasswordSchema }) { password }: { password: string },
     @Caller() caller: Principal,

@@ -1,11 +1,11 @@
 /** Links for one use. Their token comes in a body, so that no log, proxy or Referer has it; looking uses nothing up. */
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LinkTaking } from '../../members/sign-in/link-taking.js';
 import { Sessions } from '../../members/sessions.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { browserOf } from './browser.js';
 import { countingTries } from './link-tries.js';
 import { SignInResponses } from './sign-in-responses.js';
@@ -20,7 +20,7 @@ import {
   type TakeLink,
 } from './sign-in.resource.js';
 
-@Controller('admin/v1/links')
+@Controller()
 export class LinksController {
   constructor(
     private readonly links: LinkTaking,
@@ -30,14 +30,7 @@ export class LinksController {
     private readonly responses: SignInResponses,
   ) {}
 
-  @Post('read')
-  @HttpCode(200)
-  @Documented({
-    id: 'readLink',
-    summary: 'Say what a link is for, without using it up',
-    response: linkSchema,
-    problems: ['cross_site_request', 'link_ended'],
-  })
+  @Operation('readLink', linkSchema)
   async read(
     @Body({ schema: readLinkSchema }) { token }: { token: string },
     @Req() request: FastifyRequest,
@@ -45,14 +38,7 @@ export class LinksController {
     return countingTries(this.attempts, request.ip, async () => linkResource(await this.links.read(token)));
   }
 
-  @Post('take')
-  @HttpCode(200)
-  @Documented({
-    id: 'takeLink',
-    summary: 'Use a link up: join, choose a password, and be signed in',
-    response: signInSchema,
-    problems: ['cross_site_request', 'forbidden', 'link_ended', 'already_a_member', 'sign_in_busy', 'session_ended'],
-  })
+  @Operation('takeLink', signInSchema)
   async take(
     @Body({ schema: takeLinkSchema }) body: TakeLink,
     @Req() request: FastifyRequest,

@@ -1,5 +1,5 @@
 /** Signing in with a passkey, and confirming with one: no name, and no second factor beside it. */
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SessionMember } from '../../members/sessions.js';
@@ -11,12 +11,12 @@ import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
 import { Myself } from '../me/signed-in-member.js';
 import { passkeyRequestSchema, signInWithPasskeySchema, type ShownPasskey } from '../me/passkey.resource.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { browserOf } from './browser.js';
 import { SignInResponses } from './sign-in-responses.js';
 import { signInSchema, type SignInResource } from './sign-in.resource.js';
 
-@Controller('admin/v1/sign-in/passkey')
+@Controller()
 export class PasskeySignInController {
   constructor(
     private readonly passkeys: Passkeys,
@@ -27,14 +27,7 @@ export class PasskeySignInController {
     private readonly own: OwnWays,
   ) {}
 
-  @Post('options')
-  @HttpCode(200)
-  @Documented({
-    id: 'beginPasskeySignIn',
-    summary: 'Begin a sign-in with a passkey: what a browser shows one by',
-    response: passkeyRequestSchema,
-    problems: ['cross_site_request', 'forbidden'],
-  })
+  @Operation('beginPasskeySignIn', passkeyRequestSchema)
   async begin(@Res({ passthrough: true }) reply: FastifyReply): Promise<PublicKeyCredentialRequestOptionsJSON> {
     this.own.checkOffered('passkeys');
     const { options, step } = await this.passkeys.beginSignIn();
@@ -42,14 +35,7 @@ export class PasskeySignInController {
     return options;
   }
 
-  @Post()
-  @HttpCode(200)
-  @Documented({
-    id: 'signInWithPasskey',
-    summary: 'Sign in with a passkey',
-    response: signInSchema,
-    problems: ['cross_site_request', 'forbidden', 'sign_in_ended'],
-  })
+  @Operation('signInWithPasskey', signInSchema)
   async finish(
     @Body({ schema: signInWithPasskeySchema }) { response }: { response: ShownPasskey },
     @Req() request: FastifyRequest,
@@ -76,7 +62,7 @@ export class PasskeySignInController {
   }
 }
 
-@Controller('admin/v1/confirmations/passkey')
+@Controller()
 export class PasskeyConfirmationController {
   constructor(
     private readonly passkeys: Passkeys,
@@ -84,14 +70,7 @@ export class PasskeyConfirmationController {
     private readonly site: Site,
   ) {}
 
-  @Post('options')
-  @HttpCode(200)
-  @Documented({
-    id: 'beginPasskeyConfirmation',
-    summary: 'Begin to show with a passkey that it is you',
-    response: passkeyRequestSchema,
-    problems: ['conflict'],
-  })
+  @Operation('beginPasskeyConfirmation', passkeyRequestSchema)
   async begin(
     @Myself() { id }: SessionMember,
     @Res({ passthrough: true }) reply: FastifyReply,

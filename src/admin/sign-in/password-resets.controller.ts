@@ -1,11 +1,11 @@
 /** For who has forgotten the password: 202 whoever asks for whomever, and a mail where there is a member. */
-import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Body, Controller, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { MemberAdmin } from '../../members/member-admin.js';
 import { OwnWays } from '../../members/ways.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { changeContextOf } from '../request/change-context.js';
 
@@ -15,7 +15,7 @@ const requestSchema = z
 
 const acceptedSchema = z.object({}).meta({ id: 'Accepted' });
 
-@Controller('admin/v1/password-resets')
+@Controller()
 export class PasswordResetsController {
   constructor(
     private readonly admin: MemberAdmin,
@@ -24,19 +24,11 @@ export class PasswordResetsController {
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
   ) {}
 
-  @Post()
-  @HttpCode(202)
-  @Documented({
-    id: 'requestPasswordReset',
-    summary: 'Ask for a link by mail to choose a new password; says the same whether there is a member or not',
-    response: acceptedSchema,
-    status: 202,
-    problems: ['cross_site_request'],
-  })
+  @Operation('requestPasswordReset', acceptedSchema)
   async request(
     @Body({ schema: requestSchema }) { email }: { email: string },
     @Req() request: FastifyRequest,
-  ): Promise<object> {
+  ): Promise<Record<string, never>> {
     // Never refunded: each may be a mail to somebody who has not asked for it.
     await this.attempts.beginUnnamed(request.ip);
     // No link of theirs is a way around the provider.

@@ -1,11 +1,11 @@
 /** Signing in at an identity provider: there by a POST, which no foreign page can make, and back by its redirect. */
-import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Providers } from '../../members/providers/providers.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { browserOf, giveSession } from './browser.js';
 import { beginSchema, failurePage, ProviderJourneys, type BeginProviderSignIn } from './provider-journeys.js';
 
@@ -13,7 +13,7 @@ const beganSchema = z
   .object({ url: z.url().max(10_000).meta({ description: 'Where the browser goes now.' }) })
   .meta({ id: 'ProviderSignIn' });
 
-@Controller('admin/v1/sign-in/providers/:provider')
+@Controller()
 export class ProviderSignInController {
   constructor(
     private readonly providers: Providers,
@@ -21,21 +21,7 @@ export class ProviderSignInController {
     private readonly site: Site,
   ) {}
 
-  @Post()
-  @HttpCode(200)
-  @Documented({
-    id: 'beginProviderSignIn',
-    summary: 'Begin a sign-in at an identity provider',
-    response: beganSchema,
-    problems: [
-      'cross_site_request',
-      'resource_not_found',
-      'confirmation_required',
-      'conflict',
-      'link_ended',
-      'identity_provider_unavailable',
-    ],
-  })
+  @Operation('beginProviderSignIn', beganSchema)
   async begin(
     @Param('provider') provider: string,
     @Body({ schema: beginSchema }) body: BeginProviderSignIn,
@@ -48,14 +34,7 @@ export class ProviderSignInController {
     return { url };
   }
 
-  @Get('callback')
-  @Documented({
-    id: 'finishProviderSignIn',
-    summary: 'Take back who comes from an identity provider; leads on to a page of the panel',
-    response: null,
-    status: 303,
-    problems: ['resource_not_found'],
-  })
+  @Operation('finishProviderSignIn')
   async finish(
     @Param('provider') provider: string,
     @Req() request: FastifyRequest,

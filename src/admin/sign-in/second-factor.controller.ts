@@ -1,16 +1,16 @@
 /** The second step of a sign-in with a password. */
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { browserOf } from './browser.js';
 import { secondFactorSchema, type SecondFactorBody } from '../me/second-factor.resource.js';
 import { SignInResponses } from './sign-in-responses.js';
 import { signInSchema, type SignInResource } from './sign-in.resource.js';
 
-@Controller('admin/v1/sign-in/second-factor')
+@Controller()
 export class SecondFactorController {
   constructor(
     private readonly signIn: SecondFactorSignIn,
@@ -18,14 +18,7 @@ export class SecondFactorController {
     private readonly responses: SignInResponses,
   ) {}
 
-  @Post()
-  @HttpCode(200)
-  @Documented({
-    id: 'signInWithSecondFactor',
-    summary: 'End a sign-in with a code of an authenticator app, or a recovery code',
-    response: signInSchema,
-    problems: ['cross_site_request', 'sign_in_ended'],
-  })
+  @Operation('signInWithSecondFactor', signInSchema)
   async finish(
     @Body({ schema: secondFactorSchema }) body: SecondFactorBody,
     @Req() request: FastifyRequest,

@@ -1,11 +1,11 @@
 /** Signing in with a password, and out. */
-import { Body, Controller, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberStore } from '../../members/members.js';
 import { OwnWays } from '../../members/ways.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { browserOf } from './browser.js';
 import { SignInResponses } from './sign-in-responses.js';
@@ -18,7 +18,7 @@ import {
   type SignInWithPassword,
 } from './sign-in.resource.js';
 
-@Controller('admin/v1/sign-in')
+@Controller()
 export class SignInController {
   constructor(
     private readonly signIn: SignIn,
@@ -29,8 +29,7 @@ export class SignInController {
     @Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies,
   ) {}
 
-  @Get()
-  @Documented({ id: 'getSignInWays', summary: 'Say how one can sign in here', response: signInWaysSchema })
+  @Operation('getSignInWays', signInWaysSchema)
   async ways(): Promise<SignInWaysResource> {
     const firstOwner = !(await this.members.hasOperator());
     const { signIn, mail } = this.deps.settings();
@@ -43,14 +42,7 @@ export class SignInController {
     };
   }
 
-  @Post('password')
-  @HttpCode(200)
-  @Documented({
-    id: 'signInWithPassword',
-    summary: 'Sign in with e-mail address and password',
-    response: signInSchema,
-    problems: ['cross_site_request', 'forbidden', 'sign_in_busy'],
-  })
+  @Operation('signInWithPassword', signInSchema)
   async withPassword(
     @Body({ schema: signInWithPasswordSchema }) body: SignInWithPassword,
     @Req() request: FastifyRequest,

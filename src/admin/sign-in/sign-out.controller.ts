@@ -1,23 +1,21 @@
 /** Signing out: the session ends first. With the database away it is not said to be over, and the cookie stays. */
-import { Controller, HttpCode, Post, Res } from '@nestjs/common';
+import { Controller, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Sessions } from '../../members/sessions.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 
-@Controller('admin/v1/sign-out')
+@Controller()
 export class SignOutController {
   constructor(
     private readonly sessions: Sessions,
     private readonly site: Site,
   ) {}
 
-  @Post()
-  @HttpCode(204)
-  @Documented({ id: 'signOut', summary: 'End the session of this browser', response: null, status: 204 })
+  @Operation('signOut')
   async signOut(
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,

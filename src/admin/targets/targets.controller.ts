@@ -1,7 +1,7 @@
 /**
  * Where requests go, as every gateway sees it that this process knows of: every target of every service with its state.
  */
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';
 import { STATES, type MergedTargetStatus } from '../../proxy/targets/target-status.js';
@@ -9,7 +9,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { countField, timeField } from '../openapi/fields.js';
 import { listSchema, type ListBody } from '../request/list.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 
 const stateSchema = z.enum(STATES);
 const seenSchema = {
@@ -68,16 +68,11 @@ const targetListSchema = listSchema('TargetList', targetSchema, false);
 type TargetResource = z.output<typeof targetSchema>;
 type Seen = Pick<TargetResource, 'state' | 'processes' | 'in_flight' | 'ejected_until' | 'last_failure'>;
 
-@Controller('admin/v1/targets')
+@Controller()
 export class TargetsController {
   constructor(@Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies) {}
 
-  @Get()
-  @Documented({
-    id: 'listTargets',
-    summary: 'List the targets of the services with their state, as every gateway sees them',
-    response: targetListSchema,
-  })
+  @Operation('listTargets', targetListSchema)
   list(): ListBody<TargetResource> {
     return { data: this.deps.targets().map(targetResource), has_more: false, next_cursor: null };
   }

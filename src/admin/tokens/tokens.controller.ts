@@ -1,11 +1,11 @@
 /** The tokens of an account, for its programs: list, create, revoke. */
-import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { createAccountTokenSchema, type CreateAccountToken } from '../../members/account-token-fields.js';
 import { AccountTokens } from '../../members/account-tokens.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import {
@@ -17,20 +17,14 @@ import {
   type AccountTokenWithSecretResource,
 } from './token.resource.js';
 
-@Controller('admin/v1/accounts/:id/tokens')
+@Controller()
 export class TokensController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly tokens: AccountTokens,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listAccountTokens',
-    summary: 'List the tokens of an account, the revoked and expired ones too',
-    response: accountTokenListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listAccountTokens', accountTokenListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: pageQuerySchema }) query: PageQuery,
@@ -42,14 +36,7 @@ export class TokensController {
     return listBody(page, (token) => accountTokenResource(token, timeZone, names), query, reply);
   }
 
-  @Post()
-  @Documented({
-    id: 'createAccountToken',
-    summary: 'Create a token for programs of an account; the response shows its secret, once',
-    response: accountTokenWithSecretSchema,
-    status: 201,
-    problems: ['resource_not_found'],
-  })
+  @Operation('createAccountToken', accountTokenWithSecretSchema)
   async create(
     @Param('id') accountId: string,
     @Body({ schema: createAccountTokenSchema }) body: CreateAccountToken,
@@ -60,13 +47,7 @@ export class TokensController {
     return { ...accountTokenResource(token, timeZone, await this.tokens.creatorNames([token])), secret };
   }
 
-  @Delete(':token_id')
-  @Documented({
-    id: 'revokeAccountToken',
-    summary: 'Revoke a token, for good; repeating it changes nothing',
-    response: accountTokenSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('revokeAccountToken', accountTokenSchema)
   async revoke(
     @Param('id') accountId: string,
     @Param('token_id') tokenId: string,

@@ -3,8 +3,9 @@
  * and outcome. Reading it counts nothing.
  */
 import { Readable } from 'node:stream';
-import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
+import { Controller, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
 import { Problem } from '../../platform/problems/errors.js';
 import { AccountStore, type Account } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
@@ -16,10 +17,10 @@ import { ALL_GROUPS, dateOf, LARGEST_USAGE_PAGE, type UsageQuery } from '../../q
 import { checkWithinGrant, GrantedScopes } from '../access/portal-scopes.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { setNextLink } from '../request/list.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { usageQuerySchema, usageSchema, type UsageQueryFields } from './usage.resource.js';
 
-@Controller('admin/v1/accounts/:id/usage')
+@Controller()
 export class UsageController {
   constructor(
     private readonly accounts: AccountStore,
@@ -27,14 +28,8 @@ export class UsageController {
     private readonly usage: UsageReader,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'getUsage',
-    summary: 'Read limits and usage of an account, or of one of its keys',
-    response: usageSchema,
-    csv: true,
-    problems: ['resource_not_found', 'quota_unavailable', 'invalid_cursor'],
-  })
+  // The handler also returns a stream of CSV.
+  @Operation('getUsage', usageSchema as z.ZodType)
   async read(
     @Param('id') accountId: string,
     @Query({ schema: usageQuerySchema }) fields: UsageQueryFields,

@@ -1,11 +1,11 @@
 /** The webhook endpoints of an account: list and create. */
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { createWebhookEndpointSchema, type CreateWebhookEndpoint } from '../../webhooks/endpoints/endpoint-fields.js';
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
@@ -18,7 +18,7 @@ import {
 } from './webhook-endpoint.resource.js';
 import { WebhookEndpointReader } from './webhook-endpoint-reader.js';
 
-@Controller('admin/v1/accounts/:id/webhook-endpoints')
+@Controller()
 export class AccountWebhookEndpointsController {
   constructor(
     private readonly accounts: AccountStore,
@@ -26,13 +26,7 @@ export class AccountWebhookEndpointsController {
     private readonly reader: WebhookEndpointReader,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listWebhookEndpoints',
-    summary: 'List the webhook endpoints of an account',
-    response: webhookEndpointListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listWebhookEndpoints', webhookEndpointListSchema)
   async list(
     @Param('id') accountId: string,
     @Query({ schema: pageQuerySchema }) query: PageQuery,
@@ -49,14 +43,7 @@ export class AccountWebhookEndpointsController {
     );
   }
 
-  @Post()
-  @Documented({
-    id: 'createWebhookEndpoint',
-    summary: 'Add a webhook endpoint; the response shows its secret, once',
-    response: webhookEndpointWithSecretSchema,
-    status: 201,
-    problems: ['resource_not_found', 'too_many_endpoints', 'webhook_secret_in_use', 'secrets_unavailable'],
-  })
+  @Operation('createWebhookEndpoint', webhookEndpointWithSecretSchema)
   async create(
     @Param('id') accountId: string,
     @Body({ schema: createWebhookEndpointSchema }) body: CreateWebhookEndpoint,

@@ -1,5 +1,5 @@
 /** What a webhook endpoint is asked to do: take a test, and what it has missed. */
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -9,7 +9,7 @@ import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
 import { Replays } from '../../webhooks/management/replays.js';
 import { TestSend } from '../../webhooks/management/test-send.js';
 import { inPath, OfAccount } from '../access/of-account.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { countField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import {
@@ -49,7 +49,7 @@ const replaySchema = z
 
 const replayedSchema = z.object({ replayed: countField }).meta({ id: 'ReplayedWebhookDeliveries' });
 
-@Controller('admin/v1/webhook-endpoints/:id')
+@Controller()
 @OfAccount('webhook_endpoint', inPath)
 export class EndpointActionsController {
   constructor(
@@ -60,14 +60,7 @@ export class EndpointActionsController {
     private readonly tests: TestSend,
   ) {}
 
-  @Post('test')
-  @HttpCode(200)
-  @Documented({
-    id: 'testWebhookEndpoint',
-    summary: 'Send a test to a webhook endpoint, paused or not, and say what came of it',
-    response: webhookDeliveryDetailSchema,
-    problems: ['resource_not_found', 'secrets_unavailable', 'gateway_overloaded'],
-  })
+  @Operation('testWebhookEndpoint', webhookDeliveryDetailSchema)
   async test(
     @Param('id') id: string,
     @Body({ schema: testSchema }) { type }: z.output<typeof testSchema>,
@@ -79,15 +72,7 @@ export class EndpointActionsController {
     return webhookDeliveryDetail(await this.deliveries.get(deliveryId), timeZone);
   }
 
-  @Post('replay')
-  @HttpCode(202)
-  @Documented({
-    id: 'replayWebhookDeliveries',
-    summary: 'Attempt many deliveries of a webhook endpoint again: what has failed, or all of a time',
-    response: replayedSchema,
-    status: 202,
-    problems: ['resource_not_found', 'webhook_endpoint_disabled'],
-  })
+  @Operation('replayWebhookDeliveries', replayedSchema)
   async replay(
     @Param('id') id: string,
     @Body({ schema: replaySchema }) { status, since, until, types }: z.output<typeof replaySchema>,

@@ -1,8 +1,8 @@
 /** The types of events that an endpoint can be told of. */
-import { Controller, Get } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { EventCatalogue } from '../../outbox/event-catalogue.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { listSchema, type ListBody } from '../request/list.js';
 
 const eventTypeSchema = z
@@ -22,16 +22,11 @@ type EventTypeResource = z.output<typeof eventTypeSchema>;
 
 const eventTypeListSchema = listSchema('EventTypeList', eventTypeSchema, false);
 
-@Controller('admin/v1/event-types')
+@Controller()
 export class EventTypesController {
   constructor(private readonly catalogue: EventCatalogue) {}
 
-  @Get()
-  @Documented({
-    id: 'listEventTypes',
-    summary: 'List the types of events that webhook endpoints can be told of',
-    response: eventTypeListSchema,
-  })
+  @Operation('listEventTypes', eventTypeListSchema)
   list(): ListBody<EventTypeResource> {
     const data = this.catalogue.types().map((each): EventTypeResource => {
       return { ...each, schema: each.schema as EventTypeResource['schema'] };

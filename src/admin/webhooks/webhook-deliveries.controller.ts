@@ -1,5 +1,5 @@
 /** What was delivered to a webhook endpoint, and what was not: a page of it, or one delivery with every attempt. */
-import { Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -7,7 +7,7 @@ import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js'
 import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
 import { Replays } from '../../webhooks/management/replays.js';
 import { inPath, OfAccount } from '../access/of-account.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { listBody, type ListBody } from '../request/list.js';
 import {
@@ -21,7 +21,7 @@ import {
   type WebhookDeliveryResource,
 } from './webhook-delivery.resource.js';
 
-@Controller('admin/v1/webhook-endpoints/:id/deliveries')
+@Controller()
 @OfAccount('webhook_endpoint', inPath)
 export class EndpointDeliveriesController {
   constructor(
@@ -30,13 +30,7 @@ export class EndpointDeliveriesController {
     private readonly deliveries: DeliveryReader,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'listWebhookDeliveries',
-    summary: 'List the deliveries of a webhook endpoint, newest first',
-    response: webhookDeliveryListSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('listWebhookDeliveries', webhookDeliveryListSchema)
   async list(
     @Param('id') id: string,
     @Query({ schema: deliveryQuerySchema }) query: DeliveryQueryFields,
@@ -54,7 +48,7 @@ export class EndpointDeliveriesController {
   }
 }
 
-@Controller('admin/v1/webhook-deliveries/:id')
+@Controller()
 @OfAccount('webhook_delivery', inPath)
 export class WebhookDeliveriesController {
   constructor(
@@ -63,28 +57,14 @@ export class WebhookDeliveriesController {
     private readonly replays: Replays,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'getWebhookDelivery',
-    summary: 'Read a delivery with its attempts and what is sent',
-    response: webhookDeliveryDetailSchema,
-    problems: ['resource_not_found'],
-  })
+  @Operation('getWebhookDelivery', webhookDeliveryDetailSchema)
   async get(@Param('id') id: string): Promise<WebhookDeliveryDetailResource> {
     const detail = await this.deliveries.get(id);
     const { timeZone } = await this.accounts.get(detail.row.account_id);
     return webhookDeliveryDetail(detail, timeZone);
   }
 
-  @Post('retry')
-  @HttpCode(202)
-  @Documented({
-    id: 'retryWebhookDelivery',
-    summary: 'Attempt a delivery again, now; its schedule begins anew',
-    response: webhookDeliveryDetailSchema,
-    status: 202,
-    problems: ['resource_not_found', 'conflict', 'webhook_endpoint_disabled'],
-  })
+  @Operation('retryWebhookDelivery', webhookDeliveryDetailSchema)
   async retry(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<WebhookDeliveryDetailResource> {
     await this.replays.retry(id, context);
     return this.get(id);

@@ -1,5 +1,5 @@
 /** One webhook endpoint: read, change, delete, give it a new secret. */
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Res } from '@nestjs/common';
+import { Body, Controller, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { ExpectedVersions } from '../../records/versions.js';
@@ -12,7 +12,7 @@ import {
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { Caller, isOperator, type Principal } from '../access/principal.js';
-import { Documented } from '../openapi/documented.js';
+import { Operation } from '../openapi/documented.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged, unlessKnown } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
@@ -26,7 +26,7 @@ import {
   type WebhookEndpointWithSecretResource,
 } from './webhook-endpoint.resource.js';
 
-@Controller('admin/v1/webhook-endpoints/:id')
+@Controller()
 @OfAccount('webhook_endpoint', inPath)
 export class WebhookEndpointsController {
   constructor(
@@ -34,14 +34,7 @@ export class WebhookEndpointsController {
     private readonly reader: WebhookEndpointReader,
   ) {}
 
-  @Get()
-  @Documented({
-    id: 'getWebhookEndpoint',
-    summary: 'Read a webhook endpoint, and how many deliveries wait for it',
-    response: webhookEndpointDetailSchema,
-    version: 'shown',
-    problems: ['resource_not_found'],
-  })
+  @Operation('getWebhookEndpoint', webhookEndpointDetailSchema)
   async get(
     @Param('id') id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -49,14 +42,7 @@ export class WebhookEndpointsController {
     return unlessKnown(await this.reader.detail(await this.endpoints.get(id)), reply);
   }
 
-  @Patch()
-  @Documented({
-    id: 'updateWebhookEndpoint',
-    summary: 'Change a webhook endpoint, pause it or enable it; what waits goes to a new URL',
-    response: webhookEndpointSchema,
-    version: 'changed',
-    problems: ['resource_not_found', 'forbidden', 'conflict'],
-  })
+  @Operation('updateWebhookEndpoint', webhookEndpointSchema)
   async update(
     @Param('id') id: string,
     @Body({ schema: updateWebhookEndpointSchema }) body: UpdateWebhookEndpoint,
@@ -69,16 +55,7 @@ export class WebhookEndpointsController {
     return tagged(await this.reader.resource(await this.endpoints.update(id, body, change)), reply);
   }
 
-  @Delete()
-  @HttpCode(204)
-  @Documented({
-    id: 'deleteWebhookEndpoint',
-    summary: 'Delete a webhook endpoint and its secrets; what waits for it is given up',
-    response: null,
-    status: 204,
-    version: 'changed',
-    problems: ['resource_not_found'],
-  })
+  @Operation('deleteWebhookEndpoint')
   async delete(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,
@@ -87,15 +64,7 @@ export class WebhookEndpointsController {
     await this.endpoints.delete(id, { context, expected });
   }
 
-  @Post('rotate-secret')
-  @Documented({
-    id: 'rotateWebhookSecret',
-    summary: 'Give a webhook endpoint a new secret; until the overlap ends everything is signed with both',
-    response: webhookEndpointWithSecretSchema,
-    status: 201,
-    version: 'changed',
-    problems: ['resource_not_found', 'previous_secret_active', 'webhook_secret_in_use', 'secrets_unavailable'],
-  })
+  @Operation('rotateWebhookSecret', webhookEndpointWithSecretSchema)
   async rotateSecret(
     @Param('id') id: string,
     @Body({ schema: rotateWebhookSecretSchema }) body: RotateWebhookSecret,
@@ -108,15 +77,7 @@ export class WebhookEndpointsController {
     return { ...tagged(await this.reader.resource(endpoint), reply), secret };
   }
 
-  @Post('end-previous-secret')
-  @HttpCode(200)
-  @Documented({
-    id: 'endPreviousWebhookSecret',
-    summary: 'Sign with the current secret alone from now on; repeating it changes nothing',
-    response: webhookEndpointSchema,
-    version: 'changed',
-    problems: ['resource_not_found'],
-  })
+  @Operation('endPreviousWebhookSecret', webhookEndpointSchema)
   async endPreviousSecret(
     @Param('id') id: string,
     @IfMatch() expected: ExpectedVersions,

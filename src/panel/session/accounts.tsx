@@ -1,7 +1,8 @@
 /** Which account the pages are about: the one in the address, else the last one, else the first. */
 import { createContext, use, type ReactNode } from 'react';
 import { useQuery } from '@tanstack/react-query';
-import type { OperationId, Role } from '../../members/permissions.js';
+import type { OperationId } from '../../admin/openapi/operations.js';
+import type { Role } from '../../members/permissions.js';
 import { api, ask } from '../api/client.js';
 import type { components } from '../api/admin-api.js';
 import { mayCall, mayGiveThere, maySuspended } from './permissions.js';

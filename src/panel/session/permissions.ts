@@ -1,17 +1,11 @@
 /** What the person who is signed in may do: the same table that the API's guard reads. */
-import {
-  mayGive,
-  PERMISSIONS,
-  type Giver,
-  type OperationId,
-  type Permission,
-  type Role,
-} from '../../members/permissions.js';
+import { isRead, OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
+import { mayGive, type Giver, type Role } from '../../members/permissions.js';
 import type { Me } from '../api/schemas.js';
 
 /** Whether they may call this operation, about this account where it is about one. */
 export function mayCall(me: Me, operation: OperationId, accountId: string | null): boolean {
-  const { about, roles, portal, limitedPortal }: Permission = PERMISSIONS[operation];
+  const { about, roles, portal, limitedPortal } = OPERATIONS[operation].permission;
   if (me.member?.is_operator === true) return true;
   if (me.portal !== null && !portal) return false;
   if (me.portal?.scopes != null && limitedPortal === 'no') return false;
@@ -21,13 +15,10 @@ export function mayCall(me: Me, operation: OperationId, accountId: string | null
   return role !== undefined && roles.includes(role);
 }
 
-/** Whether an operation is about an account and leaves it as it is. */
-const isRead = (operation: OperationId): boolean => operation === 'explain' || /^(?:get|list)/.test(operation);
-
 /** Whether they may call it while the account is suspended: only operators change it then. */
 export function maySuspended(me: Me, operation: OperationId): boolean {
-  const { about }: Permission = PERMISSIONS[operation];
-  return about !== 'account' || isRead(operation) || me.member?.is_operator === true;
+  const row = OPERATIONS[operation];
+  return row.permission.about !== 'account' || isRead(row) || me.member?.is_operator === true;
 }
 
 /** Whether they may give and take this role in an account. */

@@ -3,7 +3,7 @@ import { Box, NavLink, Stack, Text } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useId, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { OperationId } from '../../members/permissions.js';
+import type { OperationId } from '../../admin/openapi/operations.js';
 import { mayCall } from '../session/permissions.js';
 import { useMe } from '../session/session.js';
 import { Icon, type IconName } from '../layout/icons.js';

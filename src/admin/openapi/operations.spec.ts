@@ -3,7 +3,8 @@
  * read the table, so a slip in it would be everywhere, and nothing would be red. Whoever changes a row changes it here.
  */
 import { expect, it } from '@jest/globals';
-import { PERMISSIONS, type Permission } from './permissions.js';
+import type { Permission } from '../../members/permissions.js';
+import { OPERATIONS } from './operations.js';
 
 /**
  * By who may: what it is about, roles, which tokens and portal sessions may (`limited`: also those limited to
@@ -103,15 +104,15 @@ function wordsOf({ about, roles, tokens, portal, limitedPortal, confirm }: Permi
   ].join(' ');
 }
 
-it('the table of permissions says of each operation what WRITTEN_TWICE says, and of no other', () => {
+it('the table of operations says of each operation what WRITTEN_TWICE says, and of no other', () => {
   const twice = Object.entries(WRITTEN_TWICE).flatMap(([who, ids]) =>
     ids.split(/\s+/).flatMap((id) => (id === '' ? [] : [[id, who] as const])),
   );
-  const inTable = Object.entries(PERMISSIONS).map(([id, permission]) => [id, wordsOf(permission)] as const);
+  const inTable = Object.entries(OPERATIONS).map(([id, { permission }]) => [id, wordsOf(permission)] as const);
   expect(Object.fromEntries(inTable)).toEqual(Object.fromEntries(twice));
 });
 
 it('operators alone do what is about the installation', () => {
-  const rows = Object.entries(PERMISSIONS).filter(([, { about }]) => about === 'installation');
-  expect(rows.filter(([, { roles }]) => roles.length > 0)).toEqual([]);
+  const rows = Object.values(OPERATIONS).filter(({ permission }) => permission.about === 'installation');
+  expect(rows.filter(({ permission }) => permission.roles.length > 0)).toEqual([]);
 });
