@@ -1,6 +1,7 @@
 /** Calls the admin API for the commands; every way in which that can fail becomes one line that says what to do. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { API_PREFIX, OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
 import type { ClientEnvironment } from '../../config/client-environment.js';
 
 const TIMEOUT_MS = 30_000;
@@ -14,7 +15,6 @@ export class CommandError extends Error {
 }
 
 export interface Call {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Undefined values are left out. */
   readonly query?: Fields;
   readonly body?: Fields;
@@ -26,11 +26,12 @@ export interface Rows {
   readonly has_more: boolean;
 }
 
-/** A path of the API from its parts; what a person typed never becomes another path. */
-export function path(...parts: readonly string[]): string {
-  const bad = parts.find((part) => part === '' || part === '.' || part === '..');
+/** The path of an operation with its parameters; what a person typed never becomes another path. */
+function pathOf(operation: OperationId, parameters: readonly string[]): string {
+  const bad = parameters.find((parameter) => parameter === '' || parameter === '.' || parameter === '..');
   if (bad !== undefined) throw new CommandError(`"${bad}" is no id.`);
-  return `/admin/v1/${parts.map(encodeURIComponent).join('/')}`;
+  const rest = [...parameters];
+  return API_PREFIX + OPERATIONS[operation].path.replace(/\{\w+\}/g, () => encodeURIComponent(rest.shift() ?? ''));
 }
 
 /** What came back. */
@@ -46,28 +47,32 @@ export class AdminClient {
   constructor(private readonly environment: ClientEnvironment) {}
 
   /** The response's body. Rejects with `CommandError`. */
-  async call(target: string, call: Call = {}): Promise<Fields> {
-    const reply = await this.send(target, call);
+  async call(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<Fields> {
+    const reply = await this.send(operation, parameters, call);
     const body = parseObject(reply.text);
     if (reply.ok && body !== undefined) return body;
     throw new CommandError(body === undefined ? this.notOurs(reply.status) : describeProblem(body, reply));
   }
 
   /** The response's body where it is no JSON, or where there is none. Rejects with `CommandError`. */
-  async text(target: string, query: Fields, method: Call['method'] = 'GET'): Promise<string> {
-    const reply = await this.send(target, { query, method });
+  async text(operation: OperationId, parameters: readonly string[], query: Fields = {}): Promise<string> {
+    const reply = await this.send(operation, parameters, { query });
     if (reply.ok) return reply.text;
     const problem = parseObject(reply.text);
     throw new CommandError(problem === undefined ? this.notOurs(reply.status) : describeProblem(problem, reply));
   }
 
-  private async send(target: string, { method = 'GET', query = {}, body }: Call): Promise<Reply> {
-    const url = this.urlOf(target, query);
+  private async send(
+    operation: OperationId,
+    parameters: readonly string[],
+    { query = {}, body }: Call,
+  ): Promise<Reply> {
+    const url = this.urlOf(pathOf(operation, parameters), query);
     const token = await this.token();
     const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' };
     try {
       const response = await fetch(url, {
-        method,
+        method: OPERATIONS[operation].method.toUpperCase(),
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
         headers: body === undefined ? headers : { ...headers, 'Content-Type': 'application/json' },
@@ -81,12 +86,12 @@ export class AdminClient {
   }
 
   /** Rows of a list up to `most`, over as many pages as that takes. */
-  async rows(target: string, most: number, query: Fields = {}): Promise<Rows> {
+  async rows(operation: OperationId, parameters: readonly string[], most: number, query: Fields = {}): Promise<Rows> {
     const data: Fields[] = [];
     let cursor: unknown;
     for (;;) {
       const limit = Math.min(LARGEST_PAGE, most - data.length);
-      const page = await this.call(target, { query: { ...query, limit, cursor } });
+      const page = await this.call(operation, parameters, { query: { ...query, limit, cursor } });
       data.push(...(page['data'] as Fields[]));
       cursor = page['next_cursor'];
       if (page['has_more'] !== true || data.length >= most) return { data, has_more: page['has_more'] === true };

@@ -1,6 +1,6 @@
 /** `trailgate explain`: what a key would be answered, and by which limits. */
 import type { Command } from 'commander';
-import { path, type Fields } from './admin-client.js';
+import type { Fields } from './admin-client.js';
 import { fieldsTable, rowsTable } from './table.js';
 import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
 
@@ -22,7 +22,7 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
   clientAction<ExplainOptions>(explain, terminal, async (client, [key = '', what = '', target], options) => {
     const request = target === undefined ? { operation: what } : { method: what.toUpperCase(), path: target };
     const body = { api_key_id: key, ...request, client_address: options.from };
-    const explanation = await client.call(path('explain'), { method: 'POST', body });
+    const explanation = await client.call('explain', [], { body });
     return options.json === true ? `${JSON.stringify(explanation, null, 2)}\n` : describe(explanation);
   });
 }

@@ -1,15 +1,14 @@
 /** `trailgate logs`: the requests of an account, one a line; one of them by its id, and why it ended as it did. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { oneLine, path, type AdminClient, type Fields } from './admin-client.js';
+import { oneLine, type AdminClient, type Fields } from './admin-client.js';
 import { parseLimit } from './options.js';
 import { fieldsTable } from './table.js';
-import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
+import { clientAction, MOST_COLUMNS, type CommonOptions, type Terminal } from './terminal.js';
 
 /** How often what has come since is asked for. */
 const FOLLOW_INTERVAL_MS = 2_000;
 const LARGEST_PAGE = 100;
-const MOST_COLUMNS = 80;
 /** Of a request id of our own. */
 const ID_COLUMNS = 28;
 
@@ -41,12 +40,11 @@ export function addLogCommand(program: Command, terminal: Terminal): void {
     .option('--limit <n>', 'most rows', parseLimit, 50)
     .option('--follow', 'print what comes, until Ctrl-C; with --json one object a line');
   clientAction<LogsOptions>(logs, terminal, async (client, [account = '', request], options) => {
-    const target = path('accounts', account, 'requests', ...(request === undefined ? [] : [request]));
-    if (request !== undefined) return detail(await client.call(target), options);
+    if (request !== undefined) return detail(await client.call('getRequest', [account, request]), options);
     const { key, operation, status, code, source, from, to, limit } = options;
     const query = { api_key_id: key, operation, status, code, source, from, to };
-    if (options.follow === true) return follow(client, target, query, options, terminal);
-    const rows = await client.rows(target, limit, query);
+    if (options.follow === true) return follow(client, account, query, options, terminal);
+    const rows = await client.rows('listRequests', [account], limit, query);
     if (options.json === true) return `${JSON.stringify(rows, null, 2)}\n`;
     if (rows.data.length === 0) return 'none\n';
     const cut = rows.has_more ? `… and earlier ones: --limit shows more than ${rows.data.length}\n` : '';
@@ -57,16 +55,18 @@ export function addLogCommand(program: Command, terminal: Terminal): void {
 /** Never resolves: ends with the process, or rejects where the API refuses. */
 async function follow(
   client: AdminClient,
-  target: string,
+  account: string,
   query: Fields,
   { json }: LogsOptions,
   terminal: Terminal,
 ): Promise<string> {
   const lines = new Lines();
-  const newest = await client.rows(target, 1, query);
+  const newest = await client.rows('listRequests', [account], 1, query);
   const from = query['from'] ?? newest.data[0]?.['at'] ?? new Date(0).toISOString();
   for (let cursor: unknown; ;) {
-    const page = await client.call(target, { query: { ...query, from, order: 'asc', limit: LARGEST_PAGE, cursor } });
+    const page = await client.call('listRequests', [account], {
+      query: { ...query, from, order: 'asc', limit: LARGEST_PAGE, cursor },
+    });
     const data = page['data'] as Fields[];
     if (json === true) for (const row of data) terminal.out(`${JSON.stringify(row)}\n`);
     else terminal.out(lines.of(data));

@@ -1,12 +1,11 @@
 /** `trailgate targets`: where requests go, as each gateway sees it; a line for each target and gateway. */
 import type { Command } from 'commander';
 import { systemClock } from '../../platform/clock.js';
-import { path, type Fields } from './admin-client.js';
+import type { Fields } from './admin-client.js';
+import { addList, row } from './command-table.js';
 import { rowsTable } from './table.js';
-import { clientAction, type Terminal } from './terminal.js';
+import { MOST_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
 
-/** What a line of the table must fit in. */
-const MOST_COLUMNS = 80;
 /** What is shortened where it has no room, and what only then; `--json` has all of it. */
 const SHORTENED = [
   ['target', 'node'],
@@ -33,17 +32,14 @@ interface TargetOnNode {
   } | null;
 }
 
+/** Adds the command. */
 export function addTargetCommands(program: Command, terminal: Terminal): void {
   const what = 'the targets of the services with their state, as each gateway sees them';
-  const list = program
-    .command('targets')
-    .description(what)
-    .command('list', { isDefault: true })
-    .description(`list ${what}`);
-  clientAction(list, terminal, async (client, _args, { json }) => {
-    const body = await client.call(path('targets'));
-    return json === true ? `${JSON.stringify(body, null, 2)}\n` : targetsTable(body['data'] as Target[]);
-  });
+  addList(program, terminal, row('targets', what, 'listTargets', { show: showTargets }));
+}
+
+function showTargets(body: Fields, options: CommonOptions): string {
+  return options.json === true ? showFields(body, options) : targetsTable(body['data'] as Target[]);
 }
 
 function targetsTable(targets: readonly Target[]): string {

@@ -49,9 +49,18 @@ export function showFields(fields: Fields, { json }: CommonOptions): string {
   return json === true ? `${JSON.stringify(fields, null, 2)}\n` : fieldsTable(fields);
 }
 
-/** A list, as JSON or as a table, which says where it was cut off. */
-export function showRows(columns: readonly string[], rows: Rows, { json }: CommonOptions): string {
+/** The columns of a terminal. */
+export const MOST_COLUMNS = 80;
+
+/** A list, as JSON or as a table, which says where it was cut off. The columns `shortened` make it fit a terminal. */
+export function showRows(
+  columns: readonly string[],
+  rows: Rows,
+  { json }: CommonOptions,
+  shortened?: readonly string[],
+): string {
   if (json === true) return `${JSON.stringify(rows, null, 2)}\n`;
   const cut = rows.has_more ? `… and more: --limit shows more than ${rows.data.length}\n` : '';
-  return rowsTable(columns, rows.data) + cut;
+  const shorten = shortened && { mostColumns: MOST_COLUMNS, names: shortened.map((name) => [name]) };
+  return rowsTable(columns, rows.data, shorten) + cut;
 }
