@@ -1,7 +1,7 @@
 /** An account as the admin API shows it. */
 import { z } from 'zod';
 import type { Account } from '../../accounts/accounts.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -24,15 +24,5 @@ export const accountListSchema = listSchema('AccountList', accountSchema);
 export type AccountResource = z.output<typeof accountSchema>;
 
 export function accountResource(account: Account): AccountResource {
-  return {
-    id: account.id,
-    name: account.name,
-    plan: account.plan,
-    time_zone: account.timeZone,
-    billing_day: account.billingDay,
-    status: account.status,
-    created_at: formatWithOffset(account.createdAt, account.timeZone),
-    updated_at: formatWithOffset(account.updatedAt, account.timeZone),
-    version: account.version,
-  };
+  return encode(accountSchema, account, account.timeZone);
 }

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { plainText } from '../../records/account-fields.js';
 import { AuditLog, TARGET_TYPES, type AuditEntry } from '../../records/audit-log.js';
 import { inQuery, OfAccount } from '../access/of-account.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
 import { Operation } from '../openapi/documented.js';
 
@@ -68,17 +68,6 @@ export class AuditLogController {
 }
 
 function auditEntryResource(entry: AuditEntry): AuditEntryResource {
-  return {
-    id: entry.id,
-    account_id: entry.accountId,
-    actor: entry.actor,
-    actor_label: entry.actorLabel,
-    action: entry.action,
-    target: { type: entry.targetType, id: entry.targetId, name: entry.targetName },
-    before: entry.before,
-    after: entry.after,
-    ip: entry.ip,
-    request_id: entry.requestId,
-    created_at: formatWithOffset(entry.createdAt, entry.timeZone),
-  };
+  const target = { type: entry.targetType, id: entry.targetId, name: entry.targetName };
+  return encode(auditEntrySchema, { ...entry, target }, entry.timeZone);
 }

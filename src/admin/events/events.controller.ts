@@ -6,9 +6,9 @@ import { AccountStore } from '../../accounts/accounts.js';
 import { eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
 import type { Event } from '../../outbox/event-types.js';
 import { EventOutbox } from '../../outbox/outbox.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
 import { inPath, OfAccount } from '../access/of-account.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField as instant } from '../openapi/fields.js';
 import { Operation } from '../openapi/documented.js';
 
@@ -76,14 +76,5 @@ export class EventsController {
 }
 
 function eventResource(event: Event, timeZone: string): EventResource {
-  return {
-    id: event.id,
-    type: event.type,
-    account_id: event.accountId,
-    source: event.source,
-    resource: event.resource,
-    data: event.data as EventResource['data'],
-    occurred_at: formatWithOffset(event.occurredAt, timeZone),
-    created_at: formatWithOffset(event.createdAt, timeZone),
-  };
+  return encode(eventSchema, { ...event, data: event.data as EventResource['data'] }, timeZone);
 }

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Invitation, MadeInvitation } from '../../members/links/invitations.js';
 import { ROLES } from '../../members/permissions.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
 import type { Site } from '../access/site.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -37,17 +37,7 @@ export type InvitationWithLinkResource = z.output<typeof invitationWithLinkSchem
 
 /** Times have the offset of the account's zone. */
 export function invitationResource(invitation: Invitation, timeZone: string): InvitationResource {
-  return {
-    id: invitation.id,
-    account_id: invitation.accountId,
-    email: invitation.email,
-    role: invitation.role,
-    status: invitation.status,
-    mail: invitation.mail,
-    created_by: invitation.createdBy,
-    created_at: formatWithOffset(invitation.createdAt, timeZone),
-    expires_at: formatWithOffset(invitation.expiresAt, timeZone),
-  };
+  return encode(invitationSchema, invitation, timeZone);
 }
 
 /** With its link where there is one to hand over. */

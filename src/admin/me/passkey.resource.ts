@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { nameField } from '../../records/account-fields.js';
 import type { Passkey } from '../../members/sign-in/passkeys.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
 
 /** Larger than any response of an authenticator that is asked for no attestation. */
@@ -101,12 +101,5 @@ export const passkeySchema = z
 export const passkeyListSchema = z.object({ data: z.array(passkeySchema).max(20) }).meta({ id: 'PasskeyList' });
 
 export function passkeyResource(passkey: Passkey): z.output<typeof passkeySchema> {
-  const { id, name, isBackedUp, createdAt, lastUsedAt } = passkey;
-  return {
-    id,
-    name,
-    backed_up: isBackedUp,
-    created_at: formatWithOffset(createdAt, 'UTC'),
-    last_used_at: lastUsedAt === null ? null : formatWithOffset(lastUsedAt, 'UTC'),
-  };
+  return encode(passkeySchema, { ...passkey, backedUp: passkey.isBackedUp }, 'UTC');
 }

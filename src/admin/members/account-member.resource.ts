@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { AccountMember } from '../../members/account-members.js';
 import { ROLES } from '../../members/permissions.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -26,16 +26,5 @@ export type AccountMemberResource = z.output<typeof accountMemberSchema>;
 
 /** Times have the offset of the account's zone. */
 export function accountMemberResource(member: AccountMember, timeZone: string): AccountMemberResource {
-  const { lastSignedInAt } = member;
-  return {
-    id: member.id,
-    email: member.email,
-    name: member.name,
-    role: member.role,
-    status: member.status,
-    has_second_factor: member.hasSecondFactor,
-    last_signed_in_at: lastSignedInAt === null ? null : formatWithOffset(lastSignedInAt, timeZone),
-    joined_at: formatWithOffset(member.joinedAt, timeZone),
-    version: member.version,
-  };
+  return encode(accountMemberSchema, member, timeZone);
 }

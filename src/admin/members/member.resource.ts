@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Member } from '../../members/member-rows.js';
 import type { PasswordLink } from '../../members/member-admin.js';
 import { LOCALES } from '../../members/member-fields.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Site } from '../access/site.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -51,25 +51,9 @@ export type CreatedMemberResource = z.output<typeof createdMemberSchema>;
 
 /** Times are UTC: a member may have accounts in many zones. */
 export function memberResource(member: Member): MemberResource {
-  const at = (ms: number): string => formatWithOffset(ms, 'UTC');
-  return {
-    id: member.id,
-    email: member.email,
-    email_verified: member.isEmailVerified,
-    name: member.name,
-    is_operator: member.isOperator,
-    status: member.status,
-    locale: member.locale,
-    has_password: member.hasPassword,
-    has_totp: member.hasTotp,
-    created_at: at(member.createdAt),
-    updated_at: at(member.updatedAt),
-    last_signed_in_at: member.lastSignedInAt === null ? null : at(member.lastSignedInAt),
-    version: member.version,
-  };
+  return encode(memberSchema, { ...member, emailVerified: member.isEmailVerified }, 'UTC');
 }
 
 export function passwordLinkResource({ token, expiresAt }: PasswordLink, site: Site): PasswordLinkResource {
-  const link = token === null ? null : site.linkUrl(token);
-  return { link, expires_at: formatWithOffset(expiresAt, 'UTC') };
+  return encode(passwordLinkSchema, { link: token === null ? null : site.linkUrl(token), expiresAt }, 'UTC');
 }

@@ -1,7 +1,7 @@
 /** A quota adjustment as the admin API shows it. */
 import { z } from 'zod';
 import type { QuotaAdjustment } from '../../accounts/adjustment-list.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { countField, idField, timeField as time } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -25,16 +25,5 @@ export const quotaAdjustmentListSchema = listSchema('QuotaAdjustmentList', quota
 export type QuotaAdjustmentResource = z.output<typeof quotaAdjustmentSchema>;
 
 export function quotaAdjustmentResource(adjustment: QuotaAdjustment): QuotaAdjustmentResource {
-  return {
-    id: adjustment.id,
-    account_id: adjustment.accountId,
-    api_key_id: adjustment.apiKeyId,
-    window: 'month',
-    type: adjustment.type,
-    amount: adjustment.amount,
-    reason: adjustment.reason,
-    actor: adjustment.actor,
-    period_ends_at: formatWithOffset(adjustment.periodEndsAt, adjustment.timeZone),
-    created_at: formatWithOffset(adjustment.createdAt, adjustment.timeZone),
-  };
+  return encode(quotaAdjustmentSchema, { ...adjustment, window: 'month' }, adjustment.timeZone);
 }

@@ -1,7 +1,7 @@
 /** A session as its member sees it in a list. */
 import { z } from 'zod';
 import type { Session } from '../../members/sessions.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -24,17 +24,7 @@ export type SessionResource = z.output<typeof sessionSchema>;
 
 /** Times are UTC: a member may have accounts in many zones. */
 export function sessionResource(session: Session, currentId: string | null): SessionResource {
-  const at = (ms: number): string => formatWithOffset(ms, 'UTC');
-  return {
-    id: session.id,
-    current: session.id === currentId,
-    method: session.method,
-    ip: session.ip,
-    user_agent: session.userAgent,
-    created_at: at(session.createdAt),
-    last_seen_at: at(session.lastSeenAt),
-    ends_at: at(session.endsAt),
-  };
+  return encode(sessionSchema, { ...session, current: session.id === currentId }, 'UTC');
 }
 
 /** All of them at once: nobody has more than a few. */

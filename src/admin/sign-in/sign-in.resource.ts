@@ -4,7 +4,7 @@ import { emailField, localeField, passwordField } from '../../members/member-fie
 import type { LinkShown } from '../../members/sign-in/link-taking.js';
 import { nameField } from '../../records/account-fields.js';
 import { ROLES } from '../../members/permissions.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { timeField } from '../openapi/fields.js';
 import { meSchema } from '../me/me.resource.js';
 
@@ -93,20 +93,6 @@ export const linkSchema = z
 export type LinkResource = z.output<typeof linkSchema>;
 
 export function linkResource(link: LinkShown): LinkResource {
-  return {
-    kind: link.kind,
-    account_name: link.accountName,
-    email: link.email,
-    role: link.role,
-    expires_at: formatWithOffset(link.expiresAt, 'UTC'),
-    ways: [...link.ways],
-    factors: link.factors.map(({ type, name, issuer, createdAt, lastUsedAt }) => ({
-      type,
-      name,
-      issuer,
-      created_at: formatWithOffset(createdAt, 'UTC'),
-      last_used_at: lastUsedAt === null ? null : formatWithOffset(lastUsedAt, 'UTC'),
-      is_removed: type !== 'totp',
-    })),
-  };
+  const factors = link.factors.map((factor) => ({ ...factor, isRemoved: factor.type !== 'totp' }));
+  return encode(linkSchema, { ...link, factors }, 'UTC');
 }

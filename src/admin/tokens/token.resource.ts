@@ -1,7 +1,7 @@
 /** A token of an account as the admin API shows it; with its secret once, when that is made. */
 import { z } from 'zod';
 import type { AccountToken } from '../../members/account-tokens.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { idField, timeField as time } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -54,20 +54,5 @@ export function accountTokenResource(
   timeZone: string,
   names: ReadonlyMap<string, string>,
 ): AccountTokenResource {
-  const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, timeZone));
-  return {
-    id: token.id,
-    account_id: token.accountId,
-    name: token.name,
-    role: token.role,
-    status: token.status,
-    hint: token.hint,
-    allowed_ips: [...token.allowedIps],
-    expires_at: formatWithOffset(token.expiresAt, timeZone),
-    last_used_at: at(token.lastUsedAt),
-    created_by: token.createdBy,
-    created_by_name: names.get(token.createdBy) ?? null,
-    created_at: formatWithOffset(token.createdAt, timeZone),
-    revoked_at: at(token.revokedAt),
-  };
+  return encode(accountTokenSchema, { ...token, createdByName: names.get(token.createdBy) ?? null }, timeZone);
 }

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';
 import { MOST_COUNTED } from '../../webhooks/management/delivery-reader.js';
 import type { WebhookPublicKey } from '../../webhooks/signing/secret-store.js';
-import { formatWithOffset } from '../../platform/rfc3339.js';
+import { encode } from '../openapi/encode.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
 const MOST_KEYS = 10;
 
-const publicKeys = z
+const publicKeysField = z
   .array(
     z.object({
       key: z.string().max(60).meta({
@@ -50,7 +50,9 @@ export const webhookEndpointSchema = z
     failing_since: time.nullable().meta({ description: 'Null: the last attempt succeeded, or there was none.' }),
     failures: countField.meta({ description: 'Attempts that have failed since then.' }),
     last_success_at: time.nullable(),
-    public_keys: publicKeys.meta({ description: 'The current one first; during a rotation those of before, too.' }),
+    public_keys: publicKeysField.meta({
+      description: 'The current one first; during a rotation those of before, too.',
+    }),
     created_at: time,
     updated_at: time,
     version: versionField,
@@ -86,34 +88,8 @@ export type WebhookEndpointWithSecretResource = z.output<typeof webhookEndpointW
 /** Times have the offset of the account's zone. */
 export function webhookEndpointResource(
   endpoint: WebhookEndpoint,
-  publicKeysOfIt: readonly WebhookPublicKey[],
+  publicKeys: readonly WebhookPublicKey[],
   timeZone: string,
 ): WebhookEndpointResource {
-  const at = (ms: number | null): string | null => (ms === null ? null : formatWithOffset(ms, timeZone));
-  return {
-    id: endpoint.id,
-    account_id: endpoint.accountId,
-    url: endpoint.url,
-    description: endpoint.description,
-    event_types: [...endpoint.eventTypes],
-    retry_schedule: endpoint.retrySchedule === null ? null : [...endpoint.retrySchedule],
-    ordered: endpoint.isOrdered,
-    rate_per_second: endpoint.ratePerSecond,
-    concurrency: endpoint.concurrency,
-    timeout_ms: endpoint.timeoutMs,
-    status: endpoint.status,
-    disabled_reason: endpoint.disabledReason,
-    status_changed_at: formatWithOffset(endpoint.statusChangedAt, timeZone),
-    failing_since: at(endpoint.failingSince),
-    failures: endpoint.failures,
-    last_success_at: at(endpoint.lastSuccessAt),
-    public_keys: publicKeysOfIt.map(({ key, createdAt, expiresAt }) => ({
-      key,
-      created_at: formatWithOffset(createdAt, timeZone),
-      expires_at: at(expiresAt),
-    })),
-    created_at: formatWithOffset(endpoint.createdAt, timeZone),
-    updated_at: formatWithOffset(endpoint.updatedAt, timeZone),
-    version: endpoint.version,
-  };
+  return encode(webhookEndpointSchema, { ...endpoint, ordered: endpoint.isOrdered, publicKeys }, timeZone);
 }

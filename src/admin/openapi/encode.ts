@@ -1,0 +1,63 @@
+/** Encodes what the program holds as the resources of the admin API: names in snake case, times with an offset. */
+import { z } from 'zod';
+import { formatWithOffset } from '../../platform/rfc3339.js';
+
+type CamelCase<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<CamelCase<Rest>>}` : Name;
+
+/** The value behind a field of a schema: a time is a number of milliseconds, and lists may be readonly. */
+type Decoded<Field> = Field extends z.ZodISODateTime
+  ? number
+  : Field extends z.ZodNullable<infer Inner>
+    ? Decoded<Inner> | null
+    : Field extends z.ZodArray<infer Item>
+      ? readonly Decoded<Item>[]
+      : Field extends z.ZodObject<infer Shape>
+        ? { readonly [Name in keyof Shape as CamelCase<Name>]: Decoded<Shape[Name]> }
+        : z.output<Field>;
+
+/**
+ * Encodes a value as its schema has it, field by field in the order of the schema: `created_at` is `createdAt`, in
+ * milliseconds since the epoch. Other members of the value are left out. Nothing is checked: types do that.
+ *
+ * @param timeZone The IANA time zone for the offset of times.
+ */
+export function encode<Schema extends z.ZodObject>(
+  schema: Schema,
+  value: Decoded<Schema>,
+  timeZone: string,
+): z.output<Schema> {
+  return encoderOf(schema)(value, timeZone) as z.output<Schema>;
+}
+
+type Encoder = (value: unknown, timeZone: string) => unknown;
+
+const encoders = new WeakMap<z.core.$ZodType, Encoder>();
+
+function encoderOf(schema: z.core.$ZodType): Encoder {
+  const known = encoders.get(schema);
+  if (known !== undefined) return known;
+  const made = makeEncoder(schema);
+  encoders.set(schema, made);
+  return made;
+}
+
+function makeEncoder(schema: z.core.$ZodType): Encoder {
+  if (schema instanceof z.ZodISODateTime) return (ms, timeZone) => formatWithOffset(ms as number, timeZone);
+  if (schema instanceof z.ZodNullable) {
+    const inner = encoderOf(schema.unwrap());
+    return (value, timeZone) => (value === null ? null : inner(value, timeZone));
+  }
+  if (schema instanceof z.ZodArray) {
+    const item = encoderOf(schema.element);
+    return (value, timeZone) => (value as readonly unknown[]).map((each) => item(each, timeZone));
+  }
+  if (!(schema instanceof z.ZodObject)) return (value) => value;
+  const fields = Object.entries(schema.shape as Record<string, z.core.$ZodType>).map(([name, field]) => {
+    const member = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    return { name, member, encoder: encoderOf(field) };
+  });
+  return (value, timeZone) => {
+    const members = value as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(fields.map(({ name, member, encoder }) => [name, encoder(members[member], timeZone)]));
+  };
+}
