@@ -9,26 +9,12 @@ import { send } from '../support/http.js';
 import { GOOD_PASSWORD, PanelBrowser } from '../support/signed-in.js';
 import { readFileSync } from 'node:fs';
 
+/** The addresses that the panel's own tables of pages have, without those of single things; and one that is no page. */
 const PAGES = [
-  'api-keys',
-  'api-keys/new',
-  'usage',
-  'logs',
-  'webhooks',
-  'webhooks/new',
-  'assistants',
-  'assistants/new',
-  'explain',
-  'access-tokens',
-  'access-tokens/new',
-  'audit-log',
-  'members',
-  'account',
+  ...['src/panel/account-pages.tsx', 'src/panel/own-pages.tsx'].flatMap((file) =>
+    Array.from(readFileSync(file, 'utf8').matchAll(/^ {2}\['([^':]+)', '\w+', \w+\],$/gm), ([, path = '']) => path),
+  ),
   'nowhere',
-  '/profile',
-  '/platform/accounts',
-  '/platform/adjustments',
-  '/platform/health',
 ];
 const PHONE = { width: 390, height: 844 };
 const SMALL_PHONE = { width: 360, height: 780 };
@@ -41,6 +27,8 @@ function englishTexts(): string[] {
     .filter(([, english, spanish]) => english !== spanish && !/[{<]/.test(english ?? ''))
     .map(([, english = '']) => english.replaceAll('\\"', '"'));
 }
+
+it('reads the pages that the panel has', () => expect(PAGES.length).toBeGreaterThan(15));
 
 describeWithChromium('every page of the panel', () => {
   let demo: RunningDemo;

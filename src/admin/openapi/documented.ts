@@ -1,4 +1,4 @@
-/** The decorator that makes a handler the one of an operation: its route, status and description are the table's row. */
+/** The decorator that gives a handler its operation: route, status and description are those of its row. */
 import {
   applyDecorators,
   HttpCode,

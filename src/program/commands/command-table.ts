@@ -51,8 +51,8 @@ type ArgumentsOf<Path extends string> = Path extends `${string}{${string}}${infe
   : '';
 
 /**
- * A row: `row('keys get <key>', 'show a key', 'getApiKey')`. The type of `usage` wants an argument for each parameter of
- * the operation's path.
+ * A row: `row('keys get <key>', 'show a key', 'getApiKey')`. The type of `usage` wants an argument for each parameter
+ * of the path.
  */
 export function row<Id extends OperationId>(
   usage: `${string}${ArgumentsOf<(typeof OPERATIONS)[Id]['path']>}`,
