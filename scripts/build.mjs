@@ -35,10 +35,12 @@ const STAMP = 'sources.sha256';
 /** What a build depends on beside `src/`; the lock file stands for the compiler. */
 const SETTINGS = ['package.json', 'package-lock.json', '.swcrc', 'scripts/build.mjs', 'scripts/bundle.mjs'];
 const PANEL = join(ROOT, 'src', 'panel');
-/** What the panel depends on beside its folder: the table of operations, permissions, and how it is built. */
+/** What the panel depends on beside its folder: the tables of operations, permissions and errors, and how it is built. */
 const PANEL_SETTINGS = [
   'src/admin/openapi/operations.ts',
   'src/members/permissions.ts',
+  'src/platform/problems/error-entry.ts',
+  'src/platform/problems/public-errors.ts',
   'package-lock.json',
   'scripts/panel/build.mjs',
   'scripts/panel/vite.mjs',

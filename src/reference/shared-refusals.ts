@@ -188,7 +188,7 @@ export const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
   '502': {
     name: 'BadGateway',
-    description: 'A part of our system gave no usable answer. The request was not counted.',
+    description: 'A part of our system returned no usable response. The request was not counted.',
     code: 'backend_unreachable',
     headers: [...LIMIT_HEADERS, ...RETRY_HEADERS],
   },

@@ -73,7 +73,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await page.getByLabel('Search by request number').fill(String(refused.headers['x-request-id']));
     await page.getByRole('link', { name: /^GET/ }).first().waitFor({ state: 'hidden' });
     await page.getByRole('link', { name: /^DELETE/ }).click();
-    await page.getByText('The key may not do this.').waitFor();
+    await page.getByText('The API key lacks a scope').waitFor();
     await page.getByText('The same request would be refused now, too.').waitFor();
     await page.getByText('insufficient_scope').waitFor();
   });
@@ -126,7 +126,7 @@ describeWithChromium('somebody who looks after a key', () => {
     expect(await verdicts(/^DELETE/)).toEqual([
       'YesThere is such an operation',
       'YesThe key works, from this address',
-      'NoThe key may do it · The key may not do this.',
+      'NoThe key may do it · The API key lacks a scope',
       'YesThe limits have room',
     ]);
   });

@@ -4129,7 +4129,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4749,7 +4749,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5794,7 +5794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6740,7 +6740,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8729,7 +8729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11046,7 +11046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11640,7 +11640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12385,7 +12385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13607,7 +13607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13759,7 +13759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14178,7 +14178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15438,7 +15438,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16080,7 +16080,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The key belongs to another request. */
+            /** @description `validation_failed`: Some fields are not valid. `idempotency_mismatch`: The Idempotency-Key belongs to another request. */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16521,7 +16521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be sealed or opened. `gateway_overloaded`: The gateway has no room. */
+            /** @description `database_unavailable`: The database cannot be reached right now. `secrets_unavailable`: Secrets cannot be sealed or opened. `gateway_overloaded`: The gateway is overloaded. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -17,4 +17,4 @@ export interface ErrorEntry {
 }
 
 /** The action of an integrator where nothing is wrong with the request. */
-export const RETRY_LATER = 'Try again with increasing pauses. If it lasts, tell support the `request_id`.';
+export const RETRY_LATER = 'Retry with increasing pauses. If it keeps happening, give support the `request_id`.';

@@ -4,7 +4,7 @@
  */
 import { RETRY_LATER, type ErrorEntry } from './error-entry.js';
 
-const NEW_KEY = 'Get a new key from whoever gave you this one, and put it in its place.';
+const NEW_KEY = 'Replace it with a new key.';
 
 // What an assistant is told to do.
 const ASK_FOR_SCOPE =
@@ -22,7 +22,7 @@ export const PUBLIC_ERRORS = {
     title: 'The request could not be understood',
     fault: 'client',
     meaning: 'The request is not valid HTTP, or contradicts itself, for example in its length or its headers.',
-    action: 'Send it with an HTTP library instead of by hand; look at what a proxy between you and us changes.',
+    action: 'Use an HTTP library, and check whether a proxy changes the request on its way.',
   },
   invalid_path: {
     status: 400,
@@ -36,14 +36,14 @@ export const PUBLIC_ERRORS = {
     title: 'The request did not arrive in time',
     fault: 'client',
     meaning: 'The request was not complete when the time for it was over.',
-    action: 'Look at your connection, and send the body without long pauses.',
+    action: 'Check your connection, and send the body without long pauses.',
   },
   content_too_large: {
     status: 413,
     title: 'The request body is too large',
     fault: 'client',
     meaning: 'The body is larger than the operation accepts.',
-    action: 'Send less at once, for example in several requests.',
+    action: 'Send less data at once, for example in several requests.',
   },
   uri_too_long: {
     status: 414,
@@ -57,7 +57,7 @@ export const PUBLIC_ERRORS = {
     title: 'The content type is not supported',
     fault: 'client',
     meaning: 'The operation does not read this content type.',
-    action: 'Set `Content-Type` to what the reference names, mostly `application/json`.',
+    action: 'Set `Content-Type` to a type that the reference names, usually `application/json`.',
   },
   headers_too_large: {
     status: 431,
@@ -78,7 +78,7 @@ export const PUBLIC_ERRORS = {
     title: 'This API is served over HTTPS only',
     fault: 'client',
     meaning: 'The request came over http, where anyone on the way can read the key. The key was not looked at.',
-    action: 'Use `https://`, and replace a key that was sent in clear text.',
+    action: 'Use `https://`, and rotate a key that was sent in clear text.',
     assistant: 'The connection has to use https. The person who set it up has to change its URL and replace the key.',
   },
   not_implemented: {
@@ -109,7 +109,7 @@ export const PUBLIC_ERRORS = {
   },
   operation_brownout: {
     status: 410,
-    title: 'This operation will be retired, and rehearses it',
+    title: 'This operation is switched off for a while before it is retired',
     fault: 'client',
     meaning: 'The version or operation is deprecated, and answers for some hours as it will after its last day.',
     action: 'Move to the successor that the `Link` header names, before the date in `Sunset`.',
@@ -125,7 +125,7 @@ export const PUBLIC_ERRORS = {
   // Who asks, of the MCP server.
   origin_not_allowed: {
     status: 403,
-    title: 'It is not asked under this name, or from this page',
+    title: 'This host name or origin is not allowed',
     fault: 'client',
     meaning:
       'The MCP server was asked under a host name that is not its own, or by a page of another site in a ' + 'browser.',
@@ -140,7 +140,7 @@ export const PUBLIC_ERRORS = {
     title: 'Too many failed attempts from this address',
     fault: 'client',
     meaning: 'Too many requests from your address had a wrong key.',
-    action: 'Stop, put the right key in place, and go on after `Retry-After`.',
+    action: 'Stop, use the correct key, and try again after `Retry-After`.',
   },
   malformed_authorization: {
     status: 400,
@@ -163,7 +163,7 @@ export const PUBLIC_ERRORS = {
     fault: 'client',
     meaning:
       'The key does not exist or was not copied whole, or the service behind the operation does not accept ' + 'it.',
-    action: 'Compare it with where you keep it, character by character. Do not retry with the same key.',
+    action: 'Compare it with the key that you stored. Do not retry with the same key.',
     assistant: REPLACE_KEY,
   },
   expired_api_key: {
@@ -178,7 +178,7 @@ export const PUBLIC_ERRORS = {
     status: 401,
     title: 'The API key has been revoked',
     fault: 'client',
-    meaning: 'Someone of your account has revoked the key.',
+    meaning: 'Someone in your account revoked the key.',
     action: `Ask who and why. ${NEW_KEY}`,
     assistant: REPLACE_KEY,
   },
@@ -186,9 +186,9 @@ export const PUBLIC_ERRORS = {
     status: 403,
     title: 'The API key is paused',
     fault: 'client',
-    meaning: 'Someone of your account has paused the key. It works again as it is when they let it go on.',
-    action: 'Do not retry on your own: ask who paused it and why, and until when.',
-    assistant: 'Whoever manages the API keys of this account can let the key go on.',
+    meaning: 'Someone in your account paused the key. It works again once it is resumed.',
+    action: 'Do not retry until the key is resumed. Ask who paused it, and why.',
+    assistant: 'Whoever manages the API keys of this account can resume the key.',
   },
   ip_not_allowed: {
     status: 403,
@@ -202,7 +202,7 @@ export const PUBLIC_ERRORS = {
     title: 'The account is suspended',
     fault: 'client',
     meaning: 'The account is suspended; none of its keys work.',
-    action: 'Ask support.',
+    action: 'Contact support.',
     assistant: 'Nothing can be called until the account is active again. Its owner can find out why.',
   },
   authentication_unavailable: {
@@ -237,43 +237,43 @@ export const PUBLIC_ERRORS = {
     title: 'The request is still under way',
     fault: 'client',
     meaning: 'A request with the same `Idempotency-Key` has not ended yet. This one was not counted.',
-    action: 'Send it again after `Retry-After`, and you hear what came of it.',
+    action: 'Send it again after `Retry-After` to get its response.',
   },
   idempotency_outcome_unknown: {
     status: 409,
-    title: 'Nobody knows what came of the request',
+    title: 'The outcome of the request is unknown',
     fault: 'client',
     meaning:
       'The first request with this `Idempotency-Key` was sent on, and its response was lost: it may have ' +
       'been carried out. It is not carried out again.',
     action:
-      'Look whether it had its effect. If it had none, send it with a new key; with the same one you hear ' +
-      'this again until the key is forgotten.',
+      'Check whether it took effect. If it did not, send it with a new key. The same key gives this error until it ' +
+      'expires.',
   },
   idempotency_not_stored: {
     status: 409,
-    title: 'It was done, and its response was not kept',
+    title: 'The request was carried out, but its response was not kept',
     fault: 'client',
     meaning:
       'The first request with this `Idempotency-Key` was carried out; `detail` has its status. Its response ' +
       'was too large to be kept, or could not be, and said so by `Idempotency-Stored: false`.',
-    action: 'Read what it has made. It is not carried out again under this key.',
+    action: 'Read what it created or changed. It is not carried out again with this key.',
   },
   idempotency_mismatch: {
     status: 422,
-    title: 'The key belongs to another request',
+    title: 'The Idempotency-Key belongs to another request',
     fault: 'client',
     meaning: 'The `Idempotency-Key` was sent before, with another path, query, type or body. Nothing was done.',
-    action: 'Take a new key for each new request, and the same one for its repetitions only.',
+    action: 'Use a new key for each new request, and the same key only to retry it.',
   },
   too_many_idempotent_retries: {
     status: 429,
-    title: 'Too many repetitions',
+    title: 'Too many retries',
     fault: 'client',
     meaning:
       'More than 600 requests with an `Idempotency-Key` were repetitions within a minute, or came to ' +
       'nothing. The limits of your plan are not used up.',
-    action: 'Wait for `Retry-After`, and longer each time between two tries.',
+    action: 'Wait for `Retry-After`, then retry with increasing pauses.',
   },
   idempotency_unavailable: {
     status: 503,
@@ -292,8 +292,8 @@ export const PUBLIC_ERRORS = {
       'The limit of a minute is used up, for the key or the account; `violated-policies` says which. The ' +
       'request was not counted.',
     action:
-      'Wait for the seconds in `Retry-After`, then go on more slowly: watch `RateLimit`. Without ' +
-      '`Retry-After` the request costs more than the limit, and never fits.',
+      'Wait for the seconds in `Retry-After`, then slow down and watch `RateLimit`. Without `Retry-After` the ' +
+      'request costs more than the limit and can never succeed.',
     assistant: 'Wait for retry_after seconds, then go on more slowly. get_usage says what is left, and costs nothing.',
   },
   quota_exceeded: {
@@ -301,7 +301,7 @@ export const PUBLIC_ERRORS = {
     title: 'Monthly quota used up',
     fault: 'client',
     meaning: 'The quota of the month is used up. The request was not counted.',
-    action: 'Do not retry before `resets_at`; ask for a larger plan.',
+    action: 'Do not retry before `resets_at`, or ask for a larger plan.',
     assistant: 'Do not call again before resets_at: it would be refused. Tell the person; a larger plan may help.',
   },
   quota_unavailable: {
@@ -316,12 +316,12 @@ export const PUBLIC_ERRORS = {
   },
   too_many_usage_queries: {
     status: 429,
-    title: 'Usage is asked for too often',
+    title: 'Too many usage queries',
     fault: 'client',
     meaning:
       '`/usage` with `group_by` was asked for too often with this key. The limits of your plan are not used ' +
       'up; `violated-policies` names `usage-queries`.',
-    action: 'Wait for `Retry-After`, and keep what you were told. Without `group_by` there is no such limit.',
+    action: 'Wait for `Retry-After`, and keep the response. Without `group_by` there is no such limit.',
   },
 
   // Forward: how much of a service one account may hold.
@@ -330,7 +330,7 @@ export const PUBLIC_ERRORS = {
     title: 'Too many requests at the same time',
     fault: 'client',
     meaning: 'The account has too many requests under way at the same time. The request was not counted.',
-    action: 'Wait for some of them to end, at least for `Retry-After`; send fewer at a time.',
+    action: 'Wait for `Retry-After`, then send fewer requests at the same time.',
     assistant: 'Make fewer calls at the same time.',
   },
 
@@ -345,10 +345,10 @@ export const PUBLIC_ERRORS = {
   },
   backend_bad_response: {
     status: 502,
-    title: 'The backend gave an invalid answer',
+    title: 'The backend returned an invalid response',
     fault: 'backend',
-    meaning: 'The part of our system that handles this gave no usable answer. The request was not counted.',
-    action: 'A request that changes something may have had its effect: look before you repeat it.',
+    meaning: 'The part of our system that handles this returned no usable response. The request was not counted.',
+    action: 'A request that changes something may have taken effect. Check before you repeat it.',
     assistant: TELL_PERSON,
   },
   backend_unavailable: {
@@ -364,7 +364,7 @@ export const PUBLIC_ERRORS = {
     title: 'The backend did not answer in time',
     fault: 'backend',
     meaning: 'The part of our system that handles this took too long. The request was not counted.',
-    action: 'A request that changes something may have had its effect: look before you repeat it.',
+    action: 'A request that changes something may have taken effect. Check before you repeat it.',
     assistant: `${CALL_LATER} It may have been done all the same: look before something is created twice.`,
   },
   backend_error: {
@@ -373,8 +373,8 @@ export const PUBLIC_ERRORS = {
     fault: 'backend',
     meaning: 'The part of our system that handles this failed.',
     action:
-      'A request that changes something may have had its effect: look before you repeat it. If it lasts, ' +
-      'tell support the `request_id`.',
+      'A request that changes something may have taken effect. Check before you repeat it. If it keeps happening, ' +
+      'give support the `request_id`.',
     assistant: TELL_PERSON,
   },
 
@@ -399,7 +399,7 @@ export const PUBLIC_ERRORS = {
     title: 'Payment is required',
     fault: 'client',
     meaning: 'The account has to pay for this first.',
-    action: 'Look at the plan of the account.',
+    action: 'Check the plan of the account.',
   },
   forbidden: {
     status: 403,
@@ -428,7 +428,7 @@ export const PUBLIC_ERRORS = {
     title: 'The request conflicts with the current state',
     fault: 'client',
     meaning: 'The request contradicts what is there, for example a value that must be unique.',
-    action: 'Read the current state, then decide anew.',
+    action: 'Read the current state, then decide again.',
     assistant: 'Something else stands in the way. Look up how it is now, and call again with what fits that.',
   },
   resource_gone: {
@@ -436,7 +436,7 @@ export const PUBLIC_ERRORS = {
     title: 'The resource is gone',
     fault: 'client',
     meaning: 'It was there and was removed for good.',
-    action: 'Forget its id.',
+    action: 'Stop using its id.',
   },
   precondition_failed: {
     status: 412,
@@ -447,9 +447,9 @@ export const PUBLIC_ERRORS = {
   },
   backend_rate_limited: {
     status: 429,
-    title: 'The backend asks for a slower pace',
+    title: 'The backend limits the rate of requests',
     fault: 'client',
-    meaning: 'The part of our system that handles this asks for a slower pace, apart from your limits.',
+    meaning: 'The part of our system that handles this limits the rate of requests, apart from your limits.',
     action: 'Wait for `Retry-After`, or a few seconds where it is missing.',
     assistant: 'Wait for retry_after seconds, then go on more slowly.',
   },
@@ -467,7 +467,7 @@ export const PUBLIC_ERRORS = {
     title: 'The cursor is not valid',
     fault: 'client',
     meaning: 'The cursor was changed, or belongs to another list or other filters.',
-    action: 'Begin again without `cursor`.',
+    action: 'Start again without `cursor`.',
   },
 
   // Ourselves.
@@ -476,16 +476,17 @@ export const PUBLIC_ERRORS = {
     title: 'This server is shutting down',
     fault: 'gateway',
     meaning: 'This server is about to stop; others go on.',
-    action: 'Try again at once.',
+    action: 'Try again immediately.',
   },
   gateway_overloaded: {
     status: 503,
-    title: 'The gateway has no room',
+    title: 'The gateway is overloaded',
     fault: 'gateway',
     meaning:
       'We have no room for the request at the moment. Nothing was sent anywhere, and the request was not ' + 'counted.',
     action:
-      'Wait for `Retry-After`, then try again with increasing pauses. If it lasts, tell support the ' + '`request_id`.',
+      'Wait for `Retry-After`, then retry with increasing pauses. If it keeps happening, give support the ' +
+      '`request_id`.',
   },
   internal_error: {
     status: 500,
