@@ -20,7 +20,7 @@ const invitation = { kind: 'invitation', accountName: 'Isar Rafting', invitedBy:
 it('an invitation names account, inviter, role and expiry, and has the link on its own line', () => {
   const { subject, text } = messageOf({ to, locale: 'en', content: invitation, link, endsMs });
   expect(subject).toBe('You are invited to Isar Rafting');
-  expect(text).toContain('Bea invites you to the account Isar Rafting as administrator.');
+  expect(text).toContain('Bea invited you to join the account Isar Rafting as administrator.');
   expect(text).toContain(`\n${link}\n`);
   expect(text).toContain('until November 29, 2026 at 6:30');
 });
@@ -28,7 +28,7 @@ it('an invitation names account, inviter, role and expiry, and has the link on i
 it('a password reset can be ignored', () => {
   const { subject, text } = messageOf({ to, locale: 'es', content: { kind: 'password_reset' }, link, endsMs });
   expect(subject).toBe('Elija una contraseña nueva');
-  expect(text).toContain('su contraseña sigue siendo la misma');
+  expect(text).toContain('Su contraseña no cambia');
   expect(text).toContain('29 de noviembre de 2026');
   expect(text).toContain(`\n${link}\n`);
 });
@@ -80,7 +80,7 @@ it('a mail about a disabled webhook endpoint names it and the reason, and links 
   const at = 'https://admin.example.com/acc_1/webhooks/whe_1';
   const { subject, text } = messageOf({ to, locale: 'en', content: disabled, link: at, endsMs: null });
   expect(subject).toBe('A webhook endpoint was disabled');
-  expect(text).toContain('the webhook endpoint of Isar Rafting at hooks.example.com for five days');
+  expect(text).toContain('The webhook endpoint of Isar Rafting at hooks.example.com was disabled after five days');
   expect(text).toContain('kept for 30 days');
   expect(text).toContain(`\n${at}\n`);
   const gone = messageOf({ to, locale: 'es', content: { ...disabled, reason: 'gone' }, link: at, endsMs: null });

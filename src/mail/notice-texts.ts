@@ -49,7 +49,7 @@ const ENGLISH: ChangeTexts = {
   ],
   recovery_codes_replaced: () => [
     'Your recovery codes were replaced',
-    'New recovery codes were made, and the old ones have ended',
+    'New recovery codes were created, and the old ones no longer work',
   ],
   passkey_added: (name) => ['A passkey was added', `The passkey “${name}” was added`],
   passkey_removed: (name) => ['A passkey was removed', `The passkey “${name}” was removed`],
@@ -110,9 +110,9 @@ export const NOTICE_TEXTS: Readonly<Record<MailLocale, (change: RenderedChange) 
           identity: (each) => `the linked sign-in ${each}`,
         }),
         'If you did this or asked for it, there is nothing to do.',
-        'If not, somebody else may be signed in as you. Choose a new password, and end all other sessions:',
+        'If not, someone else may be signed in as you. Choose a new password and sign out of all other sessions:',
         link,
-        'If you cannot sign in any more, tell whoever runs this installation.',
+        'If you can no longer sign in, contact an operator of this installation.',
       ],
     };
   },

@@ -23,21 +23,21 @@ export const WEBHOOK_TEXTS: Readonly<Record<MailLocale, (data: RenderedWebhookDi
     paragraphs: [
       'Hello,',
       reason === 'gone'
-        ? `The webhook endpoint of ${accountName} at ${host} has responded with 410 (gone), and was disabled.`
-        : `Nothing has arrived at the webhook endpoint of ${accountName} at ${host} for five days: it was disabled.`,
-      'Its events are kept for 30 days. Enable it again when its receiver works, and they are delivered:',
+        ? `The webhook endpoint of ${accountName} at ${host} responded with 410 (gone) and was disabled.`
+        : `The webhook endpoint of ${accountName} at ${host} was disabled after five days without a successful delivery.`,
+      'Its events are kept for 30 days. Resume it once its receiver works, and they are delivered:',
       link,
-      'If it is not needed any more, delete it there.',
+      'If you no longer need it, delete it there.',
     ],
   }),
   es: ({ accountName, host, reason, link }) => ({
-    subject: 'Se ha desactivado un destino de webhooks',
+    subject: 'Se ha desactivado un endpoint de webhooks',
     paragraphs: [
       'Hola:',
       reason === 'gone'
-        ? `El destino de webhooks de ${accountName} en ${host} ha respondido con 410 (no existe) y se ha desactivado.`
-        : `Al destino de webhooks de ${accountName} en ${host} no ha llegado nada en cinco días: se ha desactivado.`,
-      'Sus eventos se guardan 30 días. Cuando el receptor funcione, vuelva a activarlo y se entregarán:',
+        ? `El endpoint de webhooks de ${accountName} en ${host} ha respondido con 410 (no existe) y se ha desactivado.`
+        : `El endpoint de webhooks de ${accountName} en ${host} se ha desactivado tras cinco días sin entregas correctas.`,
+      'Sus eventos se guardan 30 días. Cuando el receptor funcione, reanúdelo y se entregarán:',
       link,
       'Si ya no lo necesita, elimínelo ahí.',
     ],

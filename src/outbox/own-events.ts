@@ -216,15 +216,15 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   },
   ...keyEvents({
     created: /*i18n*/ 'An API key was created.',
-    rotated: /*i18n*/ 'An API key has a new secret; the one before may work for a while.',
+    rotated: /*i18n*/ 'An API key was rotated. The previous secret may keep working for a while.',
     previous_secret_ended: /*i18n*/ 'The previous secret of an API key was ended before its time.',
-    paused: /*i18n*/ 'An API key was paused: it is refused until it goes on.',
-    resumed: /*i18n*/ 'An API key that was paused goes on.',
-    revoked: /*i18n*/ 'An API key was revoked: it is refused for good.',
-    expiring: /*i18n*/ 'An API key ends within a week, and once more: within a day.',
+    paused: /*i18n*/ 'An API key was paused. Requests are rejected until it is resumed.',
+    resumed: /*i18n*/ 'An API key was resumed.',
+    revoked: /*i18n*/ 'An API key was revoked.',
+    expiring: /*i18n*/ 'An API key expires within a week (sent again one day before).',
   }),
   'account.suspended': {
-    description: /*i18n*/ 'The account was suspended: its keys are refused.',
+    description: /*i18n*/ 'The account was suspended. Its keys are rejected.',
     schema: accountSchema,
     example: accountExample('suspended'),
   },
@@ -234,19 +234,17 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
     example: accountExample('active'),
   },
   'webhook_endpoint.failing': {
-    description:
-      /*i18n*/ 'Nothing has arrived at another webhook endpoint of the account for a day: it will be disabled after five.',
+    description: /*i18n*/ 'Another endpoint has been failing for a day. It will be disabled after five.',
     schema: endpointSchema,
     example: endpointExample('enabled'),
   },
   'webhook_endpoint.disabled': {
-    description:
-      /*i18n*/ 'Another webhook endpoint of the account was disabled: nothing arrived for five days, or it said 410.',
+    description: /*i18n*/ 'Another endpoint was disabled after five days of failures or a 410 response.',
     schema: endpointSchema,
     example: endpointExample('disabled'),
   },
   [TEST_EVENT]: {
-    description: /*i18n*/ 'Somebody has sent a test to this endpoint, and to no other.',
+    description: /*i18n*/ 'A test event sent to this endpoint only.',
     schema: object({ message: text }),
     example: { message: 'This is a test. Nothing has happened.' },
   },

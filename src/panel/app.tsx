@@ -68,7 +68,7 @@ function ToAnAccount() {
         <Empty
           isPage
           icon="accounts"
-          title={t`You are in no account yet`}
+          title={t`You don't have access to any accounts`}
           text={t`Ask an owner of an account to invite you.`}
         />
       </Shell>
@@ -81,7 +81,7 @@ function Unavailable({ error, again }: { readonly error: unknown; readonly again
   const { t } = useLingui();
   const isLimited = error instanceof ApiProblem && error.status === 429;
   return (
-    <Frame title={isLimited ? t`This page has to wait` : t`Trailgate cannot be reached`}>
+    <Frame title={isLimited ? t`This page has to wait` : t`Can't reach Trailgate`}>
       <Text>
         {isLimited ? (
           <Trans>Nothing was lost. This page reloads by itself.</Trans>

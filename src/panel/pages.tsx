@@ -45,11 +45,11 @@ export function NoSuchPage({ home }: { readonly home: string }) {
     <Empty
       isPage
       icon="search"
-      title={t`There is no such page`}
-      text={t`It may have moved, or your role does not open it.`}
+      title={t`Page not found`}
+      text={t`It may have moved, or you don't have access.`}
       action={
         <Button component={Link} href={home}>
-          <Trans>To the start</Trans>
+          <Trans>Go to home</Trans>
         </Button>
       }
     />

@@ -53,7 +53,7 @@ describeWithChromium('the page of access tokens', () => {
     return /tga_[0-9A-Za-z]{36}/.exec((await dialog().textContent()) ?? '')?.[0] ?? '';
   };
   const store = async (): Promise<void> => {
-    await dialog().getByLabel('I have stored it in a safe place').check();
+    await dialog().getByLabel("I've saved this secret").check();
     await dialog().getByRole('button', { name: 'Done' }).click();
     await dialog().waitFor({ state: 'hidden' });
   };

@@ -87,7 +87,7 @@ describeWithChromium('the page of AI assistants', () => {
       ['ChatGPT', 'server_url'],
       ['Cursor', '"mcpServers"'],
       ['VS Code', '"promptString"'],
-      ['Another one', '"type": "http"'],
+      ['Other (JSON)', '"type": "http"'],
       ['Codex', 'http_headers = { Authorization = "Bearer YOUR_API_KEY" }'],
     ] as const) {
       await choose(connect, 'Assistant', name);
@@ -96,13 +96,21 @@ describeWithChromium('the page of AI assistants', () => {
   });
 
   it('shows all tools, and what each does', async () => {
-    const tools = section('What an assistant sees');
+    const tools = section('Available tools');
     await tools.getByText('2 of 2 tools').waitFor();
-    await tools.getByRole('listitem').filter({ hasText: 'list_customers' }).getByText('Reads').waitFor();
-    await tools.getByRole('listitem').filter({ hasText: 'Makes a customer' }).getByText('Adds').waitFor();
-    await section('Latest calls').getByText('No assistant has called anything yet.').waitFor();
+    await tools
+      .getByRole('listitem')
+      .filter({ hasText: 'list_customers' })
+      .getByText('Read', { exact: true })
+      .waitFor();
+    await tools
+      .getByRole('listitem')
+      .filter({ hasText: 'Makes a customer' })
+      .getByText('Create', { exact: true })
+      .waitFor();
+    await section('Recent calls').getByText('No calls yet.').waitFor();
     // Without an authorization server nobody can be let in.
-    expect(await section('Let in by OAuth').count()).toBe(0);
+    expect(await section('Connected with OAuth').count()).toBe(0);
   });
 
   it('makes a key that only reads and ends after 30 days, and puts its secret where it belongs', async () => {
@@ -123,7 +131,7 @@ describeWithChromium('the page of AI assistants', () => {
       .locator('pre', { hasText: /^tg_live_/ })
       .waitFor();
     expect(await dialog().locator('pre', { hasText: 'promptString' }).textContent()).not.toContain(secret);
-    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByLabel("I've saved this secret").check();
     await dialog().getByRole('button', { name: 'Done' }).click();
     await dialog().waitFor({ state: 'hidden' });
     expect(await page.content()).not.toContain(secret);
@@ -135,7 +143,7 @@ describeWithChromium('the page of AI assistants', () => {
   });
 
   it('shows what that key shows, which is what the server lists to it', async () => {
-    const tools = section('What an assistant sees');
+    const tools = section('Available tools');
     await tools.getByText('1 of 2 tools').waitFor();
     const { tools: listed } = await call('tools/list', {});
     expect(listed.map(({ name }) => name)).toEqual(['get_usage', 'list_customers']);
@@ -144,7 +152,7 @@ describeWithChromium('the page of AI assistants', () => {
 
   it('shows the calls that were made with what it handed out', async () => {
     expect((await call('tools/call', { name: 'list_customers', arguments: {} })).isError ?? false).toBe(false);
-    const calls = section('Latest calls');
+    const calls = section('Recent calls');
     const made = calls.getByRole('listitem').filter({ hasText: 'Codex of Ana' }).getByText('200');
     await passTimeUntil(page, 'the call is there', () => made.isVisible());
     await calls.getByRole('link', { name: 'list_customers' }).click();
@@ -183,7 +191,7 @@ describeWithChromium('the page of AI assistants', () => {
     const theirs = await context.newPage();
     await theirs.goto(at('assistants'));
     await theirs.getByText('2 of 2 tools').waitFor();
-    expect(await theirs.getByText('Latest calls').count()).toBe(0);
+    expect(await theirs.getByText('Recent calls').count()).toBe(0);
     expect(await theirs.getByText('Create a key for an assistant').count()).toBe(0);
     await context.close();
   });

@@ -57,7 +57,7 @@ describeWithChromium('while others use the panel', () => {
     const first = await open(context, 'api-keys');
     await first.getByRole('link', { name: 'Shop' }).first().waitFor();
     const second = await open(context, 'usage');
-    await second.getByRole('button', { name: 'You and this page' }).click();
+    await second.getByRole('button', { name: 'Account menu' }).click();
     await second.getByRole('button', { name: 'Sign out' }).click();
     for (const page of [first, second]) await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await first.content()).not.toContain('Shop');
@@ -80,7 +80,7 @@ describeWithChromium('while others use the panel', () => {
     await person.session.call('POST', '/sign-out');
     // The page may have noticed already, by a request of its own: the dialog then lies over the link.
     await page.getByRole('link', { name: 'Usage' }).dispatchEvent('click');
-    await page.getByText('Your session has ended.').waitFor();
+    await page.getByText('Your session expired.').waitFor();
     await typePassword(page, person);
     await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
     await page.getByText('Nothing used yet').waitFor();
@@ -102,7 +102,7 @@ describeWithChromium('while others use the panel', () => {
     await second.getByLabel('Password', { exact: true }).fill(ana.password);
     await second.getByRole('button', { name: 'Join', exact: true }).click();
     await second.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
-    await first.getByText('There is nothing here').waitFor();
+    await first.getByText('Not found', { exact: true }).waitFor();
     expect(await first.content()).not.toMatch(/Shop|Isar Rafting/);
   });
 
@@ -121,11 +121,11 @@ describeWithChromium('while others use the panel', () => {
     await told.waitFor();
     await told.getByText('Shop in Graz').waitFor();
     const text = (await told.textContent()) ?? '';
-    expect(text).toContain('Somebody else changed this meanwhile');
+    expect(text).toContain('This was changed while you were editing');
     expect(text).toMatch(/Name.*Shop in Graz.*Ana/);
     // No field is marked: nothing that was typed is wrong.
     expect(await theirs.locator('[aria-invalid=true]').count()).toBe(0);
-    await theirs.getByRole('button', { name: 'Keep mine' }).click();
+    await theirs.getByRole('button', { name: 'Overwrite' }).click();
     expect(await theirs.getByLabel('Name', { exact: true }).inputValue()).toBe('Shop in Graz');
     await save(theirs);
     await theirs.getByRole('dialog').waitFor({ state: 'hidden' });
@@ -142,8 +142,8 @@ describeWithChromium('while others use the panel', () => {
     ];
     await change(theirs, 'Shop of Ben');
     for (const [name, choice, kept] of [
-      ['Shop of Ana', 'Keep mine', 'Shop of Ben'],
-      ['Shop of Ana, again', 'Take over what it is now', 'Shop of Ana, again'],
+      ['Shop of Ana', 'Overwrite', 'Shop of Ben'],
+      ['Shop of Ana, again', 'Use latest', 'Shop of Ana, again'],
     ] as const) {
       await change(mine, name);
       await save(mine);
@@ -151,7 +151,7 @@ describeWithChromium('while others use the panel', () => {
       await save(theirs);
       await theirs.getByRole('button', { name: choice }).click();
       expect(await theirs.getByLabel('Name', { exact: true }).inputValue()).toBe(kept);
-      if (choice === 'Keep mine') await theirs.getByLabel('Name', { exact: true }).fill('Shop of Ben, again');
+      if (choice === 'Overwrite') await theirs.getByLabel('Name', { exact: true }).fill('Shop of Ben, again');
     }
   });
 
@@ -160,7 +160,7 @@ describeWithChromium('while others use the panel', () => {
     await page.getByRole('button', { name: 'Rotate key' }).click();
     await panel.admin.updateKey(key.id, { name: 'Shop in Linz' });
     await page.getByRole('button', { name: 'Create new secret' }).click();
-    await page.getByText('Somebody else changed this meanwhile').waitFor();
+    await page.getByText('This was changed while you were editing').waitFor();
     await page.locator('h1', { hasText: 'Shop in Linz' }).waitFor();
     await page.getByRole('button', { name: 'Create new secret' }).click();
     await page.getByText('Copy it now').waitFor();
@@ -186,7 +186,7 @@ describeWithChromium('while others use the panel', () => {
     expect(buttons).toEqual(none);
     for (const path of ['logs', 'audit-log']) {
       await page.goto(at(path));
-      await page.getByText('There is no such page').waitFor();
+      await page.getByText('Page not found').waitFor();
     }
     const answered = await page.evaluate<(readonly [string, number, string])[]>(`(async () => {
       const { csrf_token: token } = await (await fetch('/admin/v1/me')).json();
@@ -226,11 +226,11 @@ describeWithChromium('while others use the panel', () => {
       at('logs/req_nothing'),
     ]) {
       await page.goto(address);
-      await page.getByText('There is nothing here').waitFor();
+      await page.getByText('Not found', { exact: true }).waitFor();
       expect(await page.content()).not.toContain('Foreign key');
     }
     await page.goto(at('..%2f..%2fadmin'));
-    await page.getByText('There is no such page').waitFor();
+    await page.getByText('Page not found').waitFor();
   });
 
   it('a key of one’s other account in an address is shown where it belongs', async () => {
@@ -246,9 +246,9 @@ describeWithChromium('while others use the panel', () => {
     await page.getByRole('heading', { name: 'Key elsewhere' }).waitFor();
     expect(page.url()).toContain(other.id);
     // And the way from one of them to the other.
-    await page.getByRole('button', { name: /Change the account/ }).click();
+    await page.getByRole('button', { name: /Switch account/ }).click();
     await page.getByRole('option', { name: 'Isar Rafting' }).click();
-    await page.getByRole('button', { name: 'Account: Isar Rafting. Change the account' }).waitFor();
+    await page.getByRole('button', { name: 'Account: Isar Rafting. Switch account' }).waitFor();
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
   });
 
@@ -285,9 +285,9 @@ describeWithChromium('while others use the panel', () => {
     await eventually('the owner sees who has joined', async () => (await owner.getByText('Dora').count()) > 0);
     const again = await context.newPage();
     await again.goto(link);
-    await again.getByText('This link does not work any more').waitFor();
+    await again.getByText('This link has expired or was already used').waitFor();
     expect(await again.getByRole('button', { name: 'Try again' }).count()).toBe(0);
-    await again.getByRole('link', { name: 'Open the panel' }).click();
+    await again.getByRole('link', { name: 'Continue to dashboard' }).click();
     await again.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 

@@ -44,7 +44,7 @@ describeWithChromium('every page of the panel', () => {
     }
     page = await browser.newPage();
     await page.goto(demo.link);
-    await page.getByRole('button', { name: 'Open the panel' }).click();
+    await page.getByRole('button', { name: 'Continue to dashboard' }).click();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     home = page.url().replace('/api-keys', '');
     // The longest name of a role.

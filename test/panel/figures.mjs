@@ -67,7 +67,7 @@ async function askedMs(page, path) {
 async function measure(demo, browser) {
   const page = await browser.newPage();
   await page.goto(demo.link);
-  await page.getByRole('button', { name: 'Open the panel' }).click();
+  await page.getByRole('button', { name: 'Continue to dashboard' }).click();
   await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   const list = new URL(page.url());
   const api = `/admin/v1/accounts/${list.pathname.split('/')[1]}/api-keys`;

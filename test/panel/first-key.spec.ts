@@ -55,7 +55,7 @@ describeWithChromium('the first key', () => {
     return secret;
   };
   const store = async (): Promise<void> => {
-    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   };
@@ -65,7 +65,7 @@ describeWithChromium('the first key', () => {
     await page.goto(demo.link);
     const taken: string[] = [];
     page.on('request', (each) => each.url().endsWith('/links/take') && taken.push(each.method()));
-    await page.getByRole('button', { name: 'Open the panel' }).dblclick();
+    await page.getByRole('button', { name: 'Continue to dashboard' }).dblclick();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     expect(page.url()).not.toContain(new URL(demo.link).hash);
     expect(taken).toEqual(['POST']);
@@ -78,7 +78,7 @@ describeWithChromium('the first key', () => {
     const other = await startBrowser();
     const stranger = await other.newPage();
     await stranger.goto(demo.link);
-    await stranger.getByText('This link does not work any more').waitFor();
+    await stranger.getByText('This link has expired or was already used').waitFor();
     expect(await stranger.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     await stranger.getByRole('link', { name: 'Go to sign-in' }).click();
     await stranger.getByText('If you run this program, start it again').waitFor();
@@ -94,8 +94,8 @@ describeWithChromium('the first key', () => {
     // Its address is asked for once there is a secret.
     await page.getByRole('dialog').getByText(`curl -H "Authorization: Bearer ${secret}"`).waitFor();
     expect((await call(secret)).status).toBe(200);
-    await page.getByRole('button', { name: 'Copy: For a .env file' }).click();
-    await page.getByRole('button', { name: 'Copy: For a .env file' }).getByText('Copied').waitFor();
+    await page.getByRole('button', { name: 'Copy: .env file' }).click();
+    await page.getByRole('button', { name: 'Copy: .env file' }).getByText('Copied').waitFor();
     expect(await callWithEnvFile(await page.evaluate<string>('navigator.clipboard.readText()'))).toBe('200');
     await store();
     await page.getByRole('link', { name: 'Booking widget' }).waitFor();
@@ -137,7 +137,7 @@ describeWithChromium('the first key', () => {
       return responses.every(({ status }) => status === 401);
     });
     expect(quietMsSince(begun)).toBeLessThan(1_000);
-    await page.getByText('Revoked, for good.').waitFor();
+    await page.getByText('This key was revoked').waitFor();
   });
 
   it('left nothing behind of its secrets, and the pages broke no policy', async () => {

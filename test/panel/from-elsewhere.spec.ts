@@ -38,8 +38,8 @@ describeWithChromium('somebody from another site', () => {
     // Its scopes cover neither that key nor what events tell.
     expect(await page.getByRole('link', { name: 'Back office' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Webhooks' }).count()).toBe(0);
-    expect(await page.getByRole('button', { name: /Change the account/ }).count()).toBe(0);
-    await page.getByRole('button', { name: 'You and this page' }).click();
+    expect(await page.getByRole('button', { name: /Switch account/ }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Account menu' }).click();
     const back = page.getByRole('link', { name: 'Back', exact: true });
     expect(await back.getAttribute('href')).toBe(`${SITE}/settings`);
   });

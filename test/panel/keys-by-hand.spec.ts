@@ -44,7 +44,7 @@ describeWithChromium('a key by hand', () => {
   const tabTo = (name: string): Promise<void> => tabToOn(page, name);
 
   const store = async (): Promise<void> => {
-    await tabTo('I have stored it');
+    await tabTo("I've saved this");
     await press('Space');
     await tabTo('Done');
     await press('Enter');
@@ -85,7 +85,7 @@ describeWithChromium('a key by hand', () => {
     await page.getByRole('button', { name: 'Revoke key' }).waitFor();
     await tabTo('Revoke key');
     await press('Enter');
-    await page.getByText('Revoked, for good.').waitFor();
+    await page.getByText('This key was revoked').waitFor();
     expect(await page.getByText('The previous secret works until').count()).toBe(0);
   });
 
@@ -125,11 +125,11 @@ describeWithChromium('a key by hand', () => {
       await route.abort('connectionreset');
     });
     await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('The server cannot be reached').waitFor();
+    await page.getByText("Can't reach the server").waitFor();
     expect(await name.inputValue()).toBe('Lost and found');
     await page.unroute('**/api-keys');
     await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Copy it now').or(page.getByText('its secret was lost on the way')).waitFor();
+    await page.getByText('Copy it now').or(page.getByText('the connection dropped')).waitFor();
     await page.goto(home).catch(() => undefined);
     const made = page.getByRole('link', { name: 'Lost and found' });
     await made.first().waitFor();
@@ -143,7 +143,7 @@ describeWithChromium('a key by hand', () => {
     await page.locator('input[type=checkbox][value="customers:read"]').check();
     await browser.context.clearCookies();
     await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Your session has ended.').waitFor();
+    await page.getByText('Your session expired.').waitFor();
     await page.getByRole('dialog', { name: 'Sign in again' }).getByRole('button', { name: 'Close' }).click();
     await page.getByText('You have been signed out').waitFor();
     expect(await name.inputValue()).toBe('Typed for minutes');

@@ -56,7 +56,7 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
     await page.getByText(`Expires ${day}`).waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Copy it now').waitFor();
-    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     const { data } = await trailgate.admin.listKeys(accountId);
     const made = data.find(({ name }) => name === `Until-${days}`);
@@ -86,8 +86,8 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
     const page = await context.newPage();
     await page.clock.install();
     for (const [locale, words] of [
-      ['en-GB', (day: string) => `At this pace used up on ${day}.`],
-      ['es', (day: string) => `A este ritmo se agota el ${day}.`],
+      ['en-GB', (day: string) => `At this rate you'll reach your limit on ${day}.`],
+      ['es', (day: string) => `A este ritmo alcanzará su límite el ${day}.`],
     ] as const) {
       await page.goto(`${panelUrlOf(trailgate)}/${id}/usage`);
       const days = [dayThere(usedUpMs, locale), dayThere(usedUpMs + WHILE_MS, locale)];

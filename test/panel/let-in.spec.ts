@@ -59,11 +59,11 @@ describeWithChromium('where an application asks to be let in', () => {
 
   it('an admin leaves a scope out, lets it in, and it works', async () => {
     const { page, verifier } = await asked('admin');
-    await page.getByText('anybody can take that name').waitFor();
+    await page.getByText("It isn't verified.").waitFor();
     await page.getByText('127.0.0.1:4711').waitFor();
     await page.getByRole('checkbox', { name: /customers:write|Write|write|Create|change/i }).uncheck();
     const back = sentOn(page);
-    await page.getByRole('button', { name: 'Let it in' }).click();
+    await page.getByRole('button', { name: 'Authorize' }).click();
     const { searchParams } = new URL((await back).url());
     expect(searchParams.get('state')).toBe('state');
     const form = world.exchange(clientId, searchParams.get('code') ?? '', verifier);
@@ -76,7 +76,7 @@ describeWithChromium('where an application asks to be let in', () => {
   it('who turns it away sends it an error', async () => {
     const { page } = await asked('admin');
     const back = sentOn(page);
-    await page.getByRole('button', { name: 'Turn away' }).click();
+    await page.getByRole('button', { name: 'Deny' }).click();
     expect(new URL((await back).url()).searchParams.get('error')).toBe('access_denied');
     await page.close();
   });
@@ -84,7 +84,7 @@ describeWithChromium('where an application asks to be let in', () => {
   it('a viewer is told who may', async () => {
     const { page } = await asked('viewer');
     await page.getByText('You may make keys in no account').waitFor();
-    expect(await page.getByRole('button', { name: 'Let it in' }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Authorize' }).isDisabled()).toBe(true);
     await page.close();
   });
 });
@@ -107,7 +107,7 @@ describeWithChromium('somebody who looks after an account', () => {
   });
 
   const at = (path: string) => `${panelUrlOf(world.trailgate)}/${accountId}/${path}`;
-  const section = (of: Page = page) => of.getByRole('region', { name: 'Let in by OAuth' });
+  const section = (of: Page = page) => of.getByRole('region', { name: 'Connected with OAuth' });
   const row = (name: string) => section().getByRole('listitem').filter({ hasText: name });
 
   /** Ana lets it in. */
@@ -142,7 +142,7 @@ describeWithChromium('somebody who looks after an account', () => {
   it('is told where assistants without a key connect, and that nobody has let one in', async () => {
     await page.goto(at('assistants'));
     await section().getByText(world.mcpUrl).waitFor();
-    await section().getByText('No assistant is let in at the moment.').waitFor();
+    await section().getByText('No assistants connected.').waitFor();
     expect(await section().getByRole('button', { name: 'Revoke' }).count()).toBe(0);
   });
 
@@ -151,7 +151,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await letIn('Claude');
     hasDocument('Claude', 'https://claude.ai/oauth/mcp-oauth-client-metadata');
     await page.goto(at('assistants'));
-    await row('Trip planner').getByText('Anybody can take that name.').waitFor();
+    await row('Trip planner').getByText("This name isn't verified.").waitFor();
     const claude = row('claude.ai');
     await claude.getByText('claude.ai', { exact: true }).waitFor();
     await claude.getByText(/^by Ana Gruber, \d/).waitFor();
@@ -185,24 +185,24 @@ describeWithChromium('somebody who looks after an account', () => {
 
   it('sees it in the list of keys, and at its own page, where it has no secret to renew', async () => {
     await page.goto(at('api-keys'));
-    await page.getByText('Let in by OAuth: claude.ai').waitFor();
+    await page.getByText('Connected with OAuth: claude.ai').waitFor();
     expect(await page.getByText('tg_mcpt_').count()).toBe(0);
     await page.getByRole('link', { name: 'Claude' }).click();
     await page.getByText(/, by Ana Gruber$/).waitFor();
     await page.getByText('claude.ai', { exact: true }).waitFor();
-    await page.getByText('It calls itself Claude.').waitFor();
+    await page.getByText('The app calls itself Claude.').waitFor();
     const actions = page.getByRole('main').getByRole('button');
     await actions.filter({ hasText: 'Pause' }).waitFor();
     expect(await actions.filter({ hasText: 'Rotate key' }).count()).toBe(0);
     await page.goto(at('api-keys'));
     await page.getByRole('link', { name: 'Trip planner' }).click();
-    await page.getByText('It calls itself so; anybody can take that name.').waitFor();
+    await page.getByText("The app chose this name. It isn't verified.").waitFor();
   });
 
   it('offers no end and no scope beyond what was said yes to, and the latest that it offers is taken', async () => {
     await page.getByRole('main').getByRole('button', { name: 'Edit' }).click();
     const dialog = page.getByRole('dialog', { name: 'Edit API key' });
-    await dialog.getByText(/^At the latest \d.*connect the assistant once more\.$/).waitFor();
+    await dialog.getByText(/^No later than \d.*connect the assistant again\.$/).waitFor();
     const labels = (role: 'radio' | 'checkbox') =>
       dialog
         .getByRole(role)
@@ -229,8 +229,8 @@ describeWithChromium('somebody who looks after an account', () => {
 
   it('is told that revoking its key takes the assistant out', async () => {
     await page.getByRole('main').getByRole('button', { name: 'Revoke' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Take this assistant out?' });
-    await dialog.getByText(/^Trip planner was let in by OAuth.*It is out from now on, within a second/).waitFor();
+    const dialog = page.getByRole('dialog', { name: 'Disconnect this assistant?' });
+    await dialog.getByText(/^Trip planner was connected with OAuth.*It loses access within a second/).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
@@ -247,13 +247,13 @@ describeWithChromium('somebody who looks after an account', () => {
       for (const path of [at('assistants'), at('api-keys'), keyPage]) {
         await page.goto(path);
         await page
-          .getByText(locale === 'en' ? /Let in by OAuth/ : /Acceso por OAuth/)
+          .getByText(locale === 'en' ? /Connected with OAuth/ : /Conectado con OAuth/)
           .first()
           .waitFor();
         await hasRead(page);
         expect({ path, found: await axeFindings(page) }).toEqual({ path, found: [] });
         expect({ path, isTooWide: await scrollsSideways(page) }).toEqual({ path, isTooWide: false });
-        const english = await page.getByText(/Let in by|Not used yet|calls itself|Anybody can|, by /).count();
+        const english = await page.getByText(/Connected with|Not used yet|calls itself|isn't verified|, by /).count();
         expect({ path, isEnglish: english > 0 }).toEqual({ path, isEnglish: locale === 'en' });
       }
     }
@@ -267,7 +267,7 @@ describeWithChromium('somebody who looks after an account', () => {
     await page.getByRole('link', { name: 'Sleeper' }).click();
     const press = (name: string) => page.getByRole('main').getByRole('button', { name }).click();
     const words = page.getByText(
-      'Paused: the assistant is refused until you let it go on. It need not be connected once more.',
+      "This connection is paused. Calls are rejected until you resume it. You don't need to connect it again.",
     );
     await press('Pause');
     await page.getByRole('button', { name: 'Pause key' }).click();

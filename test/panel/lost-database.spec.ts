@@ -56,7 +56,7 @@ describeWithChromium('the panel', () => {
       await lose();
       await press('Sign in');
       await busy();
-      expect(await page.getByText('That did not match').count()).toBe(0);
+      expect(await page.getByText('Incorrect sign-in details').count()).toBe(0);
       expect(await page.getByLabel('Email').inputValue()).toBe(email);
       await bringBack();
       await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
@@ -79,7 +79,7 @@ describeWithChromium('the panel', () => {
       await page.getByText('Copy it now').waitFor();
       const { data } = await running.admin.listKeys(accountId);
       expect(data.map(({ name }) => name)).toEqual(['Typed before']);
-      await page.getByLabel('I have stored it in a safe place').check();
+      await page.getByLabel("I've saved this secret").check();
       await press('Done');
     });
 

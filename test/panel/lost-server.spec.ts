@@ -160,7 +160,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByRole('button', { name: 'Create new secret' }).click();
     await signInAgain();
     await page.getByText('Copy it now').waitFor();
-    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: 'Members' }).click();
     await page.getByRole('button', { name: 'Invite member' }).click();
@@ -175,10 +175,10 @@ describeWithChromium('a page of the panel', () => {
     await typeKey('Typed before the end');
     await trailgate.kill9();
     await createKey();
-    await page.getByText('The server cannot be reached').waitFor();
+    await page.getByText("Can't reach the server").waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Typed before the end');
     await createKey();
-    await page.getByText('The server cannot be reached').waitFor();
+    await page.getByText("Can't reach the server").waitFor();
     trailgate = await startTrailgate(options);
     await createKey();
     await page.getByText('Copy it now').waitFor();
@@ -191,7 +191,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByRole('link', { name: 'Explain' }).click();
     const again = page.getByRole('main').getByRole('button', { name: 'Try again' });
     await again.waitFor();
-    await page.getByText('The server cannot be reached').waitFor();
+    await page.getByText("Can't reach the server").waitFor();
     await again.click();
     await again.waitFor();
     // The other pages are where they were.
@@ -207,7 +207,7 @@ describeWithChromium('a page of the panel', () => {
     await page.clock.install();
     await open('api-keys');
     await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
-    const lost = page.getByText('The server cannot be reached');
+    const lost = page.getByText("Can't reach the server");
     await context.setOffline(true);
     await page.getByLabel('Search keys').fill('Linz');
     await passTimeUntil(page, 'the page says so', () => lost.isVisible());
@@ -221,13 +221,13 @@ describeWithChromium('a page of the panel', () => {
     await page.getByRole('link', { name: 'Shop in Linz' }).waitFor();
     await context.setOffline(false);
     await page.getByLabel('Search keys').fill('nothing is called so');
-    await page.getByText('No key is like this').waitFor();
+    await page.getByText('No matching keys').waitFor();
     expect(await lost.count()).toBe(0);
   });
 
   it('that cannot pause a key, or read what still uses it, says so, and can be tried again', async () => {
     await open(`api-keys/${key.id}`);
-    const lost = page.getByRole('alert').getByText('The server cannot be reached');
+    const lost = page.getByRole('alert').getByText("Can't reach the server");
     await page.route('**/pause', (route) => route.abort());
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Pause key' }).click();

@@ -24,9 +24,9 @@ describeWithChromium(`a list of ${KEYS} keys`, () => {
     page = await list.browser.newPage();
     await page.goto(list.url);
     for (let shown = PAGE_SIZE; shown <= PAGE_SIZE * 4; shown += PAGE_SIZE) {
-      await page.getByText(`${shown} keys so far`, { exact: true }).waitFor();
+      await page.getByText(`Showing ${shown} keys`, { exact: true }).waitFor();
       expect(await rows()).toBe(shown);
-      await page.getByRole('button', { name: 'Show more' }).click();
+      await page.getByRole('button', { name: 'Load more' }).click();
     }
   });
 

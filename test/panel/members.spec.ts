@@ -70,7 +70,7 @@ describeWithChromium('the members page', () => {
     expect(await takeBack('owner').count()).toBe(1);
     await suspend();
     await page.reload();
-    await page.getByText('Everything can be read, and nothing changed.').waitFor();
+    await page.getByText('You can view everything, but not make changes.').waitFor();
     await line('vera-').waitFor();
     await hasRead(page);
     expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
@@ -82,7 +82,7 @@ describeWithChromium('the members page', () => {
     const key = await panel.admin.createKey(accountId, { name: 'Shop', scopes: ['customers:read'] });
     await suspend();
     await enter(`api-keys/${key.id}`, { isOperator: true });
-    await page.getByText('operators can change it.').waitFor();
+    await page.getByText('Operators can make changes.').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Pause key' }).click();
     await page.getByRole('button', { name: 'Resume' }).waitFor();
@@ -125,7 +125,7 @@ describeWithChromium('the members page', () => {
     const rows = page.getByRole('main').getByRole('listitem');
     await rows.nth(99).waitFor();
     expect(await rows.count()).toBe(100);
-    const more = page.getByRole('button', { name: 'Show more' });
+    const more = page.getByRole('button', { name: 'Load more' });
     await more.first().click();
     await rows.nth(102).waitFor();
     await page.getByText('The newest invitations are all taken or over.').waitFor();

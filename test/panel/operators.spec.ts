@@ -44,23 +44,23 @@ describeWithChromium('an operator', () => {
   };
 
   it('comes by the switcher to any of more than a hundred accounts', async () => {
-    await page.getByRole('button', { name: /Change the account/ }).click();
-    await page.getByText('There are more. Search for the one that you need.').waitFor();
+    await page.getByRole('button', { name: /Switch account/ }).click();
+    await page.getByText('There are more. Search to find the one you need.').waitFor();
     expect(await page.getByRole('option').count()).toBe(50);
     await page.getByRole('textbox', { name: 'Find an account' }).fill('ting 117');
     await page.getByRole('option', { name: 'Rafting 117' }).click();
-    await page.getByRole('button', { name: 'Account: Rafting 117. Change the account' }).waitFor();
+    await page.getByRole('button', { name: 'Account: Rafting 117. Switch account' }).waitFor();
   });
 
   it('finds accounts, and lists them to the last', async () => {
     await page.getByRole('link', { name: 'Accounts', exact: true }).click();
-    await page.getByText('50 accounts so far').waitFor();
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await page.getByText('100 accounts so far').waitFor();
-    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByText('Showing 50 accounts').waitFor();
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await page.getByText('Showing 100 accounts').waitFor();
+    await page.getByRole('button', { name: 'Load more' }).click();
     await page.getByText('120 accounts', { exact: true }).waitFor();
     await page.getByRole('searchbox', { name: 'Search accounts' }).fill('nobody');
-    await page.getByText('No account is like this').waitFor();
+    await page.getByText('No matching accounts').waitFor();
     await page.getByRole('searchbox', { name: 'Search accounts' }).fill('ting 003');
     await page.getByText('1 account', { exact: true }).waitFor();
   });
@@ -76,7 +76,7 @@ describeWithChromium('an operator', () => {
       await route.abort('connectionreset');
     });
     await dialog.getByRole('button', { name: 'Create account' }).click();
-    await dialog.getByText('The server cannot be reached').waitFor();
+    await dialog.getByText("Can't reach the server").waitFor();
     await page.unroute('**/admin/v1/accounts');
     await dialog.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
@@ -96,7 +96,7 @@ describeWithChromium('an operator', () => {
     await page.getByRole('dialog').getByLabel('Name').fill('Mine');
     await panel.admin.call('PATCH', `/accounts/${id}`, { name: 'Theirs' });
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Somebody else changed this meanwhile').waitFor();
+    await page.getByText('This was changed while you were editing').waitFor();
     expect(await panel.admin.call('GET', `/accounts/${id}`)).toMatchObject({ name: 'Theirs' });
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   });
@@ -113,14 +113,14 @@ describeWithChromium('an operator', () => {
     await page.getByRole('option', { name: 'Admin', exact: true }).click();
     const asked = page.getByRole('dialog', { name: 'Change the role of' });
     await asked.getByRole('button', { name: 'Change role' }).click();
-    await asked.getByText('Somebody else changed this meanwhile').waitFor();
+    await asked.getByText('This was changed while you were editing').waitFor();
     await asked.getByRole('button', { name: 'Cancel' }).click();
     await eventually('the role to be read again', async () => (await role.inputValue()) === 'Owner');
     await page.getByRole('button', { name: 'Remove Ana' }).first().click();
     await theirs('admin');
     const dialog = page.getByRole('dialog', { name: /^Remove .*Ana/ });
     await dialog.getByRole('button', { name: 'Remove' }).click();
-    await dialog.getByText('Somebody else changed this meanwhile').waitFor();
+    await dialog.getByText('This was changed while you were editing').waitFor();
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await dialog.waitFor({ state: 'hidden' });
   });
@@ -158,7 +158,7 @@ describeWithChromium('an operator', () => {
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText(/^Sets the requests used in .* to 1,200\.$/).waitFor();
     await dialog.getByRole('button', { name: 'Adjust usage' }).click();
-    await page.getByText('Set to 1,200 used · Trade fair weekend').waitFor();
+    await page.getByText('Usage set to 1,200 · Trade fair weekend').waitFor();
     await page.getByRole('link', { name: 'Rafting 007' }).click();
     await page.getByText('Trade fair weekend').waitFor();
   });
@@ -172,7 +172,7 @@ describeWithChromium('an operator', () => {
 
   it('makes an account and adjusts a month with the keyboard alone', async () => {
     await page.goto(`${panel.site}/platform/accounts`);
-    await page.getByText('50 accounts so far').waitFor();
+    await page.getByText('Showing 50 accounts').waitFor();
     await pressByKeyboard(page, 'Create an account');
     await page.getByRole('dialog').waitFor();
     await tabTo(page, 'Name');
@@ -197,11 +197,11 @@ describeWithChromium('an operator', () => {
     await page.keyboard.type('By keyboard alone');
     await pressByKeyboard(page, 'Continue');
     await pressByKeyboard(page, 'Adjust usage');
-    await page.getByText('Set to 7 used · By keyboard alone').waitFor();
+    await page.getByText('Usage set to 7 · By keyboard alone').waitFor();
   });
 
   it('without a network is told so on each page, keeps what was read and typed, and reads on when there is one', async () => {
-    const lost = page.getByText('The server cannot be reached');
+    const lost = page.getByText("Can't reach the server");
     await page.clock.install();
     await page.goto(`${panel.site}/platform/health`);
     await page.getByText('version 0.0.9').waitFor();
@@ -227,10 +227,10 @@ describeWithChromium('an operator', () => {
     await browser.context.setOffline(true);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByRole('button', { name: 'Adjust usage' }).click();
-    await dialog.getByText('The server cannot be reached').waitFor();
+    await dialog.getByText("Can't reach the server").waitFor();
     await browser.context.setOffline(false);
     await dialog.getByRole('button', { name: 'Adjust usage' }).click();
-    await page.getByText('Set to nothing used · Typed before the network went').waitFor();
+    await page.getByText('Usage reset to zero · Typed before the network went').waitFor();
   });
 
   it('is nobody else: an owner sees none of these pages, neither in the navigation nor at their addresses', async () => {
@@ -240,7 +240,7 @@ describeWithChromium('an operator', () => {
     expect(await page.getByRole('link', { name: /^(Accounts|Adjustments|Health)$/ }).count()).toBe(0);
     for (const path of ['accounts', 'adjustments', 'health']) {
       await page.goto(`${panel.site}/platform/${path}`);
-      await page.getByText('There is no such page').waitFor();
+      await page.getByText('Page not found').waitFor();
     }
     await page.goto(`${panel.site}/${id}/account`);
     await page.getByRole('heading', { name: 'Account', exact: true }).waitFor();

@@ -78,7 +78,7 @@ describeWithChromium('the ways in of a member', () => {
     await press('Sign in');
   };
   const signOut = async (): Promise<void> => {
-    await press(/You and this page/);
+    await press(/Account menu/);
     await press('Sign out');
     await page.getByLabel('Email').waitFor();
   };
@@ -91,7 +91,7 @@ describeWithChromium('the ways in of a member', () => {
 
   it('prove their address by a link that is mailed to it, once they have signed in', async () => {
     const address = part('Sign-in address');
-    await address.getByText('No mail is set up here').waitFor();
+    await address.getByText("Email isn't set up").waitFor();
     const site = `http://localhost:${withMail.port}`;
     await page.goto(`${site}/profile`);
     await address.getByText('Not verified').waitFor();
@@ -158,10 +158,10 @@ describeWithChromium('the ways in of a member', () => {
     running.clock.advance(MINUTE_MS);
     await code.fill(wrongCodeAt(secret, running.clock.now()));
     await press('Continue');
-    await page.getByText('That did not match').waitFor();
+    await page.getByText('Incorrect sign-in details').waitFor();
     await press('Use a recovery code');
     await page.getByLabel('Recovery code').waitFor();
-    expect(await page.getByText('That did not match').count()).toBe(0);
+    expect(await page.getByText('Incorrect sign-in details').count()).toBe(0);
     await press('Use the app instead');
     await code.fill(codeAt(secret, running.clock.now()));
     await press('Continue');
@@ -188,7 +188,7 @@ describeWithChromium('the ways in of a member', () => {
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
     await gate.getByLabel('Code from your authenticator app').fill(wrongCodeAt(secret, running.clock.now()));
     await gate.getByRole('button', { name: 'Continue' }).click();
-    await gate.getByText('That did not match').waitFor();
+    await gate.getByText('Incorrect sign-in details').waitFor();
     await gate.getByLabel('Code from your authenticator app').fill(codeAt(secret, running.clock.now()));
     await gate.getByRole('button', { name: 'Continue' }).click();
     await app.getByText('Not set up.').waitFor();
@@ -219,14 +219,14 @@ describeWithChromium('the ways in of a member', () => {
       .executeTakeFirstOrThrow();
     await member.set({ password: null }).execute();
     await page.getByRole('dialog', { name: "Confirm it's you" }).getByRole('button', { name: 'Use a passkey' }).click();
-    await page.getByRole('dialog').getByText('You could not sign in any more').waitFor();
+    await page.getByRole('dialog').getByText('You need a way to sign in').waitFor();
     await member.set({ password }).execute();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
-    await passkeys.getByText('You have none yet.').waitFor();
+    await passkeys.getByText('No passkeys yet.').waitFor();
 
     await signOut();
     await press('Sign in with a passkey');
-    await page.getByText('That did not match').waitFor();
+    await page.getByText('Incorrect sign-in details').waitFor();
   });
 
   it('are asked for once more by the forms of keys and webhook endpoints that widen something, and by no others', async () => {
@@ -274,7 +274,7 @@ describeWithChromium('the ways in of a member', () => {
     await elsewhere.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     running.clock.advance(11 * MINUTE_MS);
     await page.reload();
-    await part('Where you are signed in').getByText('Firefox on Windows').waitFor();
+    await part('Active sessions').getByText('Firefox on Windows').waitFor();
     await press('Change the password');
     const dialog = page.getByRole('dialog', { name: 'Change the password' });
     await dialog.getByLabel('New password').fill('aaaaaaaaaaaaaaaaaaaa');
@@ -283,7 +283,7 @@ describeWithChromium('the ways in of a member', () => {
     const gate = page.getByRole('dialog', { name: "Confirm it's you" });
     await gate.getByLabel('Password', { exact: true }).fill('wrong');
     await gate.getByRole('button', { name: 'Continue' }).click();
-    await gate.getByText('That did not match').waitFor();
+    await gate.getByText('Incorrect sign-in details').waitFor();
     await gate.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
     await gate.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('Too easy to guess').waitFor();
@@ -312,7 +312,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByRole('dialog', { name: "Confirm it's you" }).waitFor();
     const second = await browser.newPage();
     await second.goto(page.url());
-    await second.getByRole('button', { name: 'You and this page' }).click();
+    await second.getByRole('button', { name: 'Account menu' }).click();
     await second.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
     await second.close();
@@ -334,7 +334,7 @@ describeWithChromium('the ways in of a member', () => {
   it('come with the language of the member, which the menu and the profile change for good', async () => {
     await database.db.updateTable('member').set({ locale: 'en' }).where('email', '=', email).execute();
     await page.reload();
-    await press(/You and this page/);
+    await press(/Account menu/);
     await page.getByRole('radiogroup', { name: 'Language' }).getByText('Español').click();
     await page.locator('html[lang=es]').waitFor();
     await hasRead(page);
@@ -352,16 +352,16 @@ describeWithChromium('the ways in of a member', () => {
     const elsewhere = others.map((agent) => new PanelBrowser(running.url, { 'User-Agent': agent }));
     for (const each of elsewhere) await each.call('POST', '/sign-in/password', { email, password: GOOD_PASSWORD });
     await page.reload();
-    const sessions = part('Where you are signed in');
-    await sessions.getByRole('button', { name: 'End the session of Firefox on iPad' }).click();
+    const sessions = part('Active sessions');
+    await sessions.getByRole('button', { name: 'Sign out Firefox on iPad' }).click();
     await sessions.getByText('Firefox on iPad').waitFor({ state: 'detached' });
     const statuses = () => Promise.all(elsewhere.map(async (each) => (await each.ask('GET', '/me')).status));
     expect(await statuses()).toEqual([200, 401, 200]);
-    await sessions.getByRole('button', { name: 'End all others' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();
+    await sessions.getByRole('button', { name: 'Sign out of all others' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out of all others' }).click();
     await sessions.getByText('Firefox on Android').waitFor({ state: 'detached' });
     expect(await statuses()).toEqual([401, 401, 401]);
-    await sessions.getByText('This one').waitFor();
+    await sessions.getByText('This device').waitFor();
   });
 
   it('are found again with a link for a new password, which first names what it removes', async () => {
@@ -413,7 +413,7 @@ describeWithChromium('the ways in of a member', () => {
     const banner = page.getByRole('alert').filter({ hasText: 'Set a password or passkey' });
     await page.goto(`http://localhost:${running.port}/${accountId}/usage`);
     await banner.getByRole('link', { name: 'Open your profile' }).click();
-    await part('Password').getByText('You have none.').waitFor();
+    await part('Password').getByText('No password set.').waitFor();
     await banner.waitFor();
     await press('Set a password');
     const dialog = page.getByRole('dialog', { name: 'Set a password' });

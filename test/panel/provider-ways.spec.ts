@@ -55,7 +55,7 @@ describeWithChromium('in a browser', () => {
       await dialog.getByRole('button', { name: 'Sign in once more with Company' }).click();
       const beside = await opening;
       await signInAt(beside, 'zoe');
-      await beside.getByRole('heading', { name: 'It is you' }).waitFor();
+      await beside.getByRole('heading', { name: 'Confirmed', exact: true }).waitFor();
       await page.getByText('tg_live_').first().waitFor();
       expect(await world.running.admin.listKeys(world.accountId)).toMatchObject({ data: [{ name: 'Widget' }] });
     });
@@ -69,7 +69,7 @@ describeWithChromium('in a browser', () => {
       const opening = browser.context.waitForEvent('page');
       await dialog.getByRole('button', { name: 'Sign in with Company' }).click();
       const beside = await opening;
-      await beside.getByRole('heading', { name: 'It is you' }).waitFor();
+      await beside.getByRole('heading', { name: 'Confirmed', exact: true }).waitFor();
       await page.getByText('Copy it now').waitFor();
       const { data } = await world.running.admin.listKeys(world.accountId);
       expect(data.map(({ name }) => name)).toEqual(expect.arrayContaining(['Typed before the end', 'Widget']));

@@ -113,7 +113,7 @@ const DIALOGS = [
   [['members'], `Resend the invitation of ${INVITED.email}`],
   [['webhooks', ENDPOINTS[0].url], 'Edit'],
   [['webhooks', ENDPOINTS[0].url], 'Rotate secret'],
-  [['webhooks', ENDPOINTS[0].url], 'Send a test'],
+  [['webhooks', ENDPOINTS[0].url], 'Send test event'],
   [['webhooks', ENDPOINTS[0].url], 'Resend events'],
   [['webhooks', ENDPOINTS[0].url], 'Pause'],
   [['webhooks', ENDPOINTS[0].url], 'Delete'],
@@ -298,9 +298,9 @@ try {
   await look(LOOKS.light);
   await page.setViewportSize(WIDTHS.desk);
   await page.goto(demo.link);
-  await page.getByRole('button', { name: 'Open the panel' }).waitFor();
+  await page.getByRole('button', { name: 'Continue to dashboard' }).waitFor();
   await shoot('link');
-  await page.getByRole('button', { name: 'Open the panel' }).click();
+  await page.getByRole('button', { name: 'Continue to dashboard' }).click();
   await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   const home = page.url().replace('/api-keys', '');
   await inEveryLook(async (_locale, named) => {
@@ -343,7 +343,7 @@ try {
   await shoot('new-secret');
   await page.goto(`${home}/webhooks`);
   await page.getByRole('link', { name: ENDPOINTS[0].url }).click();
-  await page.getByRole('button', { name: 'Send a test' }).waitFor();
+  await page.getByRole('button', { name: 'Send test event' }).waitFor();
   await shoot('webhook');
   await page.getByRole('link', { name: 'api_key.created' }).first().click();
   await page.getByRole('button', { name: 'Send again' }).waitFor();

@@ -66,10 +66,10 @@ describeWithChromium('a secret whose dialog was closed', () => {
     await page.getByRole('button', { name: 'Create key' }).click();
   };
   const store = async (): Promise<void> => {
-    for (const line of ['Secret', 'For a .env file', 'Test with curl']) {
+    for (const line of ['Secret', '.env file', 'Test with curl']) {
       await page.getByRole('button', { name: `Copy: ${line}` }).click();
     }
-    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   };

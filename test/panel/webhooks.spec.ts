@@ -75,7 +75,7 @@ describeWithChromium('the page of webhooks', () => {
   const storeSecret = async (): Promise<void> => {
     await page.getByText('Copy it now').waitFor();
     secrets.push(SECRET.exec((await dialog().textContent()) ?? '')?.[0] ?? '');
-    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByLabel("I've saved this secret").check();
     await pressInDialog('Done');
     await dialog().waitFor({ state: 'hidden' });
   };
@@ -84,7 +84,7 @@ describeWithChromium('the page of webhooks', () => {
     await page.goto(at('api-keys'));
     const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
     await developers.getByRole('link', { name: 'Webhooks' }).click();
-    await page.getByText('No endpoint yet').waitFor();
+    await page.getByText('No endpoints yet').waitFor();
     await page.getByRole('link', { name: 'Add an endpoint' }).first().click();
     const url = page.getByLabel('URL');
     await url.fill('http://169.254.169.254/latest/meta-data');
@@ -99,15 +99,15 @@ describeWithChromium('the page of webhooks', () => {
     expect(await page.getByLabel('api_key.created').isDisabled()).toBe(true);
     await pressInDialog('Add endpoint');
     await storeSecret();
-    await page.getByText('1 kind of event').waitFor();
+    await page.getByText('1 event type').waitFor();
     await page.getByRole('link', { name: `${receiver.url}/hooks` }).click();
-    await page.getByRole('button', { name: 'Send a test' }).waitFor();
+    await page.getByRole('button', { name: 'Send test event' }).waitFor();
     endpointUrl = page.url();
   });
 
   it('sends a test, shows it fail with the response as text, and once the receiver is mended sends it again', async () => {
     receiver.respond((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(BAD_BODY));
-    await press('Send a test');
+    await press('Send test event');
     await pressInDialog('Send');
     await dialog().getByText('Not delivered.').waitFor();
     await dialog().getByText(BAD_BODY, { exact: true }).waitFor();
@@ -160,7 +160,7 @@ describeWithChromium('the page of webhooks', () => {
     await page.getByLabel('Max per second').fill('40');
     await page.getByLabel('Timeout (seconds)').fill('2.5');
     await pressInDialog('Save');
-    await page.getByText('one attempt · at most 40 in a second · 2.5 s to respond').waitFor();
+    await page.getByText('one attempt · max 40 per second · timeout 2.5 s').waitFor();
     receiver.respond((response) => void response.writeHead(500).end());
     await trailgate.admin.createKey(account.id, { name: 'Widget', scopes: ['customers:read'] });
     await eventually('it has failed', async () => {
@@ -171,7 +171,7 @@ describeWithChromium('the page of webhooks', () => {
     receiver.respond((response) => void response.writeHead(204).end());
     await press('Resend events');
     await pressInDialog('Send again');
-    await dialog().getByText('1 is sent again.').waitFor();
+    await dialog().getByText('Resending 1 event.').waitFor();
     await closeDialog();
     await delivery('api_key.created').first().getByText('Delivered').waitFor();
   });
@@ -179,13 +179,13 @@ describeWithChromium('the page of webhooks', () => {
   it('gives a new secret, beside which the old one signs, and a line with which a receiver checks it', async () => {
     await press('Rotate secret');
     await pressInDialog('Create new secret');
-    await pressInDialog('Copy: For a .env file');
+    await pressInDialog('Copy: .env file');
     await dialog().getByText('Copied').waitFor();
     const { WEBHOOK_SECRET: secret = '' } = parseEnv(await page.evaluate<string>('navigator.clipboard.readText()'));
     await storeSecret();
     expect(new Set(secrets).size).toBe(2);
     expect(await page.content()).not.toContain('whsec_');
-    await press('Send a test');
+    await press('Send test event');
     await pressInDialog('Send');
     await dialog().getByText('Delivered.').waitFor();
     await closeDialog();
@@ -204,8 +204,8 @@ describeWithChromium('the page of webhooks', () => {
       description: 'Shop',
     });
     await pressInDialog('Save');
-    await page.getByText('Somebody else changed this meanwhile').waitFor();
-    await pressInDialog('Keep mine');
+    await page.getByText('This was changed while you were editing').waitFor();
+    await pressInDialog('Overwrite');
     await pressInDialog('Save');
     await dialog().waitFor({ state: 'hidden' });
     await page.getByRole('heading', { name: `${receiver.url}/new` }).waitFor();
@@ -221,13 +221,13 @@ describeWithChromium('the page of webhooks', () => {
     await page.keyboard.type(`${receiver.url}/keyboard`);
     await pressByKeyboard(page, 'Add endpoint');
     await page.getByText('Copy it now').waitFor();
-    await tabTo(page, 'I have stored it');
+    await tabTo(page, "I've saved this");
     await page.keyboard.press('Space');
     await pressByKeyboard(page, 'Done');
     await dialog().waitFor({ state: 'hidden' });
     await pressByKeyboard(page, `${receiver.url}/keyboard`);
-    await page.getByRole('button', { name: 'Send a test' }).waitFor();
-    await pressByKeyboard(page, 'Send a test');
+    await page.getByRole('button', { name: 'Send test event' }).waitFor();
+    await pressByKeyboard(page, 'Send test event');
     await dialog().waitFor();
     await tabTo(page, 'Close');
     await pressByKeyboard(page, 'Send');
@@ -244,7 +244,7 @@ describeWithChromium('the page of webhooks', () => {
     for (let made = 0; made < 55; made++) await trailgate.admin.createKey(account.id, { name: `Key ${made}` });
     await page.clock.install();
     await page.reload();
-    await press('Show more');
+    await press('Load more');
     await page.getByText('webhook.test').waitFor();
     const asked: string[] = [];
     page.on('request', (request) => void asked.push(request.url()));
@@ -252,7 +252,7 @@ describeWithChromium('the page of webhooks', () => {
     await passTimeUntil(page, 'it is read again twice', isReadTwice);
     expect(asked.filter((url) => url.includes('cursor='))).toEqual([]);
     await page.getByText('webhook.test').waitFor();
-    const lost = page.getByText('The server cannot be reached');
+    const lost = page.getByText("Can't reach the server");
     await browser.context.setOffline(true);
     await passTimeUntil(page, 'the page says so', () => lost.first().isVisible());
     await page.getByText('webhook.test').waitFor();
@@ -269,10 +269,10 @@ describeWithChromium('the page of webhooks', () => {
     await theirs.goto(page.url());
     await theirs.getByRole('button', { name: 'Disable', exact: true }).click();
     await theirs.getByRole('dialog').getByRole('button', { name: 'Disable', exact: true }).click();
-    await theirs.getByText('Disabled by whoever runs this API').waitFor();
+    await theirs.getByText('Disabled by your API provider').waitFor();
     expect(await trailgate.admin.call('GET', path)).toMatchObject({ status: 'disabled', disabled_reason: 'operator' });
     await page.reload();
-    await page.getByText('Disabled by whoever runs this API').waitFor();
+    await page.getByText('Disabled by your API provider').waitFor();
     expect(await page.getByRole('button', { name: /^(Resume|Pause|Disable)$/ }).count()).toBe(0);
     await theirs.getByRole('button', { name: 'Resume' }).click();
     await theirs.getByLabel('Skip all', { exact: true }).check();
@@ -298,7 +298,7 @@ describeWithChromium('the page of webhooks', () => {
         expect({ url, isTooWide: await scrollsSideways(page) }).toEqual({ url, isTooWide: false });
       }
     }
-    await page.getByText('Lo que se envía').waitFor();
+    await page.getByText('Contenido', { exact: true }).waitFor();
     // The program describes its events in English; the panel translates that.
     await page.goto(at('webhooks/new'));
     await page.getByLabel(spanish('Select events')).check();

@@ -22,7 +22,7 @@ describeWithChromium('somebody who looks after a key', () => {
     [demo, browser] = await Promise.all([startDemo(), startBrowser()]);
     page = await browser.newPage();
     await page.goto(demo.link);
-    await page.getByRole('button', { name: 'Open the panel' }).click();
+    await page.getByRole('button', { name: 'Continue to dashboard' }).click();
     await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     home = page.url().replace('/api-keys', '');
     admin = new AdminClient(demo.adminUrl, readFileSync(`${demo.dataDir}/admin-token`, 'utf8').trim());
@@ -70,11 +70,11 @@ describeWithChromium('somebody who looks after a key', () => {
     const asked = page.getByRole('link', { name: /^DELETE/ }).first();
     await passTimeUntil(page, 'the request comes in', () => asked.isVisible());
     expect(await page.getByText('403').count()).toBeGreaterThan(before);
-    await page.getByLabel('Search by request number').fill(String(refused.headers['x-request-id']));
+    await page.getByLabel('Search by request or key ID').fill(String(refused.headers['x-request-id']));
     await page.getByRole('link', { name: /^GET/ }).first().waitFor({ state: 'hidden' });
     await page.getByRole('link', { name: /^DELETE/ }).click();
     await page.getByText('The API key lacks a scope').waitFor();
-    await page.getByText('The same request would be refused now, too.').waitFor();
+    await page.getByText('It would still be rejected now.').waitFor();
     await page.getByText('insufficient_scope').waitFor();
   });
 
@@ -87,7 +87,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await fill();
     for (const [path, label] of [
       ['explain', 'Key'],
-      ['assistants', 'With the key'],
+      ['assistants', 'Key'],
     ] as const) {
       await page.goto(`${home}/${path}`);
       const field = page.getByRole('combobox', { name: label });
@@ -109,7 +109,7 @@ describeWithChromium('somebody who looks after a key', () => {
       await page.goto(`${home}/explain`);
       await page.getByRole('combobox', { name: 'Key' }).click();
       await page.getByRole('option', { name: /Widget/ }).click();
-      await page.getByRole('combobox', { name: 'What it asks for' }).click();
+      await page.getByRole('combobox', { name: 'Operation' }).click();
       await page.getByRole('option', { name: operation }).click();
       await press('Explain');
       const steps = page.getByRole('status').getByRole('listitem');
@@ -117,17 +117,17 @@ describeWithChromium('somebody who looks after a key', () => {
       return steps.evaluateAll((items) => items.map(({ textContent }) => textContent));
     };
     expect(await verdicts(/^GET \/api\/v1\/customers$/)).toEqual([
-      'YesThere is such an operation',
-      'YesThe key works, from this address',
-      'YesThe key may do it',
-      'YesThe limits have room',
+      'YesOperation exists',
+      'YesKey is valid for this IP',
+      'YesKey has permission',
+      'YesWithin limits',
     ]);
-    await page.getByText('It would be let through').waitFor();
+    await page.getByText('Allowed', { exact: true }).waitFor();
     expect(await verdicts(/^DELETE/)).toEqual([
-      'YesThere is such an operation',
-      'YesThe key works, from this address',
-      'NoThe key may do it · The API key lacks a scope',
-      'YesThe limits have room',
+      'YesOperation exists',
+      'YesKey is valid for this IP',
+      'NoKey has permission · The API key lacks a scope',
+      'YesWithin limits',
     ]);
   });
 
@@ -136,7 +136,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await press('Rotate key');
     await page.getByRole('button', { name: 'Create new secret' }).click();
     await page.getByText('Copy it now').waitFor();
-    await page.getByLabel('I have stored it in a safe place').check();
+    await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);
     await eventually('the page says so', async () => {
@@ -169,10 +169,10 @@ describeWithChromium('somebody who looks after a key', () => {
 
   it('reads where the month is heading, and takes its numbers away as a spreadsheet', async () => {
     await page.goto(`${home}/usage`);
-    await page.getByText(/^At this pace about [\d,]+ by the end of the month: enough\.$/).waitFor();
+    await page.getByText(/^On track for about [\d,]+ requests this month, within your limit\.$/).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'All as a spreadsheet' }).click(),
+      page.getByRole('link', { name: 'Export CSV' }).click(),
     ]);
     const lines = readFileSync(await download.path(), 'utf8')
       .trim()

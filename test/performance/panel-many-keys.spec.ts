@@ -48,9 +48,9 @@ describeWithChromium('a list of 2,000 keys', () => {
 
   async function showMore(page: Page): Promise<void> {
     for (let shown = 50; shown < SHOWN; shown += 50) {
-      await page.getByText(`${shown} keys so far`, { exact: true }).waitFor();
-      await page.getByRole('button', { name: 'Show more' }).click();
+      await page.getByText(`Showing ${shown} keys`, { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Load more' }).click();
     }
-    await page.getByText(`${SHOWN} keys so far`, { exact: true }).waitFor();
+    await page.getByText(`Showing ${SHOWN} keys`, { exact: true }).waitFor();
   }
 });

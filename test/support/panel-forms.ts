@@ -58,7 +58,7 @@ export const FORMS: readonly FormCase[] = [
     send: (page) => inDialog(page, 'Create key'),
   },
   {
-    file: 'api-keys/edit-dialog.tsx',
+    file: 'layout/edit-dialog.tsx',
     operation: 'updateApiKey',
     async open(page, at) {
       await goWithin(page, at.key);
@@ -86,7 +86,7 @@ export const FORMS: readonly FormCase[] = [
     send: (page) => inDialog(page, 'Add endpoint'),
   },
   {
-    file: 'webhooks/edit-dialog.tsx',
+    file: 'layout/edit-dialog.tsx',
     operation: 'updateWebhookEndpoint',
     async open(page, at) {
       await goWithin(page, at.endpoint);
@@ -132,7 +132,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'testWebhookEndpoint',
     async open(page, at) {
       await goWithin(page, at.endpoint);
-      await press(page, 'Send a test');
+      await press(page, 'Send test event');
     },
     send: (page) => inDialog(page, 'Send'),
   },
@@ -175,8 +175,8 @@ export const FORMS: readonly FormCase[] = [
     async open(page, at) {
       await goWithin(page, `${at.account}/explain`);
       await choose(page, page.getByRole('main'), 'Key');
-      await choose(page, page.getByRole('main'), 'What it asks for');
-      await page.getByLabel('From this address').fill('not an ip');
+      await choose(page, page.getByRole('main'), 'Operation');
+      await page.getByLabel('Source IP').fill('not an ip');
     },
     send: (page) => press(page, 'Explain'),
   },
@@ -301,7 +301,7 @@ export const FORMS: readonly FormCase[] = [
       await account.click();
       await page.getByRole('option').first().click();
     },
-    send: (page) => page.getByRole('button', { name: 'Let it in' }).click(),
+    send: (page) => page.getByRole('button', { name: 'Authorize' }).click(),
   },
   {
     file: 'session/link-page.tsx',

@@ -1,17 +1,14 @@
 /** The access tokens of an account, and at `/access-tokens/new` the dialog that creates one. */
-import { Badge, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
 import { Status } from '../api-keys/status.js';
 import { Empty } from '../layout/empty.js';
-import { Icon } from '../layout/icons.js';
-import { Page } from '../layout/page.js';
-import { ShowMore } from '../layout/show-more.js';
+import { ListPage } from '../layout/list-page.js';
+import { Lines, PagedList } from '../layout/paged-list.js';
 import { SureDialog } from '../layout/sure-dialog.js';
 import { useRoleWords } from '../members/roles.js';
 import { useAccount, useMay } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
 import { useActorWords } from '../words/fields.js';
 import { isolated } from '../words/isolated.js';
 import { Ago, useFormats } from '../words/times.js';
@@ -20,18 +17,11 @@ import { readAgain, revokeToken, useTokens, type Token } from './tokens.js';
 
 export function AccessTokensPage() {
   const { t } = useLingui();
-  const account = useAccount();
+  const { id } = useAccount();
   const may = useMay();
-  const [location, go] = useLocation();
-  const home = `/${account.id}/access-tokens`;
-  const mayCreate = may('createAccountToken');
-  const create = (
-    <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
-      <Trans>Create access token</Trans>
-    </Button>
-  );
+  const tokens = useTokens(id);
   return (
-    <Page
+    <ListPage
       title={t`Access tokens`}
       about={
         <Trans>
@@ -39,11 +29,33 @@ export function AccessTokensPage() {
           who created it loses access.
         </Trans>
       }
-      actions={mayCreate && create}
+      home={`/${id}/access-tokens`}
+      mayCreate={may('createAccountToken')}
+      does={t`Create access token`}
+      dialog={(state) => <CreateDialog {...state} />}
     >
-      <Tokens create={mayCreate ? create : null} />
-      {mayCreate && <CreateDialog opened={location === `${home}/new`} onClose={() => go(home, { replace: true })} />}
-    </Page>
+      {(create) => (
+        <PagedList
+          list={tokens}
+          empty={
+            <Empty
+              icon="lock"
+              title={t`No access tokens yet`}
+              text={t`Create one for the first program that manages this account.`}
+              action={create}
+            />
+          }
+        >
+          {(rows) => (
+            <Lines>
+              {inOrder(rows).map((token) => (
+                <Row key={token.id} of={token} />
+              ))}
+            </Lines>
+          )}
+        </PagedList>
+      )}
+    </ListPage>
   );
 }
 
@@ -51,41 +63,6 @@ export function AccessTokensPage() {
 function inOrder(tokens: readonly Token[]): readonly Token[] {
   const rank = ({ status }: Token): number => (status === 'active' ? 0 : 1);
   return tokens.toReversed().toSorted((one, other) => rank(one) - rank(other));
-}
-
-function Tokens({ create }: { readonly create: React.ReactNode }) {
-  const { t } = useLingui();
-  const { id } = useAccount();
-  const tokens = useTokens(id);
-  if (tokens.data === undefined)
-    return tokens.error === null ? (
-      <Skeleton h={160} radius="lg" />
-    ) : (
-      <Failure error={tokens.error} again={() => void tokens.refetch()} />
-    );
-  const rows = tokens.data.pages.flatMap(({ data }) => data);
-  if (rows.length === 0)
-    return (
-      <Empty
-        icon="lock"
-        title={t`No access tokens yet`}
-        text={t`Create one for the first program that manages this account.`}
-        action={create}
-      />
-    );
-  return (
-    <Stack gap="md">
-      {tokens.error !== null && <Failure error={tokens.error} again={() => void tokens.refetch()} />}
-      <Card p={0}>
-        <Stack gap={0} component="ul" className="plain-list">
-          {inOrder(rows).map((token) => (
-            <Row key={token.id} of={token} />
-          ))}
-        </Stack>
-      </Card>
-      <ShowMore list={tokens} />
-    </Stack>
-  );
 }
 
 /** The words for the states of a token. */

@@ -57,7 +57,7 @@ function TokenSecret({ name, secret, ...leaving }: Made & Leaving) {
     <SecretFrame lost={lost} {...leaving}>
       <Text>
         <Trans>
-          This is the secret of the token <b className="name">{name}</b>.
+          This is the secret for the token <b className="name">{name}</b>.
         </Trans>
       </Text>
       <SecretLine label={t`Secret`} text={secret} autoFocus />

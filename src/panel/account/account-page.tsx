@@ -25,9 +25,9 @@ export function AccountPage() {
       title={t`Account`}
       about={
         may('updateAccount') ? (
-          <Trans>What the account has.</Trans>
+          <Trans>Plan and account settings.</Trans>
         ) : (
-          <Trans>What your account has. Whoever runs this API changes it for you.</Trans>
+          <Trans>Plan and account settings. Contact your API provider to change them.</Trans>
         )
       }
       actions={may('updateAccount') && <ChangeButton account={account} />}
@@ -37,7 +37,7 @@ export function AccountPage() {
           <Fact label={t`Name`}>
             <span className="name">{account.name}</span>
           </Fact>
-          <Fact label={t`State`}>
+          <Fact label={t`Status`}>
             <Badge variant="light" color={account.status === 'active' ? 'river' : 'orange'}>
               {account.status === 'active' ? t`In use` : t`Suspended`}
             </Badge>
@@ -46,10 +46,10 @@ export function AccountPage() {
             <span className="name">{account.plan}</span>
           </Fact>
           <Fact label={t`Time zone`}>{account.time_zone}</Fact>
-          <Fact label={t`The month begins`}>
+          <Fact label={t`Billing cycle starts`}>
             <Trans>on day {day}</Trans>
           </Fact>
-          <Fact label={t`Here since`}>{date(account.created_at)}</Fact>
+          <Fact label={t`Customer since`}>{date(account.created_at)}</Fact>
         </SimpleGrid>
       </Card>
       <Limits />
@@ -95,13 +95,13 @@ function Limits() {
   return (
     <Card>
       <Title order={2} pb="md">
-        <Trans>Limits of the plan</Trans>
+        <Trans>Plan limits</Trans>
       </Title>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
-        <Fact label={t`All keys together, a minute`}>{limit(plan.account.minute)}</Fact>
-        <Fact label={t`All keys together, a month`}>{limit(plan.account.month)}</Fact>
-        <Fact label={t`Each key, a minute`}>{limit(plan.key.minute)}</Fact>
-        <Fact label={t`Each key, a month`}>{limit(plan.key.month)}</Fact>
+        <Fact label={t`All keys, per minute`}>{limit(plan.account.minute)}</Fact>
+        <Fact label={t`All keys, per month`}>{limit(plan.account.month)}</Fact>
+        <Fact label={t`Each key, per minute`}>{limit(plan.key.minute)}</Fact>
+        <Fact label={t`Each key, per month`}>{limit(plan.key.month)}</Fact>
       </SimpleGrid>
     </Card>
   );

@@ -68,7 +68,7 @@ export function KeyFields({ values, current, grant = null, onChange }: KeyFields
         description={
           bound === null
             ? t`Expiring keys limit the damage if one leaks.`
-            : t`At the latest ${boundDay}. For longer, or for more than this, connect the assistant once more.`
+            : t`No later than ${boundDay}. To extend it or add permissions, connect the assistant again.`
         }
         error={expiryError}
         onChange={onChange}

@@ -48,16 +48,16 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         onChange={(event) => onChoose({ search: event.currentTarget.value })}
       />
       <Select
-        flex={{ base: '1 1 180px', md: '0 0 150px' }}
-        aria-label={t`State`}
+        flex={{ base: '1 1 180px', md: '0 0 190px' }}
+        aria-label={t`Status`}
         allowDeselect={false}
         data={[
-          { value: USUAL_STATUS, label: t`In use` },
+          { value: USUAL_STATUS, label: t`Active and paused` },
           { value: 'active', label: words.active },
           { value: 'paused', label: words.paused },
           { value: 'expired', label: words.expired },
           { value: 'revoked', label: words.revoked },
-          { value: ALL, label: t`All states` },
+          { value: ALL, label: t`All statuses` },
         ]}
         value={chosen.status}
         onChange={(status) => status !== null && onChoose({ status })}
@@ -81,8 +81,8 @@ export function KeyFilters({ chosen, onChoose }: KeyFiltersProps) {
         data={[
           { value: 'newest', label: t`Newest first` },
           { value: 'name', label: t`By name` },
-          { value: 'used', label: t`Used last` },
-          { value: 'unused', label: t`Unused for longest` },
+          { value: 'used', label: t`Recently used` },
+          { value: 'unused', label: t`Least recently used` },
         ]}
         value={chosen.order}
         onChange={(value) => value !== null && value in ORDERS && onChoose({ order: value as Order })}

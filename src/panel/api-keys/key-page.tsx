@@ -209,7 +209,7 @@ function Facts({ of: key }: { readonly of: Key }) {
       </Card>
       <Card>
         {key.oauth_client !== null && (
-          <Facet label={t`Let in by OAuth`}>
+          <Facet label={t`Connected with OAuth`}>
             <WhoIsIt client={key.oauth_client} />
           </Facet>
         )}
@@ -233,7 +233,7 @@ function Made({ of: key }: { readonly of: Key }) {
   const at = useFormats(timeZone).time(key.created_at);
   const member = key.oauth_client?.let_in_by ?? null;
   return (
-    <Facet label={key.oauth_client === null ? t`Created` : t`Let in`}>
+    <Facet label={key.oauth_client === null ? t`Created` : t`Connected`}>
       {member === null ? (
         at
       ) : (

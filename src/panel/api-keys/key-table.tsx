@@ -34,7 +34,7 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
               <Trans>Permissions</Trans>
             </Table.Th>
             <Table.Th w="15%">
-              <Trans>State</Trans>
+              <Trans>Status</Trans>
             </Table.Th>
             <Table.Th w="14%">
               <Trans>Last used</Trans>

@@ -113,12 +113,6 @@ export const newKey = (values: KeyValues, timeZone: string, locale: string): New
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** What a key is now, with what was changed here on top of it: nothing that others changed meanwhile is undone. */
-export function onTopOf(now: KeyValues, before: KeyValues, mine: KeyValues): KeyValues {
-  const changed = Object.entries(mine).filter(([name, value]) => !isSame(before[name as keyof KeyValues], value));
-  return { ...now, ...Object.fromEntries(changed) };
-}
-
 /** The body that changes a key: only what is different from what it was. */
 export function changeOf(before: KeyValues, after: KeyValues, timeZone: string, locale: string): KeyChange {
   const expires = expiresAt(after, timeZone);

@@ -2,14 +2,12 @@
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
-import { useMemo, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useState } from 'react';
+import { useSearchParams } from 'wouter';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Empty } from '../layout/empty.js';
-import { Icon } from '../layout/icons.js';
-import { Page } from '../layout/page.js';
-import { ShowMore } from '../layout/show-more.js';
-import { Failure } from '../words/failure.js';
+import { ListPage } from '../layout/list-page.js';
+import { PagedList } from '../layout/paged-list.js';
 import { CreateDialog } from './create-dialog.js';
 import { KeyFilters, ORDERS, USUAL_STATUS, type Chosen } from './key-filters.js';
 import { KeyTable } from './key-table.js';
@@ -28,95 +26,92 @@ const filterOf = ({ search, status, environment, order }: Chosen): KeyFilter => 
 
 export function KeysPage() {
   const { t } = useLingui();
-  const account = useAccount();
+  const { id } = useAccount();
   const may = useMay();
-  const [location, go] = useLocation();
   const [parameters] = useSearchParams();
-  const home = `/${account.id}/api-keys`;
-  const mayCreate = may('createApiKey');
-  const create = (
-    <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
-      <Trans>Create an API key</Trans>
-    </Button>
-  );
   return (
-    <Page
+    <ListPage
       title={t`API keys`}
       about={
         <Trans>
-          A key lets a program use the API in the name of your account. Give each program its own, with only what it
-          needs.
+          API keys authenticate requests from your apps. Create one per app, with only the permissions it needs.
         </Trans>
       }
-      actions={mayCreate && create}
+      home={`/${id}/api-keys`}
+      mayCreate={may('createApiKey')}
+      does={t`Create an API key`}
+      dialog={(state) => <CreateDialog {...state} parameters={parameters} />}
     >
-      <Keys create={mayCreate ? create : null} />
-      {mayCreate && (
-        <CreateDialog
-          opened={location === `${home}/new`}
-          parameters={parameters}
-          onClose={() => go(home, { replace: true })}
-        />
-      )}
-    </Page>
+      {(create) => <Keys create={create} />}
+    </ListPage>
   );
 }
 
 function Keys({ create }: { readonly create: React.ReactNode }) {
-  const { t } = useLingui();
   const account = useAccount();
   const [chosen, setChosen] = useState(USUAL);
   const [filter] = useDebouncedValue(filterOf(chosen), REST_MS);
   const keys = useKeys(account.id, filter);
-  const rows = useMemo(() => keys.data?.pages.flatMap(({ data }) => data) ?? [], [keys.data]);
   const isUnfiltered = chosen.search === '' && chosen.status === USUAL_STATUS && chosen.environment === 'both';
-  const filters = <KeyFilters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />;
-  if (keys.data === undefined)
-    return (
-      <Stack gap="md">
-        {filters}
-        {keys.error === null ? <Loading /> : <Failure error={keys.error} again={() => void keys.refetch()} />}
-      </Stack>
-    );
-  if (rows.length === 0 && isUnfiltered && !keys.isPlaceholderData)
-    return (
-      <Stack gap="md">
-        {filters}
-        <Empty
-          icon="key"
-          title={t`No key is in use`}
-          text={t`Create one for the first program that shall use the API. It takes a minute.`}
-          action={create}
-        />
-      </Stack>
-    );
   return (
     <Stack gap="md">
-      {filters}
-      {keys.error !== null && <Failure error={keys.error} again={() => void keys.refetch()} />}
-      {rows.length === 0 ? (
-        <Empty
-          icon="search"
-          title={t`No key is like this`}
-          text={t`Search for less, or look at keys in every state.`}
-          action={
-            <Button variant="default" onClick={() => setChosen(USUAL)}>
-              <Trans>Show all that are in use</Trans>
-            </Button>
-          }
-        />
-      ) : (
-        <KeyTable keys={rows} />
-      )}
-      <Text size="sm" c="dimmed" ta="center" role="status">
-        {keys.hasNextPage ? (
-          <Plural value={rows.length} one="# key so far" other="# keys so far" />
-        ) : (
-          <Plural value={rows.length} one="# key" other="# keys" />
+      <KeyFilters chosen={chosen} onChoose={(change) => setChosen({ ...chosen, ...change })} />
+      <PagedList
+        list={keys}
+        loading={<Loading />}
+        empty={
+          isUnfiltered && !keys.isPlaceholderData ? (
+            <None create={create} />
+          ) : (
+            <>
+              <NoMatch onAll={() => setChosen(USUAL)} />
+              <Count shown={0} hasMore={keys.hasNextPage} />
+            </>
+          )
+        }
+      >
+        {(rows) => (
+          <>
+            <KeyTable keys={rows} />
+            <Count shown={rows.length} hasMore={keys.hasNextPage} />
+          </>
         )}
-      </Text>
-      <ShowMore list={keys} />
+      </PagedList>
     </Stack>
+  );
+}
+
+function None({ create }: { readonly create: React.ReactNode }) {
+  const { t } = useLingui();
+  const text = t`Create a key to start making requests. It takes about a minute.`;
+  return <Empty icon="key" title={t`No active keys`} text={text} action={create} />;
+}
+
+function NoMatch({ onAll }: { readonly onAll: () => void }) {
+  const { t } = useLingui();
+  return (
+    <Empty
+      icon="search"
+      title={t`No matching keys`}
+      text={t`Try a different search or show all statuses.`}
+      action={
+        <Button variant="default" onClick={onAll}>
+          <Trans>Clear filters</Trans>
+        </Button>
+      }
+    />
+  );
+}
+
+function Count({ shown, hasMore }: { readonly shown: number; readonly hasMore: boolean }) {
+  return (
+    <Text size="sm" c="dimmed" ta="center" role="status">
+      {hasMore ? (
+        <Plural value={shown} one="Showing # key" other="Showing # keys" />
+      ) : (
+        <Plural value={shown} one="# key" other="# keys" />
+      )}
+    </Text>
   );
 }
 

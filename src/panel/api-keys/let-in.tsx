@@ -22,7 +22,7 @@ export function LetIn({ of: key, client }: LetInProps) {
   return (
     <Text size="sm" c="dimmed" component="div">
       <div className="name">
-        <Trans>Let in by OAuth: {place}</Trans>
+        <Trans>Connected with OAuth: {place}</Trans>
       </div>
       <Since of={key} client={client} />
     </Text>
@@ -55,10 +55,10 @@ export function WhoIsIt({ client: { host, name } }: { readonly client: LetInClie
       <div className="name">{host ?? name}</div>
       <Text size="sm" c="dimmed" className="name">
         {host === null ? (
-          <Trans>It calls itself so; anybody can take that name.</Trans>
+          <Trans>The app chose this name. It isn't verified.</Trans>
         ) : (
           <Trans>
-            It calls itself <bdi>{name}</bdi>.
+            The app calls itself <bdi>{name}</bdi>.
           </Trans>
         )}
       </Text>

@@ -32,7 +32,7 @@ export function MonthBar({ used, limit }: MonthBarProps) {
         color={color}
         size="sm"
         radius="xl"
-        aria-label={t`Share of the month that is used`}
+        aria-label={t`Share of the monthly limit used`}
       />
     </Box>
   );

@@ -35,7 +35,7 @@ export function Overtaken({ error, now }: OvertakenProps) {
           </Text>
         ))}
         <Text size="sm">
-          <Trans>Take that over, or keep what you changed and save it on top of that.</Trans>
+          <Trans>Use the latest version, or overwrite it with yours.</Trans>
         </Text>
       </Stack>
     </Alert>

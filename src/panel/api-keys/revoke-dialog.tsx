@@ -27,7 +27,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
     <Dialog
       opened={opened}
       onClose={onClose}
-      title={shown.oauth_client === null ? t`Revoke this key?` : t`Take this assistant out?`}
+      title={shown.oauth_client === null ? t`Revoke this key?` : t`Disconnect this assistant?`}
       size={520}
     >
       <Stack gap="lg">
@@ -61,8 +61,8 @@ function Meaning({ of: { name, oauth_client: client } }: { readonly of: Key }) {
   const place = placeOf(client);
   return (
     <Trans>
-      <b className="name">{name}</b> was let in by OAuth ({place}). It is out from now on, within a second, and calls
-      nothing in the name of the account any more. To be let in again, it has to be connected once more.
+      <b className="name">{name}</b> was connected with OAuth ({place}). It loses access within a second. To restore
+      access, connect it again.
     </Trans>
   );
 }

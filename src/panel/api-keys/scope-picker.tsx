@@ -44,10 +44,10 @@ export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
             <Trans>Read only</Trans>
           </Button>
           <Button size="xs" variant="default" onClick={() => onChange(single)}>
-            <Trans>All of these</Trans>
+            <Trans>Select all</Trans>
           </Button>
           <Button size="xs" variant="default" disabled={value.length === 0} onClick={() => onChange([])}>
-            <Trans>None</Trans>
+            <Trans>Clear</Trans>
           </Button>
         </Group>
         <Checkbox.Group value={[...value]} onChange={onChange}>

@@ -19,7 +19,7 @@ export function SecretStep({ secret, scopes, children, ...leaving }: SecretStepP
     <SecretFrame lost={lost} {...leaving}>
       {children}
       <SecretLine label={t`Secret`} text={secret} autoFocus />
-      <SecretLine label={t`For a .env file`} text={`API_KEY=${secret}`} />
+      <SecretLine label={t`.env file`} text={`API_KEY=${secret}`} />
       {url !== null && (
         <SecretLine label={t`Test with curl`} text={`curl -H "Authorization: Bearer ${secret}" "${url}"`} />
       )}

@@ -49,7 +49,7 @@ export function State({ of: { status, oauth_client: client } }: { readonly of: K
   if (status === 'revoked')
     return (
       <Alert color="red" variant="light">
-        <Trans>Revoked, for good. A program that still needs the API gets a new key.</Trans>
+        <Trans>This key was revoked and can't be restored. Create a new key.</Trans>
       </Alert>
     );
   return null;
@@ -60,19 +60,21 @@ function ClientState({ status }: Pick<Key, 'status'>) {
   if (status === 'paused')
     return (
       <Alert color="orange" variant="light">
-        <Trans>Paused: the assistant is refused until you let it go on. It need not be connected once more.</Trans>
+        <Trans>
+          This connection is paused. Calls are rejected until you resume it. You don't need to connect it again.
+        </Trans>
       </Alert>
     );
   if (status === 'expired')
     return (
       <Alert color="gray" variant="light">
-        <Trans>Its time is over: the assistant is out. To let it in again, connect it once more.</Trans>
+        <Trans>This connection has expired. Connect the assistant again to restore access.</Trans>
       </Alert>
     );
   if (status === 'revoked')
     return (
       <Alert color="red" variant="light">
-        <Trans>Revoked, for good: the assistant is out. To let it in again, connect it once more.</Trans>
+        <Trans>This connection was revoked. Connect the assistant again to restore access.</Trans>
       </Alert>
     );
   return null;

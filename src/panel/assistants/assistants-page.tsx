@@ -52,7 +52,7 @@ export function AssistantsPage() {
         <Empty
           icon="assistant"
           title={t`Nothing is offered to assistants yet`}
-          text={t`Whoever runs this API chooses which operations assistants may call. So far there is none.`}
+          text={t`Your API provider chooses which operations assistants can call. None are available yet.`}
         />
       )}
     </Page>
@@ -78,9 +78,7 @@ function Connected({ of: tools, mayCreate }: ConnectedProps) {
     <>
       <Section
         title={t`Connect`}
-        about={
-          <Trans>What to copy depends on the assistant. Put the secret of a key where it says {PLACEHOLDER}.</Trans>
-        }
+        about={<Trans>Choose your assistant, copy its settings and replace {PLACEHOLDER} with your key.</Trans>}
       >
         <Connect client={client} connection={{ ...connection, secret: PLACEHOLDER }} onChoose={setClient} />
       </Section>

@@ -32,7 +32,7 @@ export function Connect({ client, connection, onChoose }: ConnectProps) {
         label={t`Assistant`}
         allowDeselect={false}
         maw={360}
-        data={CLIENTS.map((value) => ({ value, label: value === 'json' ? t`Another one (JSON)` : NAMES[value] }))}
+        data={CLIENTS.map((value) => ({ value, label: value === 'json' ? t`Other (JSON)` : NAMES[value] }))}
         value={client}
         onChange={(value) => onChoose((value ?? client) as Client)}
       />

@@ -82,7 +82,7 @@ function KeyForm({ readingScopes, onMade, onCancel }: KeyFormProps) {
       onCancel={onCancel}
     >
       <Text size="sm" c="dimmed">
-        <Trans>It only reads, and ends after 30 days, unless you choose otherwise. Give each assistant its own.</Trans>
+        <Trans>Read-only and expires in 30 days by default. Use one key per assistant.</Trans>
       </Text>
     </CreateForm>
   );

@@ -17,7 +17,7 @@ export function LatestCalls() {
   const { id } = useAccount();
   const calls = useLatestCalls(id);
   return (
-    <Section title={t`Latest calls`} about={<Trans>Each is counted and kept as the request that it stands for.</Trans>}>
+    <Section title={t`Recent calls`} about={<Trans>Each call counts as one API request.</Trans>}>
       {calls.data === undefined ? (
         calls.error === null ? (
           <Skeleton h={80} />
@@ -38,7 +38,7 @@ function Calls({ messages }: { readonly messages: readonly LoggedRequest[] }) {
     return (
       <Text c="dimmed">
         {messages.length === 0 ? (
-          <Trans>No assistant has called anything yet.</Trans>
+          <Trans>No calls yet.</Trans>
         ) : (
           <Trans>An assistant has connected, and called nothing lately.</Trans>
         )}

@@ -23,7 +23,7 @@ export function LetInList({ url }: { readonly url: string }) {
   const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Section
-      title={t`Let in by OAuth`}
+      title={t`Connected with OAuth`}
       about={
         <Trans>
           Assistants that take no key. Give them this address: they send you here, and you say what they may do.
@@ -55,7 +55,7 @@ function Clients({ keys }: { readonly keys: readonly Key[] }) {
     <>
       {keys.length === 0 ? (
         <Text c="dimmed">
-          <Trans>No assistant is let in at the moment.</Trans>
+          <Trans>No assistants connected.</Trans>
         </Text>
       ) : (
         <Stack gap={0} component="ul" className="plain-list flush">
@@ -97,7 +97,7 @@ function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () =>
           </Group>
           {client !== null && (
             <Text size="sm" c="dimmed" component="div">
-              <div className="name">{client.host ?? <Trans>Anybody can take that name.</Trans>}</div>
+              <div className="name">{client.host ?? <Trans>This name isn't verified.</Trans>}</div>
               <Since of={key} client={client} />
             </Text>
           )}

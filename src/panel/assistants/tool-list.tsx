@@ -21,13 +21,10 @@ export function ToolList({ keyId, onChoose }: ToolListProps) {
   const { chosen, props } = useKeyChoice(id, { sort: 'created', order: 'desc', status: 'active' }, keyId);
   const tools = useTools(id, chosen?.scopes ?? null);
   return (
-    <Section
-      title={t`What an assistant sees`}
-      about={<Trans>A key shows the tools that it may call, and no others.</Trans>}
-    >
+    <Section title={t`Available tools`} about={<Trans>Only tools this key can call are listed.</Trans>}>
       <Stack gap="md">
         <Select
-          label={t`With the key`}
+          label={t`Key`}
           placeholder={t`All tools that there are`}
           maw={360}
           {...props}
@@ -105,13 +102,7 @@ function Effect({ of: tool }: { readonly of: McpTool }) {
   const color = tool.read_only ? 'river' : tool.destructive ? 'red' : 'orange';
   return (
     <Badge variant="light" color={color} style={{ flexShrink: 0 }}>
-      {tool.read_only ? (
-        <Trans>Reads</Trans>
-      ) : tool.destructive ? (
-        <Trans>May remove or overwrite</Trans>
-      ) : (
-        <Trans>Adds</Trans>
-      )}
+      {tool.read_only ? <Trans>Read</Trans> : tool.destructive ? <Trans>Destructive</Trans> : <Trans>Create</Trans>}
     </Badge>
   );
 }

@@ -1,14 +1,13 @@
 /** Who changed what in the account, newest first. */
-import { Card, Code, Skeleton, Stack, Text } from '@mantine/core';
+import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
 import { usePages } from '../api/pages.js';
 import { Empty } from '../layout/empty.js';
 import { Page } from '../layout/page.js';
-import { ShowMore } from '../layout/show-more.js';
+import { Lines, PagedList } from '../layout/paged-list.js';
 import { useAccount } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useActionWords } from './actions.js';
 import { useActorWords, useFieldWords } from '../words/fields.js';
@@ -22,24 +21,20 @@ export function AuditLogPage() {
   const entries = usePages(['account', id, 'audit-log'], (page, signal) =>
     ask(api.GET('/admin/v1/audit-log', { params: { query: { account_id: id, ...page } }, signal })),
   );
-  const rows = entries.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
-    <Page title={t`Audit log`} about={<Trans>Who changed what. It can be read, and never changed.</Trans>}>
-      {entries.error !== null && <Failure error={entries.error} again={() => void entries.refetch()} />}
-      {entries.isPending && <Skeleton h={240} radius="lg" />}
-      {entries.isSuccess && rows.length === 0 && (
-        <Empty icon="audit" title={t`Nothing changed yet`} text={t`What you and others change stands here.`} />
-      )}
-      {rows.length > 0 && (
-        <Card p={0}>
-          <Stack gap={0} component="ul" className="plain-list">
+    <Page title={t`Audit log`} about={<Trans>A record of every change. Entries can't be edited.</Trans>}>
+      <PagedList
+        list={entries}
+        empty={<Empty icon="audit" title={t`No activity yet`} text={t`Changes to the account appear here.`} />}
+      >
+        {(rows) => (
+          <Lines>
             {rows.map((entry) => (
               <Change key={entry.id} entry={entry} />
             ))}
-          </Stack>
-        </Card>
-      )}
-      <ShowMore list={entries} />
+          </Lines>
+        )}
+      </PagedList>
     </Page>
   );
 }

@@ -48,7 +48,7 @@ export function useValueWords(): (field: string, value: unknown) => string {
       const limit = value[window];
       return typeof limit === 'number' ? number(limit) : limit === null ? t`none` : t`plan default`;
     });
-    return t`${minute} a minute, ${month} a month`;
+    return t`${minute} per minute, ${month} per month`;
   };
   /** What stands for nothing, where that means something. */
   const nothing: Words = {

@@ -1,6 +1,6 @@
 /** What a request of a key would be answered now, and why. */
 import { Alert, Badge, Button, Card, Code, Group, Progress, Stack, Table, Text, Title } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { components } from '../api/admin-api.js';
@@ -40,9 +40,7 @@ export function ExplainPage() {
   return (
     <Page
       title={t`Explain`}
-      about={
-        <Trans>Choose a key and what it asks for, and see what would come of it now. Nothing is sent or counted.</Trans>
-      }
+      about={<Trans>See whether a request would be allowed right now. Nothing is sent or counted.</Trans>}
     >
       <Card>
         <Form
@@ -70,7 +68,7 @@ export function ExplainPage() {
           />
           <FormSelect
             field="operation"
-            label={t`What it asks for`}
+            label={t`Operation`}
             required
             withAsterisk={false}
             searchable
@@ -83,8 +81,8 @@ export function ExplainPage() {
           />
           <FormText
             field="client_address"
-            label={t`From this address`}
-            description={t`Empty: from one that the key allows.`}
+            label={t`Source IP`}
+            description={t`Leave empty to use an allowed IP.`}
             placeholder="203.0.113.7"
             value={address}
             onChange={(event) => setAddress(event.currentTarget.value)}
@@ -106,16 +104,11 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
     <Card role="status">
       <Stack gap="md">
         {answer.admitted ? (
-          <Alert color="river" variant="light" icon={<Icon name="check" />} title={t`It would be let through`}>
-            <Trans>It counts as {cost} in the limits.</Trans>
+          <Alert color="river" variant="light" icon={<Icon name="check" />} title={t`Allowed`}>
+            <Plural value={cost} one="Uses # request." other="Uses # requests." />
           </Alert>
         ) : (
-          <Alert
-            color="orange"
-            variant="light"
-            icon={<Icon name="warn" />}
-            title={known?.means ?? t`It would be refused`}
-          >
+          <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={known?.means ?? t`Rejected`}>
             <Stack gap={6}>
               {known !== undefined && <Text size="sm">{known.advice}</Text>}
               <Code w="fit-content">
@@ -136,16 +129,16 @@ function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
   const { t } = useLingui();
   const words = useCodeWords();
   const names = {
-    route: t`There is such an operation`,
-    key: t`The key works, from this address`,
-    scope: t`The key may do it`,
-    quota: t`The limits have room`,
+    route: t`Operation exists`,
+    key: t`Key is valid for this IP`,
+    scope: t`Key has permission`,
+    quota: t`Within limits`,
   };
-  const verdicts = { passes: t`Yes`, refuses: t`No`, unknown: t`Cannot be said` };
+  const verdicts = { passes: t`Yes`, refuses: t`No`, unknown: t`Unknown` };
   return (
     <div>
       <Title order={2} pb="xs">
-        <Trans>What is asked, in this order</Trans>
+        <Trans>Checks</Trans>
       </Title>
       <Stack gap={10} component="ol" className="plain-list">
         {steps.map(({ step, verdict, code }) => (
@@ -177,10 +170,10 @@ function Limits({ limits }: { readonly limits: Explanation['limits'] }) {
   const { t } = useLingui();
   const { number, relative } = useFormats();
   const names: Readonly<Record<string, string>> = {
-    'key-minute': t`The key, a minute`,
-    'key-month': t`The key, a month`,
-    'account-minute': t`The account, a minute`,
-    'account-month': t`The account, a month`,
+    'key-minute': t`Key, per minute`,
+    'key-month': t`Key, per month`,
+    'account-minute': t`Account, per minute`,
+    'account-month': t`Account, per month`,
   };
   return (
     <div>

@@ -45,7 +45,7 @@ export function useKeyChoice(accountId: string, filter: KeyFilter, value: string
       searchable: true,
       data: options.map(optionOf),
       filter: ({ options: all }) => all,
-      nothingFoundMessage: keys.isFetching ? t`Loading` : t`No key is like this`,
+      nothingFoundMessage: keys.isFetching ? t`Loading` : t`No matching keys`,
       searchValue: search,
       onSearchChange: setSearch,
       value: chosen?.id ?? null,

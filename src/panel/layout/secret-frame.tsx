@@ -34,7 +34,7 @@ export function SecretFrame({ lost, isLeaving, onStay, onDone, children }: Secre
           Store it in a password manager or your server's environment. Never put it in email, chat or client-side code.
         </Trans>
       </Text>
-      <StoredFooter label={t`I have stored it in a safe place`} onDone={onDone} />
+      <StoredFooter label={t`I've saved this secret`} onDone={onDone} />
     </Stack>
   );
 }

@@ -2,7 +2,7 @@
 import { Button, Center } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 
-interface ShowMoreProps {
+export interface ShowMoreProps {
   /** As `useInfiniteQuery` says it. */
   readonly list: {
     readonly hasNextPage: boolean;
@@ -16,7 +16,7 @@ export function ShowMore({ list }: ShowMoreProps) {
   return (
     <Center>
       <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-        <Trans>Show more</Trans>
+        <Trans>Load more</Trans>
       </Button>
     </Center>
   );

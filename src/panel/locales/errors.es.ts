@@ -108,7 +108,7 @@ export const ERRORS_ES: Readonly<Record<keyof typeof PUBLIC_ERRORS, TranslatedEr
   },
   insufficient_scope: {
     title: 'A la clave de API le falta un permiso',
-    action: 'Use una clave con estos permisos o añádalos a esta.',
+    action: 'Use una clave con los permisos que faltan o añádalos a esta.',
   },
   invalid_idempotency_key: {
     title: 'El encabezado Idempotency-Key no es válido',

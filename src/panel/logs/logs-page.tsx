@@ -1,5 +1,5 @@
 /** The requests of an account as they come, and the way to why one of them failed. */
-import { Anchor, Button, Card, Group, Select, Skeleton, Stack, Switch, Table, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Card, Group, Select, Stack, Switch, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -8,9 +8,8 @@ import { useOperations } from '../api-keys/example-url.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
-import { ShowMore } from '../layout/show-more.js';
+import { PagedList } from '../layout/paged-list.js';
 import { useAccount } from '../session/accounts.js';
-import { Failure } from '../words/failure.js';
 import { ResponseStatus } from '../words/response-status.js';
 import { useFormats } from '../words/times.js';
 import { useRequests, type LogFilter, type LoggedRequest } from './logs.js';
@@ -40,10 +39,10 @@ export function LogsPage() {
   return (
     <Page
       title={t`Logs`}
-      about={<Trans>Every request that your keys made lately, a second or two after it was answered.</Trans>}
+      about={<Trans>Recent API requests, within seconds.</Trans>}
       actions={
         <Switch
-          label={t`Follow`}
+          label={t`Live tail`}
           checked={chosen.isLive}
           onChange={(event) => setChosen({ ...chosen, isLive: event.currentTarget.checked })}
         />
@@ -68,8 +67,8 @@ function Filters({ chosen, onChoose }: FiltersProps) {
       <TextInput
         flex={{ base: '1 1 100%', md: '1 1 260px' }}
         type="search"
-        aria-label={t`Search by request number`}
-        placeholder={t`Number of a request or key`}
+        aria-label={t`Search by request or key ID`}
+        placeholder={t`Request ID or key ID`}
         leftSection={<Icon name="search" size={16} />}
         maxLength={128}
         value={chosen.search}
@@ -81,10 +80,10 @@ function Filters({ chosen, onChoose }: FiltersProps) {
         allowDeselect={false}
         data={[
           { value: '', label: t`All responses` },
-          { value: '2xx', label: t`That worked` },
+          { value: '2xx', label: t`Successful` },
           { value: 'error', label: t`All errors` },
-          { value: '4xx', label: t`Refused (4xx)` },
-          { value: '5xx', label: t`Failed (5xx)` },
+          { value: '4xx', label: t`Client errors (4xx)` },
+          { value: '5xx', label: t`Server errors (5xx)` },
         ]}
         value={chosen.status}
         onChange={(status) => onChoose({ status: status ?? '' })}
@@ -114,50 +113,39 @@ function Requests({ chosen, onAll }: { readonly chosen: Chosen; readonly onAll: 
   const [filter] = useDebouncedValue(filterOf(chosen), REST_MS);
   const requests = useRequests(id, filter, chosen.isLive);
   const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
-  if (requests.data === undefined)
-    return requests.error === null ? (
-      <Skeleton h={260} radius="lg" />
-    ) : (
-      <Failure error={requests.error} again={() => void requests.refetch()} />
-    );
-  const rows = requests.data.pages.flatMap(({ data }) => data);
-  const keptSince = requests.data.pages[0]?.kept_since ?? null;
-  const isFiltered = Object.keys(filter).length > 0;
-  if (rows.length === 0 && !isFiltered)
-    return (
-      <Empty
-        icon="logs"
-        title={t`No request yet`}
-        text={t`When a program uses one of your keys, its requests stand here.`}
-        action={
-          <Button component={Link} href={`/${id}/api-keys`} variant="default">
-            <Trans>To the API keys</Trans>
-          </Button>
-        }
-      />
-    );
+  const keptSince = requests.data?.pages[0]?.kept_since ?? null;
   const since = keptSince === null ? '' : date(keptSince);
   return (
-    <Stack gap="md">
-      {requests.error !== null && <Failure error={requests.error} again={() => void requests.refetch()} />}
-      {rows.length === 0 ? (
-        <Empty
-          icon="search"
-          title={t`No request is like this`}
-          text={t`Requests are kept since ${since}. Older ones are only counted.`}
-          action={
-            <Button variant="default" onClick={onAll}>
-              <Trans>Show all</Trans>
-            </Button>
-          }
-        />
-      ) : isWide ? (
-        <Rows requests={rows} />
-      ) : (
-        <Cards requests={rows} />
-      )}
-      <ShowMore list={requests} />
-    </Stack>
+    <PagedList
+      list={requests}
+      empty={
+        Object.keys(filter).length === 0 ? (
+          <Empty
+            icon="logs"
+            title={t`No requests yet`}
+            text={t`Requests will appear here once a key is used.`}
+            action={
+              <Button component={Link} href={`/${id}/api-keys`} variant="default">
+                <Trans>Go to API keys</Trans>
+              </Button>
+            }
+          />
+        ) : (
+          <Empty
+            icon="search"
+            title={t`No matching requests`}
+            text={t`Logs go back to ${since}.`}
+            action={
+              <Button variant="default" onClick={onAll}>
+                <Trans>Show all</Trans>
+              </Button>
+            }
+          />
+        )
+      }
+    >
+      {(rows) => (isWide ? <Rows requests={rows} /> : <Cards requests={rows} />)}
+    </PagedList>
   );
 }
 
@@ -211,14 +199,14 @@ function Rows({ requests }: { readonly requests: readonly LoggedRequest[] }) {
             <Table.Th w="17%">
               <Trans>Response</Trans>
             </Table.Th>
-            <Table.Th w="18%">
+            <Table.Th w="15%">
               <Trans>Key</Trans>
             </Table.Th>
-            <Table.Th w="12%">
-              <Trans>From</Trans>
+            <Table.Th w="13%">
+              <Trans>IP address</Trans>
             </Table.Th>
-            <Table.Th w="9%" ta="end">
-              <Trans>Took</Trans>
+            <Table.Th w="12%" ta="end">
+              <Trans>Duration</Trans>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>

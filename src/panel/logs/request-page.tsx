@@ -62,26 +62,26 @@ function Shown({ request }: { readonly request: RequestDetail }) {
               {request.api_key_name ?? request.api_key_id}
             </Anchor>
           </Fact>
-          <Fact label={t`From`}>{request.ip}</Fact>
+          <Fact label={t`IP address`}>{request.ip}</Fact>
           {request.tool !== null && (
             <Fact label={t`Asked by an assistant, with the tool`}>
               <Code className="name">{request.tool}</Code>
             </Fact>
           )}
-          <Fact label={t`Took`}>
+          <Fact label={t`Duration`}>
             <Trans>{number(Math.round(request.duration_ms))} ms</Trans>
           </Fact>
-          <Fact label={t`Sent and received`}>
+          <Fact label={t`Request / response size`}>
             <Trans>
-              {number(request.bytes_in)} and {number(request.bytes_out)} bytes
+              {number(request.bytes_in)} / {number(request.bytes_out)} bytes
             </Trans>
           </Fact>
-          <Fact label={t`Number of the request`}>
+          <Fact label={t`Request ID`}>
             <Code className="name">{request.request_id}</Code>
           </Fact>
           {request.weight > 1 && (
             <Fact label={t`Stands for`}>
-              <Trans>{number(request.weight)} requests like it: there were too many to keep each</Trans>
+              <Trans>{number(request.weight)} similar requests (sampled)</Trans>
             </Fact>
           )}
         </SimpleGrid>
@@ -102,11 +102,7 @@ function Why({ request }: { readonly request: RequestDetail }) {
       <Stack gap={6}>
         {known !== undefined && <Text size="sm">{known.advice}</Text>}
         {now !== undefined && (
-          <Text size="sm">
-            {now.admitted
-              ? t`The same request would be let through now.`
-              : t`The same request would be refused now, too.`}
-          </Text>
+          <Text size="sm">{now.admitted ? t`It would succeed now.` : t`It would still be rejected now.`}</Text>
         )}
         <Code w="fit-content">{request.code}</Code>
       </Stack>

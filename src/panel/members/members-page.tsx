@@ -1,5 +1,5 @@
 /** Who may see and change the account, and who has been asked to join. */
-import { Badge, Button, Card, Group, Select, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Card, Group, Select, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -10,6 +10,7 @@ import { usePages } from '../api/pages.js';
 import { queries } from '../api/queries.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
+import { Lines, PagedList } from '../layout/paged-list.js';
 import { showUndo } from '../layout/toasts.js';
 import { ShowMore } from '../layout/show-more.js';
 import { useAccount, useMay, useMayGive } from '../session/accounts.js';
@@ -37,7 +38,6 @@ export function MembersPage() {
     (query, signal) => ask(api.GET('/admin/v1/accounts/{id}/members', { params: { path: { id }, query }, signal })),
     { size: PAGE_SIZE },
   );
-  const people = members.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page
       title={t`Members`}
@@ -50,25 +50,26 @@ export function MembersPage() {
         )
       }
     >
-      {members.error !== null && <Failure error={members.error} again={() => void members.refetch()} />}
-      {members.isPending && <Skeleton h={160} radius="lg" />}
-      {members.data !== undefined && (
-        <Card p={0}>
-          <Stack gap={0} component="ul" className="plain-list">
+      <PagedList
+        list={members}
+        empty={
+          <Lines>
+            <li className="line">
+              <Text c="dimmed">
+                <Trans>No members yet.</Trans>
+              </Text>
+            </li>
+          </Lines>
+        }
+      >
+        {(people) => (
+          <Lines>
             {people.map((member) => (
               <Person key={member.id} member={member} />
             ))}
-            {people.length === 0 && (
-              <li className="line">
-                <Text c="dimmed">
-                  <Trans>No members yet.</Trans>
-                </Text>
-              </li>
-            )}
-          </Stack>
-        </Card>
-      )}
-      <ShowMore list={members} />
+          </Lines>
+        )}
+      </PagedList>
       {may('listInvitations') && <Invitations />}
       <InviteDialog opened={isInviting} onClose={() => setInviting(false)} onMade={() => void readAgain(id)} />
     </Page>

@@ -91,7 +91,7 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
     !mayChooseAny(me) && !me.accounts.some(({ id: each }) => mayCall(me, 'approveAuthorizationRequest', each));
   const failed = approval.error ?? denial.error;
   return (
-    <Frame title={t`Let ${name} in?`} about={<WhoAsks request={request} />}>
+    <Frame title={t`Authorize ${name}?`} about={<WhoAsks request={request} />}>
       <Form
         gap="lg"
         error={failed}
@@ -103,10 +103,10 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
         footer={
           <Group justify="flex-end">
             <Button variant="default" loading={denial.isPending} disabled={isGone} onClick={() => denial.mutate()}>
-              <Trans>Turn away</Trans>
+              <Trans>Deny</Trans>
             </Button>
             <Button type="submit" loading={approval.isPending} disabled={isGone || isNowhere}>
-              <Trans>Let it in</Trans>
+              <Trans>Authorize</Trans>
             </Button>
           </Group>
         }
@@ -129,14 +129,14 @@ function WhoAsks({ request }: { readonly request: AuthorizationRequest }) {
   return (
     <>
       {host === null ? (
-        <Trans>An application calls itself so; anybody can take that name.</Trans>
+        <Trans>The app chose this name. It isn't verified.</Trans>
       ) : (
         <Trans>
-          An application of <b>{host}</b> calls itself so.
+          The app at <b>{host}</b> chose this name.
         </Trans>
       )}{' '}
       <Trans>
-        Go on only if you have just connected it yourself. You will be sent on to <b>{redirect}</b>.
+        Continue only if you just connected it yourself. You'll be redirected to <b>{redirect}</b>.
       </Trans>
     </>
   );

@@ -146,7 +146,7 @@ function AccountFields({ values, planNames, onChange }: AccountFieldsProps) {
           limit={SHOWN_ZONES}
           data={ZONES.includes(values.time_zone) ? ZONES : [values.time_zone, ...ZONES]}
           value={values.time_zone}
-          nothingFoundMessage={t`No zone is called so`}
+          nothingFoundMessage={t`No matching time zone`}
           error={useFieldError('time_zone')}
           onChange={(zone) => zone !== null && onChange({ time_zone: zone })}
         />
@@ -173,7 +173,7 @@ function StatusField({ value, before, onChange }: StatusFieldProps) {
   return (
     <>
       <Radio.Group
-        label={t`State`}
+        label={t`Status`}
         value={value}
         error={useFieldError('status')}
         onChange={(chosen) => onChange(chosen === 'suspended' ? 'suspended' : 'active')}
@@ -185,7 +185,7 @@ function StatusField({ value, before, onChange }: StatusFieldProps) {
       </Radio.Group>
       {value === 'suspended' && before === 'active' && (
         <Alert color="orange" variant="light" role="status">
-          <Trans>From the moment that you save it, every key of this account is refused.</Trans>
+          <Trans>Saving rejects requests from every key of this account.</Trans>
         </Alert>
       )}
     </>

@@ -35,7 +35,7 @@ export function AccountPicker({ field, value, onChange }: AccountPickerProps) {
       data-autofocus
       data={options}
       filter={({ options: all }) => all}
-      nothingFoundMessage={accounts.isFetching ? t`Loading` : t`No account has this name`}
+      nothingFoundMessage={accounts.isFetching ? t`Loading` : t`No accounts found`}
       searchValue={search}
       onSearchChange={setSearch}
       value={value}

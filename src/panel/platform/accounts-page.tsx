@@ -1,5 +1,5 @@
 /** All accounts of the installation. */
-import { Anchor, Badge, Box, Button, Card, Group, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Badge, Box, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -7,8 +7,7 @@ import { Link, useLocation } from 'wouter';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
-import { ShowMore } from '../layout/show-more.js';
-import { Failure } from '../words/failure.js';
+import { Lines, PagedList } from '../layout/paged-list.js';
 import { useFormats } from '../words/times.js';
 import { AccountDialog } from './account-dialog.js';
 import { useAccounts, type Account, type AccountFilter } from './accounts.js';
@@ -29,7 +28,7 @@ export function AccountsPage() {
   return (
     <Page
       title={t`Accounts`}
-      about={<Trans>Everybody who uses the API. Open one to see it as its owners do.</Trans>}
+      about={<Trans>All API customers. Open one to view it as its owner.</Trans>}
       actions={create}
     >
       <Accounts />
@@ -48,7 +47,6 @@ function Accounts() {
     REST_MS,
   );
   const accounts = useAccounts(filter);
-  const rows = accounts.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Stack gap="md">
       <Group gap="sm">
@@ -64,10 +62,10 @@ function Accounts() {
         />
         <Select
           flex={{ base: '1 1 140px', sm: '0 0 180px' }}
-          aria-label={t`State`}
+          aria-label={t`Status`}
           allowDeselect={false}
           data={[
-            { value: ANY, label: t`All states` },
+            { value: ANY, label: t`All statuses` },
             { value: 'active', label: t`In use` },
             { value: 'suspended', label: t`Suspended` },
           ]}
@@ -75,30 +73,29 @@ function Accounts() {
           onChange={(value) => setStatus(value ?? ANY)}
         />
       </Group>
-      {accounts.error !== null && <Failure error={accounts.error} again={() => void accounts.refetch()} />}
-      {accounts.isPending && <Skeleton h={240} radius="lg" />}
-      {accounts.isSuccess && rows.length === 0 && (
-        <Empty icon="search" title={t`No account is like this`} text={t`Search for less, or create one.`} />
-      )}
-      {rows.length > 0 && (
-        <Card p={0}>
-          <Stack gap={0} component="ul" className="plain-list">
-            {rows.map((account) => (
-              <Line key={account.id} account={account} />
-            ))}
-          </Stack>
-        </Card>
-      )}
-      {rows.length > 0 && (
-        <Text size="sm" c="dimmed" ta="center" role="status">
-          {accounts.hasNextPage ? (
-            <Plural value={rows.length} one="# account so far" other="# accounts so far" />
-          ) : (
-            <Plural value={rows.length} one="# account" other="# accounts" />
-          )}
-        </Text>
-      )}
-      <ShowMore list={accounts} />
+      <PagedList
+        list={accounts}
+        empty={
+          <Empty icon="search" title={t`No matching accounts`} text={t`Try another search or create an account.`} />
+        }
+      >
+        {(rows) => (
+          <>
+            <Lines>
+              {rows.map((account) => (
+                <Line key={account.id} account={account} />
+              ))}
+            </Lines>
+            <Text size="sm" c="dimmed" ta="center" role="status">
+              {accounts.hasNextPage ? (
+                <Plural value={rows.length} one="Showing # account" other="Showing # accounts" />
+              ) : (
+                <Plural value={rows.length} one="# account" other="# accounts" />
+              )}
+            </Text>
+          </>
+        )}
+      </PagedList>
     </Stack>
   );
 }

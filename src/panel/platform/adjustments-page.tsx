@@ -1,5 +1,5 @@
 /** What operators have given or set by hand, over all accounts, and why. */
-import { Anchor, Box, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Box, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -9,9 +9,8 @@ import { usePages } from '../api/pages.js';
 import { Empty } from '../layout/empty.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
-import { ShowMore } from '../layout/show-more.js';
+import { Lines, PagedList } from '../layout/paged-list.js';
 import { useAdjustmentWords } from '../usage/adjustment-words.js';
-import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { AdjustmentDialog } from './adjustment-dialog.js';
 
@@ -23,7 +22,6 @@ export function AdjustmentsPage() {
   const adjustments = usePages(['adjustments'], (query, signal) =>
     ask(api.GET('/admin/v1/quota-adjustments', { params: { query }, signal })),
   );
-  const rows = adjustments.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page
       title={t`Adjustments`}
@@ -34,25 +32,24 @@ export function AdjustmentsPage() {
         </Button>
       }
     >
-      {adjustments.error !== null && <Failure error={adjustments.error} again={() => void adjustments.refetch()} />}
-      {adjustments.isPending && <Skeleton h={240} radius="lg" />}
-      {adjustments.isSuccess && rows.length === 0 && (
-        <Empty
-          icon="adjust"
-          title={t`Nothing was adjusted yet`}
-          text={t`Add requests for a busy month, or correct a count.`}
-        />
-      )}
-      {rows.length > 0 && (
-        <Card p={0}>
-          <Stack gap={0} component="ul" className="plain-list">
+      <PagedList
+        list={adjustments}
+        empty={
+          <Empty
+            icon="adjust"
+            title={t`Nothing was adjusted yet`}
+            text={t`Add requests for a busy month, or correct a count.`}
+          />
+        }
+      >
+        {(rows) => (
+          <Lines>
             {rows.map((adjustment) => (
               <Line key={adjustment.id} adjustment={adjustment} />
             ))}
-          </Stack>
-        </Card>
-      )}
-      <ShowMore list={adjustments} />
+          </Lines>
+        )}
+      </PagedList>
       <AdjustmentDialog opened={isMaking} onClose={() => setMaking(false)} />
     </Page>
   );

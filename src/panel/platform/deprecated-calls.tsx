@@ -21,7 +21,7 @@ export function DeprecatedCalls() {
   return (
     <Section
       title={t`Deprecated operations`}
-      about={<Trans>Who has called in the last seven days what will end. Tell them before it does.</Trans>}
+      about={<Trans>Accounts that called deprecated operations in the last 7 days.</Trans>}
     >
       {calls.error !== null && <Failure error={calls.error} again={() => void calls.refetch()} />}
       {calls.isPending && <Skeleton h={60} />}
@@ -55,7 +55,7 @@ function Operations({ report }: { readonly report: Report }) {
             </Group>
             {callers.length === 0 && (
               <Text size="sm" c="dimmed">
-                <Trans>Nobody calls it any more.</Trans>
+                <Trans>No calls in the last 7 days.</Trans>
               </Text>
             )}
             <ul className="callers">

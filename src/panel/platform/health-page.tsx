@@ -1,6 +1,6 @@
 /** How the installation is: what it stands on, its gateways, where requests go, and who calls what will end. */
 import { Alert, Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
@@ -29,10 +29,7 @@ export function HealthPage() {
     refetchInterval: pollEvery(EVERY_MS),
   });
   return (
-    <Page
-      title={t`Health`}
-      about={<Trans>How this installation is right now. It is read anew every few seconds.</Trans>}
-    >
+    <Page title={t`Health`} about={<Trans>System status. Updates every few seconds.</Trans>}>
       {health.error !== null && <Failure error={health.error} again={() => void health.refetch()} />}
       {health.isPending && <Skeleton h={200} radius="lg" />}
       {health.data !== undefined && (
@@ -68,7 +65,7 @@ function Checks({ health }: { readonly health: Health }) {
   const words = useCheckWords();
   const bad = health.checks.filter(({ status }) => status !== 'pass');
   return (
-    <Section title={t`Parts`}>
+    <Section title={t`Components`}>
       <Stack gap="md">
         {bad.map(({ name, status, detail }) => (
           <Alert
@@ -95,7 +92,7 @@ function Checks({ health }: { readonly health: Health }) {
 
 function CheckBadge({ check, label }: { readonly check: Check; readonly label: string }) {
   const { t } = useLingui();
-  const words = { pass: t`good`, warn: t`not good`, fail: t`broken` };
+  const words = { pass: t`operational`, warn: t`degraded`, fail: t`down` };
   const color = { pass: 'river', warn: 'orange', fail: 'red' }[check.status];
   return (
     <Badge variant="light" size="lg" color={color}>
@@ -109,9 +106,9 @@ function QuotaMode({ health }: { readonly health: Health }) {
   const { t } = useLingui();
   const plans = usePlans();
   const words = {
-    local: t`each gateway counts on for itself`,
-    open: t`every request is let through`,
-    closed: t`every request is refused`,
+    local: t`each gateway counts separately`,
+    open: t`all requests are allowed`,
+    closed: t`all requests are rejected`,
   };
   const stores = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
   return (
@@ -121,7 +118,7 @@ function QuotaMode({ health }: { readonly health: Health }) {
         health.counters === 'redis' ? (
           <Trans>All gateways count together, in Redis.</Trans>
         ) : (
-          <Trans>The gateway counts in its own memory: run one only, or set REDIS_URL.</Trans>
+          <Trans>Limits are kept in memory. Run a single gateway, or set REDIS_URL.</Trans>
         )
       }
     >
@@ -153,13 +150,13 @@ function Gateways({ health }: { readonly health: Health }) {
         versions.size > 1 ? (
           <Trans>More than one version is running. After a rolling restart there should be one.</Trans>
         ) : (
-          <Trans>Everything runs version {health.version}.</Trans>
+          <Trans>All gateways run {health.version}.</Trans>
         )
       }
     >
       {health.nodes.length === 0 && (
         <Text size="sm" c="dimmed">
-          <Trans>No gateway has said anything in the last minute.</Trans>
+          <Trans>No gateways reported in the last minute.</Trans>
         </Text>
       )}
       <Stack gap={0} component="ul" className="plain-list flush">
@@ -174,7 +171,7 @@ function Gateways({ health }: { readonly health: Health }) {
                   </Text>
                   <Text size="sm" c="dimmed">
                     {node.version === null ? t`version not known` : t`version ${node.version}`} ·{' '}
-                    {t`processes: ${node.processes}`}
+                    <Plural value={node.processes} one="# process" other="# processes" />
                   </Text>
                 </div>
                 <Group gap="xs">
@@ -184,7 +181,7 @@ function Gateways({ health }: { readonly health: Health }) {
                     </Badge>
                   )}
                   <Badge variant="light" color={node.age_seconds > QUIET_SECONDS ? 'orange' : 'river'}>
-                    {node.age_seconds > QUIET_SECONDS ? t`silent for ${age} s` : t`there`}
+                    {node.age_seconds > QUIET_SECONDS ? t`no heartbeat for ${age} s` : t`online`}
                   </Badge>
                 </Group>
               </Group>

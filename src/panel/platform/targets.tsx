@@ -22,15 +22,12 @@ export function Targets() {
     refetchInterval: pollEvery(EVERY_MS),
   });
   return (
-    <Section
-      title={t`Targets`}
-      about={<Trans>Where requests go. One that fails in a row is left out for a while.</Trans>}
-    >
+    <Section title={t`Targets`} about={<Trans>Backends. Targets that keep failing are taken out temporarily.</Trans>}>
       {targets.error !== null && <Failure error={targets.error} again={() => void targets.refetch()} />}
       {targets.isPending && <Skeleton h={80} />}
       {targets.isSuccess && targets.data.data.length === 0 && (
         <Text size="sm" c="dimmed">
-          <Trans>No gateway has told of any.</Trans>
+          <Trans>No gateways report any.</Trans>
         </Text>
       )}
       <Stack gap={0} component="ul" className="plain-list flush">
@@ -45,7 +42,12 @@ export function Targets() {
 function Line({ target }: { readonly target: Target }) {
   const { t } = useLingui();
   const { relative } = useFormats();
-  const words = { healthy: t`in service`, failing: t`calls fail`, ejected: t`left out`, unhealthy: t`fails its check` };
+  const words = {
+    healthy: t`healthy`,
+    failing: t`calls fail`,
+    ejected: t`removed`,
+    unhealthy: t`failing health checks`,
+  };
   const { service, state, address, last_failure: failure, in_flight: inFlight, ejected_until: until } = target;
   return (
     <li className="line">
@@ -56,8 +58,7 @@ function Line({ target }: { readonly target: Target }) {
           </Text>
           <Text size="sm" c="dimmed" className="name">
             {service}
-            {address !== null && ` · ${address}`} ·{' '}
-            <Plural value={inFlight} one="# request under way" other="# requests under way" />
+            {address !== null && ` · ${address}`} · <Plural value={inFlight} one="# in flight" other="# in flight" />
           </Text>
           {failure !== null && (
             <Text size="sm" c="dimmed" className="name">

@@ -37,7 +37,7 @@ export function Address() {
         </Group>
         {!isVerified && hasMail === false && (
           <Text size="sm" c="dimmed">
-            <Trans>No mail is set up here, so no link can be sent.</Trans>
+            <Trans>Email isn't set up, so no link can be sent.</Trans>
           </Text>
         )}
         {send.isSuccess && !isVerified && (

@@ -44,7 +44,7 @@ export function Identities() {
       {identities.isPending && <Skeleton h={28} w={200} />}
       {identities.isSuccess && own.length === 0 && (
         <Text size="sm" c="dimmed">
-          <Trans>You have none yet.</Trans>
+          <Trans>No passkeys yet.</Trans>
         </Text>
       )}
       {own.length > 0 && (

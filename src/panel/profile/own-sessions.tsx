@@ -24,12 +24,12 @@ export function OwnSessions() {
   const rows = sessions.data?.data ?? [];
   return (
     <Section
-      title={t`Where you are signed in`}
-      about={<Trans>Don't recognize one? End it and change your password.</Trans>}
+      title={t`Active sessions`}
+      about={<Trans>Don't recognize one? Sign it out and change your password.</Trans>}
       actions={
         rows.length > 1 && (
           <Button variant="default" onClick={() => setEnding(true)}>
-            <Trans>End all others</Trans>
+            <Trans>Sign out of all others</Trans>
           </Button>
         )
       }
@@ -43,15 +43,15 @@ export function OwnSessions() {
       </Stack>
       <SureDialog
         opened={isEnding}
-        title={t`End all other sessions?`}
-        does={t`End all others`}
+        title={t`Sign out of all other sessions?`}
+        does={t`Sign out of all others`}
         onClose={() => setEnding(false)}
         act={async () => {
           await ask(api.DELETE('/admin/v1/me/sessions'));
           await readAgain();
         }}
       >
-        <Trans>Everywhere else you have to sign in again. Here you stay.</Trans>
+        <Trans>You'll need to sign in again on your other devices. This one stays signed in.</Trans>
       </SureDialog>
     </Section>
   );
@@ -88,7 +88,7 @@ function Line({ session }: { readonly session: Session }) {
             </Text>
             {session.current && (
               <Badge variant="light" size="sm">
-                <Trans>This one</Trans>
+                <Trans>This device</Trans>
               </Badge>
             )}
           </Group>
@@ -102,10 +102,10 @@ function Line({ session }: { readonly session: Session }) {
             variant="default"
             size="sm"
             loading={end.isPending}
-            aria-label={t`End the session of ${program}, ${ip}`}
+            aria-label={t`Sign out ${program}, ${ip}`}
             onClick={() => end.mutate()}
           >
-            <Trans>End</Trans>
+            <Trans>Sign out</Trans>
           </Button>
         )}
       </Group>

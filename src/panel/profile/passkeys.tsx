@@ -66,7 +66,7 @@ export function Passkeys() {
       {passkeys.isPending && <Skeleton h={28} w={200} />}
       {passkeys.isSuccess && own.length === 0 && (
         <Text size="sm" c="dimmed">
-          {knowsPasskeys() ? <Trans>You have none yet.</Trans> : <Trans>This browser does not know passkeys.</Trans>}
+          {knowsPasskeys() ? <Trans>No passkeys yet.</Trans> : <Trans>This browser doesn't support passkeys.</Trans>}
         </Text>
       )}
       {own.length > 0 && (

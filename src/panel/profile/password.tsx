@@ -25,7 +25,7 @@ export function Password() {
     <>
       <Section
         title={t`Password`}
-        about={has ? <Trans>Changing it signs you out of all other sessions.</Trans> : <Trans>You have none.</Trans>}
+        about={has ? <Trans>Changing it signs you out of all other sessions.</Trans> : <Trans>No password set.</Trans>}
         actions={
           <Button
             variant="default"

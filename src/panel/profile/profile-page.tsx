@@ -21,7 +21,7 @@ export function ProfilePage() {
         <Alert color="red" variant="light" role="alert" title={t`The sign-in was not added`}>
           <Text size="sm">
             {problem === 'conflict' ? (
-              <Trans>Somebody else here has it already.</Trans>
+              <Trans>Another member already uses it.</Trans>
             ) : (
               <Trans>The other side did not let you in. Try again, or another way.</Trans>
             )}

@@ -44,7 +44,7 @@ function Again({ gate }: { readonly gate: OpenGate }) {
   return (
     <Stack gap="md">
       <Text>
-        <Trans>Your session has ended. What you typed is still there, and goes on when you have signed in.</Trans>
+        <Trans>Your session expired. Sign in to continue; your changes are safe.</Trans>
       </Text>
       <SignInForm email={member?.email} onDone={() => gate.settle(true)} />
     </Stack>

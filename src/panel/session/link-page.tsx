@@ -72,7 +72,7 @@ function ToTheSignIn() {
   const isSignedIn = useSession().data?.member != null;
   return (
     <Button component={HomeLink} href="/" variant="default">
-      {isSignedIn ? <Trans>Open the panel</Trans> : <Trans>Go to sign-in</Trans>}
+      {isSignedIn ? <Trans>Continue to dashboard</Trans> : <Trans>Go to sign-in</Trans>}
     </Button>
   );
 }
@@ -110,7 +110,7 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
       return {
         title: t`Welcome to Trailgate`,
         about: t`You're about to sign in to the demo account.`,
-        button: t`Open the panel`,
+        button: t`Continue to dashboard`,
       };
     case 'portal':
       return {

@@ -90,14 +90,14 @@ export function ConfirmedPage() {
   const { t } = useLingui();
   const isRefused = new URLSearchParams(location.search).has('problem');
   return (
-    <Frame title={isRefused ? t`This was not confirmed` : t`It is you`}>
+    <Frame title={isRefused ? t`Not confirmed` : t`Confirmed`}>
       <Text>
         {isRefused ? (
           <Trans>
             The other side signed in somebody else, or not just now. Close this window and try again in the other one.
           </Trans>
         ) : (
-          <Trans>Close this window and go on in the other one.</Trans>
+          <Trans>Close this window and continue in the other one.</Trans>
         )}
       </Text>
     </Frame>

@@ -85,7 +85,7 @@ function Choice({ account }: { readonly account: Account }) {
           variant="default"
           maw={{ base: 220, sm: 340 }}
           fw={600}
-          aria-label={t`Account: ${account.name}. Change the account`}
+          aria-label={t`Account: ${account.name}. Switch account`}
           rightSection={<Icon name="down" size={16} />}
           onClick={() => combobox.toggleDropdown()}
         >
@@ -121,7 +121,7 @@ function Choice({ account }: { readonly account: Account }) {
           ))}
           {found.length === 0 && error === null && (
             <Combobox.Empty>
-              <Trans>No account has this name</Trans>
+              <Trans>No accounts found</Trans>
             </Combobox.Empty>
           )}
         </Combobox.Options>
@@ -129,7 +129,7 @@ function Choice({ account }: { readonly account: Account }) {
         {hasMore && (
           <Combobox.Footer>
             <Text size="xs" c="dimmed">
-              <Trans>There are more. Search for the one that you need.</Trans>
+              <Trans>There are more. Search to find the one you need.</Trans>
             </Text>
           </Combobox.Footer>
         )}

@@ -29,7 +29,7 @@ export function Shell({ account, children }: ShellProps) {
       padding={{ base: 'md', sm: 'xl' }}
     >
       <a className="skip" href="#content">
-        <Trans>To the content</Trans>
+        <Trans>Skip to content</Trans>
       </a>
       <AppShell.Header>
         <Group h="100%" px={{ base: 'sm', sm: 'lg' }} gap="sm" wrap="nowrap" justify="space-between">

@@ -9,10 +9,10 @@ export function SuspendedNotice() {
     <Alert color="orange" variant="light" mb="lg" title={<Trans>This account is suspended</Trans>}>
       {isOperator ? (
         <Trans>
-          Its keys are refused. Its members can read everything and change nothing; operators can change it.
+          All keys are rejected. Members can view everything but not make changes. Operators can make changes.
         </Trans>
       ) : (
-        <Trans>Its keys are refused. Everything can be read, and nothing changed.</Trans>
+        <Trans>All keys are rejected. You can view everything, but not make changes.</Trans>
       )}
     </Alert>
   );

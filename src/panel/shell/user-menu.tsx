@@ -53,11 +53,11 @@ export function UserMenu() {
         <ActionIcon variant="subtle" size={40} radius="xl" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           <Avatar name={name} color="river" variant="filled" size={34} />
           <VisuallyHidden>
-            <Trans>You and this page</Trans>
+            <Trans>Account menu</Trans>
           </VisuallyHidden>
         </ActionIcon>
       </Popover.Target>
-      <Popover.Dropdown p={6} role="dialog" aria-label={t`You and this page`}>
+      <Popover.Dropdown p={6} role="dialog" aria-label={t`Account menu`}>
         <Box px="sm" py={8}>
           <Text fw={600} className="name">
             {name}
@@ -81,12 +81,12 @@ export function UserMenu() {
         <Divider my={6} />
         <Box px="sm" py={6}>
           <Text size="xs" fw={600} c="dimmed" pb={4}>
-            <Trans>Colours</Trans>
+            <Trans>Theme</Trans>
           </Text>
           <SegmentedControl
             fullWidth
             size="xs"
-            aria-label={t`Colours`}
+            aria-label={t`Theme`}
             value={colorScheme}
             onChange={(value) => setColorScheme(value as typeof colorScheme)}
             data={[

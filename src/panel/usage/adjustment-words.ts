@@ -12,6 +12,6 @@ export function useAdjustmentWords(): (adjustment: Pick<Adjustment, 'type' | 'am
   return ({ type, amount }) => {
     const count = number(amount ?? 0);
     if (type === 'grant') return t`${count} more until the month ends`;
-    return type === 'set' ? t`Set to ${count} used` : t`Set to nothing used`;
+    return type === 'set' ? t`Usage set to ${count}` : t`Usage reset to zero`;
   };
 }

@@ -28,7 +28,7 @@ export function Adjustments() {
   return (
     <Card>
       <Title order={2} pb="md">
-        <Trans>Given and set by hand</Trans>
+        <Trans>Manual adjustments</Trans>
       </Title>
       <Table fz="sm" verticalSpacing="xs">
         <Table.Thead>
@@ -40,7 +40,7 @@ export function Adjustments() {
               <Trans>What</Trans>
             </Table.Th>
             <Table.Th>
-              <Trans>Why</Trans>
+              <Trans>Reason</Trans>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -37,7 +37,12 @@ export function DayChart({ days }: { readonly days: readonly Day[] }) {
     return () => chart.destroy();
   }, [days, width, scheme, locales]);
   return (
-    <Box ref={frame} h={HEIGHT} role="img" aria-label={t`Requests a day, as columns; the table below has the numbers`}>
+    <Box
+      ref={frame}
+      h={HEIGHT}
+      role="img"
+      aria-label={t`Requests per day, as columns. The table below has the numbers.`}
+    >
       <div ref={place} />
     </Box>
   );

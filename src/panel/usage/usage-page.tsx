@@ -23,7 +23,7 @@ export function UsagePage() {
   return (
     <Page
       title={t`Usage`}
-      about={<Trans>What your keys have used this month, and how far it will reach.</Trans>}
+      about={<Trans>Requests this month against your plan's limits.</Trans>}
       actions={
         <Button
           component="a"
@@ -32,7 +32,7 @@ export function UsagePage() {
           variant="default"
           leftSection={<Icon name="download" size={16} />}
         >
-          <Trans>All as a spreadsheet</Trans>
+          <Trans>Export CSV</Trans>
         </Button>
       }
     >
@@ -99,20 +99,14 @@ function Days({ usage }: { readonly usage: Usage }) {
   const counted = sumsBy(usage.data ?? [], ({ day }) => day ?? '');
   const days: Day[] = daysOf(usage).map((day) => ({ day, ...(counted.get(day) ?? NOTHING) }));
   if (counted.size === 0)
-    return (
-      <Empty
-        icon="usage"
-        title={t`Nothing used yet`}
-        text={t`When a program uses one of your keys, its requests are counted here.`}
-      />
-    );
+    return <Empty icon="usage" title={t`Nothing used yet`} text={t`Usage will appear here once a key is used.`} />;
   const newest = new Map([...counted].toReversed().map(([day, sums]) => [date(`${day}T12:00:00Z`), sums]));
   return (
     <Section title={t`By day`} groups={['day', 'outcome']}>
       <Group gap="lg" pb="sm">
-        <Legend color={DAY_COLORS.worked} label={t`Worked`} />
+        <Legend color={DAY_COLORS.worked} label={t`Successful`} />
         <Legend color={DAY_COLORS.failed} label={t`Failed`} />
-        <Legend color={DAY_COLORS.refused} label={t`Refused by a limit or the key`} />
+        <Legend color={DAY_COLORS.refused} label={t`Blocked (limit or key)`} />
       </Group>
       <DayChart days={days} />
       <SumsTable what={t`Day`} sums={newest} asGiven />
@@ -223,7 +217,7 @@ function SumsTable({ what, sums, label = (name) => name, asGiven = false }: Sums
               <Trans>Failed</Trans>
             </Table.Th>
             <Table.Th ta="end" role="columnheader">
-              <Trans>Refused</Trans>
+              <Trans>Blocked</Trans>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -56,22 +56,22 @@ function Window({ window, forecast }: WindowProps) {
         />
         <Text size="sm" c="dimmed">
           {isMonth ? (
-            <Trans>Begins anew on {date(window.resets_at)}.</Trans>
+            <Trans>Resets on {date(window.resets_at)}.</Trans>
           ) : window.used === 0 ? (
-            <Trans>All free.</Trans>
+            <Trans>No usage in the last minute.</Trans>
           ) : (
-            <Trans>All free again {relative(window.resets_at)}.</Trans>
+            <Trans>Resets {relative(window.resets_at)}.</Trans>
           )}
         </Text>
         {forecast !== undefined &&
           forecast.expected > 0 &&
           (forecast.used_up_at === null ? (
             <Text size="sm">
-              <Trans>At this pace about {number(forecast.expected)} by the end of the month: enough.</Trans>
+              <Trans>On track for about {number(forecast.expected)} requests this month, within your limit.</Trans>
             </Text>
           ) : (
             <Text size="sm" fw={600}>
-              <Trans>At this pace used up on {date(forecast.used_up_at)}.</Trans>
+              <Trans>At this rate you'll reach your limit on {date(forecast.used_up_at)}.</Trans>
             </Text>
           ))}
       </Stack>

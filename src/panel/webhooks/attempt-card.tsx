@@ -32,7 +32,7 @@ export function AttemptCard({ of: attempt }: { readonly of: Attempt }) {
       {attempt.response_body !== null && attempt.response_body !== '' && (
         <>
           <Text size="sm" c="dimmed">
-            <Trans>The beginning of its response:</Trans>
+            <Trans>Response body (first 1 KB)</Trans>
           </Text>
           {/* A stranger's bytes: as text, and nothing else. */}
           <Code block className="secret" tabIndex={0} translate="no">

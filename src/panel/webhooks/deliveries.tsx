@@ -29,15 +29,15 @@ export function Deliveries({ of: endpoint }: { readonly of: Endpoint }) {
   return (
     <Section
       title={t`Deliveries`}
-      about={<Trans>Every event with all its attempts. Any of them can be sent again.</Trans>}
+      about={<Trans>All events and their delivery attempts. You can resend any of them.</Trans>}
       actions={
         <>
           <Select
             w={220}
-            aria-label={t`State`}
+            aria-label={t`Status`}
             allowDeselect={false}
             data={[
-              { value: '', label: t`In every state` },
+              { value: '', label: t`All statuses` },
               ...(['failed', 'pending', 'succeeded'] as const).map((value) => ({ value, label: words[value] })),
             ]}
             value={status ?? ''}
@@ -80,7 +80,7 @@ function List({ of: endpoint, status }: { readonly of: Endpoint; readonly status
       {error !== null && <Failure error={error} again={() => void Promise.all([refetch(), newest.refetch()])} />}
       {rows.length === 0 ? (
         <Text c="dimmed">
-          {status === null ? <Trans>Nothing was sent yet.</Trans> : <Trans>There is none in this state.</Trans>}
+          {status === null ? <Trans>No deliveries yet.</Trans> : <Trans>None with this status.</Trans>}
         </Text>
       ) : (
         <Stack gap={0} component="ul" className="plain-list flush">

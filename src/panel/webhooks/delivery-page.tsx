@@ -51,7 +51,7 @@ function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
   const next = delivery.next_attempt_at === null ? '' : time(delivery.next_attempt_at);
   return (
     <Page
-      title={delivery.type ?? t`An event that is kept no more`}
+      title={delivery.type ?? t`Event expired`}
       above={<Back endpoint={delivery.endpoint_id} />}
       about={
         <Group gap="sm" component="span">
@@ -85,10 +85,10 @@ function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
           </Stack>
         )}
       </Section>
-      <Section title={t`What is sent`}>
+      <Section title={t`Payload`}>
         {delivery.payload === null ? (
           <Text c="dimmed">
-            <Trans>It is kept no more.</Trans>
+            <Trans>No longer available.</Trans>
           </Text>
         ) : (
           <Code block className="secret" tabIndex={0} translate="no">

@@ -131,7 +131,7 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
     <>
       {may('testWebhookEndpoint') && (
         <Button leftSection={<Icon name="play" size={16} />} onClick={() => onOpen('test')}>
-          <Trans>Send a test</Trans>
+          <Trans>Send test event</Trans>
         </Button>
       )}
       {may('updateWebhookEndpoint') && (
@@ -185,20 +185,18 @@ function State({ of: endpoint }: { readonly of: EndpointDetail }) {
     <Alert color={status === 'paused' ? 'orange' : 'red'} variant="light">
       {status === 'paused' && <Trans>Paused. Its events wait up to 30 days until you resume it.</Trans>}
       {reason === 'failing' && (
-        <Trans>Disabled, because nothing arrived for five days. Its events wait for 30 days at most.</Trans>
+        <Trans>Disabled after five days without a successful delivery. Events are kept for up to 30 days.</Trans>
       )}
-      {reason === 'gone' && (
-        <Trans>Disabled, because it said that it is gone for good (410). Its events wait for 30 days at most.</Trans>
-      )}
-      {reason === 'operator' && <Trans>Disabled by whoever runs this API. Its events wait for 30 days at most.</Trans>}
+      {reason === 'gone' && <Trans>Disabled after a 410 Gone response. Events are kept for up to 30 days.</Trans>}
+      {reason === 'operator' && <Trans>Disabled by your API provider. Events are kept for up to 30 days.</Trans>}
       {status === 'enabled' && failingSince !== null && (
         <Trans>
-          It fails since <Ago at={failingSince} timeZone={timeZone} />:{' '}
-          <Plural value={failures} one="# attempt" other="# attempts" />. If nothing arrives for five days it is
-          disabled.
+          Failing since <Ago at={failingSince} timeZone={timeZone} /> (
+          <Plural value={failures} one="# attempt" other="# attempts" />
+          ). It will be disabled after five days without a successful delivery.
         </Trans>
       )}{' '}
-      {waiting > 0 && <Trans>Waiting now: {count}.</Trans>}
+      {waiting > 0 && <Trans>Pending events: {count}.</Trans>}
     </Alert>
   );
 }
@@ -249,9 +247,9 @@ function Sending({ of: endpoint }: { readonly of: EndpointDetail }) {
   const most = number(rate ?? 0);
   const told = [
     pauses !== null && (pauses.length === 0 ? t`one attempt` : t`again after ${schedule}`),
-    rate !== null && t`at most ${most} in a second`,
-    concurrency !== null && t`at most ${concurrency} at a time`,
-    timeoutMs !== null && t`${seconds} s to respond`,
+    rate !== null && t`max ${most} per second`,
+    concurrency !== null && t`max ${concurrency} concurrent`,
+    timeoutMs !== null && t`timeout ${seconds} s`,
   ].filter((each) => each !== false);
   return told.length === 0 ? t`Default` : told.join(' · ');
 }

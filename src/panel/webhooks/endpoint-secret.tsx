@@ -20,7 +20,7 @@ export function EndpointSecret({ url, secret, ...leaving }: EndpointSecretProps)
         </Trans>
       </Text>
       <SecretLine label={t`Secret`} text={secret} autoFocus />
-      <SecretLine label={t`For a .env file`} text={`WEBHOOK_SECRET=${secret}`} />
+      <SecretLine label={t`.env file`} text={`WEBHOOK_SECRET=${secret}`} />
     </SecretFrame>
   );
 }

@@ -74,11 +74,3 @@ export function changeOf(before: EndpointValues, after: EndpointValues, locale: 
   );
   return Object.fromEntries(changed);
 }
-
-/** What an endpoint is now, with what was changed here on top of it: nothing that others changed is undone. */
-export function onTopOf(now: EndpointValues, before: EndpointValues, mine: EndpointValues): EndpointValues {
-  const changed = Object.entries(mine).filter(
-    ([name, value]) => JSON.stringify(before[name as keyof EndpointValues]) !== JSON.stringify(value),
-  );
-  return { ...now, ...Object.fromEntries(changed) };
-}

@@ -65,7 +65,7 @@ function Types({ chosen, onChange }: TypesProps) {
       )}
       {[...families].map(([family, ofFamily]) => (
         <Stack key={family} gap={6}>
-          <Pattern pattern={family} about={t`All events of this kind`} chosen={chosen} onToggle={toggle} />
+          <Pattern pattern={family} about={t`All events of this type`} chosen={chosen} onToggle={toggle} />
           <Stack gap={6} pl="xl">
             {ofFamily.map((eventType) => (
               <Pattern

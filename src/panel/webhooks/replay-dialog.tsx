@@ -53,7 +53,12 @@ function ReplayForm({ shown, onClose }: Omit<ReplayDialogProps, 'opened'>) {
           <div role="status">
             {send.data !== undefined && (
               <Text fw={600}>
-                <Plural value={send.data.replayed} one="# is sent again." other="# are sent again." />
+                <Plural
+                  value={send.data.replayed}
+                  _0="No events to resend."
+                  one="Resending # event."
+                  other="Resending # events."
+                />
               </Text>
             )}
           </div>

@@ -18,7 +18,7 @@ interface TestDialogProps {
 export function TestDialog({ shown, opened, onClose }: TestDialogProps) {
   const { t } = useLingui();
   return (
-    <Dialog opened={opened} onClose={onClose} title={t`Send a test`} size={640}>
+    <Dialog opened={opened} onClose={onClose} title={t`Send test event`} size={640}>
       <TestForm shown={shown} onClose={onClose} />
     </Dialog>
   );

@@ -66,17 +66,17 @@ export function useDestinationWords(): (reason: string) => string {
   const special = t`It leads to an address that nobody on the public internet has.`;
   const spelled = t`Write the host as a plain domain name, such as shop.example.com.`;
   const words: Readonly<Record<string, string>> = {
-    not_a_url: t`Write a whole URL, such as https://shop.example.com/webhooks.`,
-    too_long: t`Write at most 2,048 characters.`,
-    scheme: t`Begin with https://.`,
-    userinfo: t`Leave out the user name and password.`,
-    fragment: t`Leave out the part behind #; it is never sent.`,
+    not_a_url: t`Enter a full URL, e.g. https://shop.example.com/webhooks.`,
+    too_long: t`Use at most 2,048 characters.`,
+    scheme: t`Use an https:// URL.`,
+    userinfo: t`Remove the username and password.`,
+    fragment: t`Remove the # fragment.`,
     port: t`This port is not allowed.`,
     host_spelling: spelled,
     trailing_dot: spelled,
     name_malformed: spelled,
     name_not_public: inside,
-    denied: t`Whoever runs this API does not allow this address.`,
+    denied: t`Your API provider doesn't allow this address.`,
     unspecified: inside,
     loopback: inside,
     private: inside,
@@ -92,14 +92,14 @@ export function useErrorWords(): (error: string) => string {
   const { t } = useLingui();
   const destination = useDestinationWords();
   const words: Readonly<Record<string, string>> = {
-    name_not_found: t`Nobody knows this host name.`,
+    name_not_found: t`Host not found.`,
     name_unresolved: t`The host name could not be looked up.`,
-    connect_failed: t`Nobody listens at this address.`,
+    connect_failed: t`Connection refused.`,
     connect_timeout: t`The connection took too long.`,
-    tls_failed: t`The certificate or the encryption is not right.`,
+    tls_failed: t`Invalid TLS certificate or connection.`,
     connection_closed: t`The receiver closed the connection without a response.`,
     response_timeout: t`The receiver took too long to respond.`,
-    malformed_response: t`The receiver sent what is no HTTP response.`,
+    malformed_response: t`Invalid HTTP response.`,
     head_too_large: t`The fields of the response are too large.`,
   };
   return (error) => {

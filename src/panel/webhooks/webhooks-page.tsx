@@ -1,14 +1,12 @@
 /** Where an account has its events sent to, and at `/webhooks/new` the dialog that adds an endpoint. */
-import { Anchor, Button, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Group, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { Empty } from '../layout/empty.js';
-import { Icon } from '../layout/icons.js';
-import { Page } from '../layout/page.js';
-import { ShowMore } from '../layout/show-more.js';
+import { ListPage } from '../layout/list-page.js';
+import { Lines, PagedList } from '../layout/paged-list.js';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Breakable } from '../words/breakable.js';
-import { Failure } from '../words/failure.js';
 import { Ago } from '../words/times.js';
 import { CreateDialog } from './create-dialog.js';
 import { EndpointState } from './webhook-words.js';
@@ -16,65 +14,45 @@ import { useEndpoints, type Endpoint } from './webhooks.js';
 
 export function WebhooksPage() {
   const { t } = useLingui();
-  const account = useAccount();
+  const { id } = useAccount();
   const may = useMay();
-  const [location, go] = useLocation();
-  const home = `/${account.id}/webhooks`;
-  const mayCreate = may('createWebhookEndpoint');
-  const create = (
-    <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
-      <Trans>Add an endpoint</Trans>
-    </Button>
-  );
+  const endpoints = useEndpoints(id);
   return (
-    <Page
+    <ListPage
       title={t`Webhooks`}
       about={
         <Trans>
-          Your server is told of what happens on the account, within a second. What it misses is tried again for three
-          days, and kept for you to send again.
+          Get notified on your server within a second of an event. Failed deliveries are retried for three days and can
+          be resent.
         </Trans>
       }
-      actions={mayCreate && create}
+      home={`/${id}/webhooks`}
+      mayCreate={may('createWebhookEndpoint')}
+      does={t`Add an endpoint`}
+      dialog={(state) => <CreateDialog {...state} />}
     >
-      <Endpoints create={mayCreate ? create : null} />
-      {mayCreate && <CreateDialog opened={location === `${home}/new`} onClose={() => go(home, { replace: true })} />}
-    </Page>
-  );
-}
-
-function Endpoints({ create }: { readonly create: React.ReactNode }) {
-  const { t } = useLingui();
-  const { id } = useAccount();
-  const endpoints = useEndpoints(id);
-  if (endpoints.data === undefined)
-    return endpoints.error === null ? (
-      <Skeleton h={160} radius="lg" />
-    ) : (
-      <Failure error={endpoints.error} again={() => void endpoints.refetch()} />
-    );
-  const rows = endpoints.data.pages.flatMap(({ data }) => data);
-  if (rows.length === 0)
-    return (
-      <Empty
-        icon="webhook"
-        title={t`No endpoint yet`}
-        text={t`Add the address at which your server takes events, then send it a test.`}
-        action={create}
-      />
-    );
-  return (
-    <Stack gap="md">
-      {endpoints.error !== null && <Failure error={endpoints.error} again={() => void endpoints.refetch()} />}
-      <Card p={0}>
-        <Stack gap={0} component="ul" className="plain-list">
-          {rows.map((endpoint) => (
-            <Row key={endpoint.id} of={endpoint} />
-          ))}
-        </Stack>
-      </Card>
-      <ShowMore list={endpoints} />
-    </Stack>
+      {(create) => (
+        <PagedList
+          list={endpoints}
+          empty={
+            <Empty
+              icon="webhook"
+              title={t`No endpoints yet`}
+              text={t`Add a URL to receive events, then send a test event.`}
+              action={create}
+            />
+          }
+        >
+          {(rows) => (
+            <Lines>
+              {rows.map((endpoint) => (
+                <Row key={endpoint.id} of={endpoint} />
+              ))}
+            </Lines>
+          )}
+        </PagedList>
+      )}
+    </ListPage>
   );
 }
 
@@ -96,12 +74,12 @@ function Row({ of: endpoint }: { readonly of: Endpoint }) {
             {endpoint.event_types.length === 0 ? (
               <Trans>All events</Trans>
             ) : (
-              <Plural value={endpoint.event_types.length} one="# kind of event" other="# kinds of events" />
+              <Plural value={endpoint.event_types.length} one="# event type" other="# event types" />
             )}
             {' · '}
             {endpoint.failing_since !== null ? (
               <Trans>
-                Fails since <Ago at={endpoint.failing_since} timeZone={timeZone} />
+                Failing since <Ago at={endpoint.failing_since} timeZone={timeZone} />
               </Trans>
             ) : endpoint.last_success_at !== null ? (
               <Trans>

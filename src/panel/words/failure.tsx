@@ -58,7 +58,7 @@ function OtherFailure({ error, again }: Pick<FailureProps, 'error' | 'again'>) {
         {error instanceof ApiProblem && error.requestId !== undefined && error.status >= 500 && (
           <Group gap="xs">
             <Text size="sm">
-              <Trans>Number for support</Trans>
+              <Trans>Reference</Trans>
             </Text>
             <Code>{error.requestId}</Code>
           </Group>

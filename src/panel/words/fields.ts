@@ -7,7 +7,7 @@ export function useFieldWords(): (field: string) => string {
   const words: Readonly<Record<string, string>> = {
     name: t`Name`,
     scopes: t`Permissions`,
-    status: t`State`,
+    status: t`Status`,
     expires_at: t`Expiration`,
     allowed_ips: t`Addresses`,
     limits: t`Key limits`,
@@ -21,9 +21,9 @@ export function useFieldWords(): (field: string) => string {
     amount: t`How many`,
     used: t`Requests used`,
     granted: t`Given on top`,
-    reason: t`Why`,
-    disabled_reason: t`Why`,
-    cause: t`Why`,
+    reason: t`Reason`,
+    disabled_reason: t`Reason`,
+    cause: t`Reason`,
     previous_secret_expires_at: t`Previous secret expires`,
     previous_secrets_expire_at: t`Previous secret expires`,
     retry_schedule: t`Retries`,
@@ -45,14 +45,14 @@ export function useFieldWords(): (field: string) => string {
 export function useActorWords(): (actor: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
-    operator: t`The operator`,
+    operator: t`Operator`,
     system: t`Trailgate`,
-    nobody: t`Nobody who is signed in`,
+    nobody: t`Not signed in`,
   };
   return (actor) => {
-    if (actor.startsWith('portal:')) return t`Somebody from another site`;
+    if (actor.startsWith('portal:')) return t`Portal user`;
     // Whoever has no name any more was forgotten; the id says nothing to anybody.
-    if (actor.startsWith('mem_')) return t`Somebody who was removed`;
+    if (actor.startsWith('mem_')) return t`Removed member`;
     return words[actor] ?? actor;
   };
 }

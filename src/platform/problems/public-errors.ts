@@ -220,7 +220,7 @@ export const PUBLIC_ERRORS = {
     title: 'The API key lacks a scope',
     fault: 'client',
     meaning: 'The key does not have every scope that the operation needs. `detail` names those that are missing.',
-    action: 'Use a key with these scopes, or add them to this one.',
+    action: 'Use a key with the missing scopes, or add them to this one.',
     assistant: ASK_FOR_SCOPE,
   },
 

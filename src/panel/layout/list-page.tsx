@@ -1,0 +1,34 @@
+/** The page of a list, and at `/new` behind its address the dialog that adds to it. */
+import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Link, useLocation } from 'wouter';
+import { Icon } from './icons.js';
+import { Page } from './page.js';
+
+interface ListPageProps {
+  readonly title: string;
+  readonly about: ReactNode;
+  /** The address of the page. */
+  readonly home: string;
+  readonly mayCreate: boolean;
+  /** What the button says that adds to the list. */
+  readonly does: string;
+  readonly dialog: (state: { readonly opened: boolean; readonly onClose: () => void }) => ReactNode;
+  /** Draws the list. @param create the button that opens the dialog; false where the member may not. */
+  readonly children: (create: ReactNode) => ReactNode;
+}
+
+export function ListPage({ title, about, home, mayCreate, does, dialog, children }: ListPageProps) {
+  const [location, go] = useLocation();
+  const create = mayCreate && (
+    <Button component={Link} href={`${home}/new`} leftSection={<Icon name="plus" />}>
+      {does}
+    </Button>
+  );
+  return (
+    <Page title={title} about={about} actions={create}>
+      {children(create)}
+      {mayCreate && dialog({ opened: location === `${home}/new`, onClose: () => go(home, { replace: true }) })}
+    </Page>
+  );
+}
