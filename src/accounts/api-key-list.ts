@@ -4,6 +4,7 @@ import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../stores/database/cursor.js';
 import { likeAnywhere, searchText } from '../stores/database/search/search-text.js';
 import type { ApiKeyTable } from '../stores/database/schema.js';
+import { KEY_MONTH } from '../platform/quotas/windows.js';
 import { effectiveLimits } from '../quota/model/effective-limits.js';
 import { scopesWithin } from '../stores/database/scopes-within.js';
 import { calendarOf } from '../quota/model/month-period.js';
@@ -65,7 +66,7 @@ export class ApiKeyList {
     const limitOf = ({ limits, grant }: ApiKey): number | null => {
       if (plan === undefined) return null;
       const changes = { keyLimits: limits, accountGrant: account.grant, keyGrant: grant };
-      const { keyMonth } = effectiveLimits(plan, changes, month);
+      const keyMonth = effectiveLimits(plan, changes, month)[KEY_MONTH];
       return keyMonth === Infinity ? null : keyMonth;
     };
     return {

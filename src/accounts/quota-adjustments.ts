@@ -9,6 +9,7 @@ import { newId } from '../stores/database/ids.js';
 import type { AccountTable, ApiKeyTable, QuotaAdjustmentTable, Tables } from '../stores/database/schema.js';
 import { scopesWithin } from '../stores/database/scopes-within.js';
 import { Problem } from '../platform/problems/errors.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../platform/quotas/windows.js';
 import { effectiveLimits, grantedIn, NO_GRANT, type MonthGrant } from '../quota/model/effective-limits.js';
 import { calendarOf, type MonthCalendar, type MonthPeriod } from '../quota/model/month-period.js';
 import { writeMonthSet } from '../quota/redis/month-set.js';
@@ -192,10 +193,10 @@ export class QuotaAdjustmentStore {
     const keyLimits = parseLimits(key?.limits ?? null);
     const none: MonthGrant = NO_GRANT;
     const limits = effectiveLimits(plan, { keyLimits, accountGrant: none, keyGrant: none }, label);
-    if (key === undefined && limits.accountMonth === Infinity) {
+    if (key === undefined && limits[ACCOUNT_MONTH] === Infinity) {
       throw conflict(`The plan ${account.plan} sets no month limit for the account: there is nothing to raise.`);
     }
-    if (key !== undefined && limits.keyMonth === Infinity) {
+    if (key !== undefined && limits[KEY_MONTH] === Infinity) {
       throw conflict('The key has no month limit of its own: there is nothing to raise. Leave api_key_id out.');
     }
   }

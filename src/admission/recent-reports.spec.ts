@@ -3,12 +3,10 @@
  * used here.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { subjectWith } from '../../test/support/quotas.js';
-import type { QuotaCounts, QuotaDecision } from '../quota/model/policies.js';
+import { countsWith, type NamedCounts, subjectWith } from '../../test/support/quotas.js';
+import type { QuotaDecision } from '../quota/model/policies.js';
 import type { QuotaSubject } from '../quota/model/subject.js';
 import { RecentReports } from './recent-reports.js';
-
-const NONE: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 
 let nowMs: number;
 let reports: RecentReports;
@@ -19,14 +17,14 @@ beforeEach(() => {
 });
 
 /** A report as it comes from the counters, which the subject has seen before anybody is told of it. */
-function told(subject: QuotaSubject, used: Partial<QuotaCounts> = {}): QuotaDecision {
+function told(subject: QuotaSubject, used: Partial<NamedCounts> = {}): QuotaDecision {
   const decision = {
     admitted: true,
     source: 'store',
     cost: 0,
     nowMs,
     period: subject.calendar.at(nowMs),
-    used: { ...NONE, ...used },
+    used: countsWith(used),
     keyMinuteResetMs: 0,
     accountMinuteResetMs: 0,
     violated: 0,

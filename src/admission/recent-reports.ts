@@ -42,12 +42,6 @@ export class RecentReports {
   }
 }
 
-function areSame(seen: QuotaCounts | undefined, told: QuotaCounts): boolean {
-  return (
-    seen !== undefined &&
-    seen.keyMinute === told.keyMinute &&
-    seen.accountMinute === told.accountMinute &&
-    seen.accountMonth === told.accountMonth &&
-    seen.keyMonth === told.keyMonth
-  );
+function areSame(seen: QuotaCounts | undefined, told: Readonly<QuotaCounts>): boolean {
+  return seen !== undefined && seen.every((count, index) => count === told[index]);
 }

@@ -7,6 +7,8 @@ import type { ApiKeyRecord, InvalidationBus } from './api-key.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { CachedKeyFactory, type CachedKey } from './cached-key.js';
 import { ScopeSets } from './scopes.js';
+import { ACCOUNT_MONTH, KEY_MINUTE } from '../platform/quotas/windows.js';
+import { countsWith } from '../../test/support/quotas.js';
 
 const PLANS = {
   starter: { key: { minute: 60, month: 500 }, account: { month: 10_000 }, onRedisLoss: 'local', charge: 'all' },
@@ -46,7 +48,7 @@ describe('the quota subject of a key', () => {
     for (const other of [...others, { ...record(), timeZone: 'UTC' }]) {
       expect(build(other, before).subject).not.toBe(before.subject);
     }
-    expect(build(record(granted), before).subject?.limits.accountMonth).toBe(11_000);
+    expect(build(record(granted), before).subject?.limits[ACCOUNT_MONTH]).toBe(11_000);
   });
 
   it('shares what follows from the plan with all keys that it says the same of', () => {
@@ -61,7 +63,7 @@ describe('the quota subject of a key', () => {
   it('keeps what a store reported, and nothing before', () => {
     const subject = build(record()).subject!;
     expect(subject.lastSeen).toBeUndefined();
-    const counts = { keyMinute: 1, accountMinute: 2, accountMonth: 2 ** 40 + 1, keyMonth: 2 ** 31 };
+    const counts = countsWith({ keyMinute: 1, accountMinute: 2, accountMonth: 2 ** 40 + 1, keyMonth: 2 ** 31 });
     subject.see(counts, LAST_SECOND_MS, NOVEMBER);
     expect([subject.lastSeen, subject.lastSeenAtMs, subject.lastSeenMonth]).toEqual([counts, LAST_SECOND_MS, NOVEMBER]);
   });
@@ -69,7 +71,7 @@ describe('the quota subject of a key', () => {
   it('is none where the plan is gone, and there again when the plan is back', () => {
     const gone = build(record({}, 'gone'), build(record()));
     expect(gone.subject).toBeUndefined();
-    expect(build(record(), gone).subject?.limits.keyMinute).toBe(60);
+    expect(build(record(), gone).subject?.limits[KEY_MINUTE]).toBe(60);
   });
 });
 
@@ -89,7 +91,7 @@ describe('a grant', () => {
       return [record(granted)];
     };
     const cache = new ApiKeyCache({ findByHashes }, factory, silent, clock);
-    const limit = async () => (await cache.find('a'))?.subject?.limits.accountMonth;
+    const limit = async () => (await cache.find('a'))?.subject?.limits[ACCOUNT_MONTH];
     expect(await limit()).toBe(11_000);
     isAway = true;
     clock.nowMs += 999;

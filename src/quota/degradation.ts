@@ -13,7 +13,8 @@ import type { PreviewedLimits } from './preview.js';
 import type { LocalShare } from './local-share.js';
 import type { MonthCalendar, MonthPeriod } from './model/month-period.js';
 import { OutageLog } from './model/outage-log.js';
-import type { QuotaCounts, QuotaDecision } from './model/policies.js';
+import { perWindow } from '../platform/quotas/windows.js';
+import { NOTHING_USED, type QuotaCounts, type QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
 /** StoreName is what shared counters are called. */
@@ -213,7 +214,8 @@ function admitted(subject: QuotaSubject, cost: number, nowMs: number, period: Mo
 }
 
 /** The counts to go on from; a month that has ended meanwhile starts at nothing. */
-function lastSeen(subject: QuotaSubject, period: MonthPeriod): QuotaCounts {
-  const seen = subject.lastSeen ?? { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
-  return subject.lastSeenMonth === period.label ? seen : { ...seen, accountMonth: 0, keyMonth: 0 };
+function lastSeen(subject: QuotaSubject, period: MonthPeriod): Readonly<QuotaCounts> {
+  const seen = subject.lastSeen ?? NOTHING_USED;
+  if (subject.lastSeenMonth === period.label) return seen;
+  return perWindow(({ kind }, index) => (kind === 'calendar' ? 0 : seen[index]!));
 }

@@ -13,7 +13,8 @@ import type { Degradation } from './degradation.js';
 import { knownRefusal } from './model/known-refusal.js';
 import type { MonthLedger } from './usage/month-ledger.js';
 import type { MonthCalendar } from './model/month-period.js';
-import type { QuotaCounts, QuotaDecision } from './model/policies.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../platform/quotas/windows.js';
+import { countsWith, type QuotaCounts, type QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import { preview, type PreviewedLimits } from './preview.js';
 import type { Recovery } from './recovery.js';
@@ -147,7 +148,8 @@ export class Limiter implements ThrottlerStorage {
     if (fromMonth === 0) return;
     const { lastSeen } = subject;
     if (lastSeen !== undefined && subject.lastSeenMonth === decision.period.label && nowMs >= subject.lastSeenAtMs) {
-      subject.see({ ...lastSeen, accountMonth, keyMonth }, nowMs, subject.lastSeenMonth);
+      const counts = countsWith(lastSeen, { [ACCOUNT_MONTH]: accountMonth, [KEY_MONTH]: keyMonth });
+      subject.see(counts, nowMs, subject.lastSeenMonth);
     }
     this.ledger.note(subject, decision);
   }
@@ -214,7 +216,7 @@ export class Limiter implements ThrottlerStorage {
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
-    live: QuotaCounts,
+    live: Readonly<QuotaCounts>,
     room?: MinuteRoom,
   ): Promise<CounterReading> {
     return this.counters.readShadow(accountId, keyId, calendar, live, room);

@@ -1,15 +1,24 @@
 /** Nodes that cannot hear each other hand out together what was left, not each of them. */
 import { describe, expect, it } from '@jest/globals';
-import { FixedMonths, subjectWith, UTC_MONTHS, type SubjectOptions } from '../../test/support/quotas.js';
+import {
+  countsWith,
+  FixedMonths,
+  named,
+  type NamedCounts,
+  type SubjectOptions,
+  subjectWith,
+  UTC_MONTHS,
+} from '../../test/support/quotas.js';
 import { TestClock } from '../../test/support/stores.js';
 import { LocalShare } from './local-share.js';
 import { shareOf } from './share-base.js';
-import type { QuotaCounts, QuotaDecision, QuotaLimits } from './model/policies.js';
+import type { QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import { ProcessCounters } from './process/process-counters.js';
+import { ACCOUNT_MONTH, KEY_MINUTE } from '../platform/quotas/windows.js';
 
 const START_MS = Date.parse('2026-11-20T10:00:00Z');
-const NONE: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+const NONE: NamedCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 
 describe('the share of a node', () => {
   const clock = new TestClock(START_MS);
@@ -27,9 +36,9 @@ describe('the share of a node', () => {
       );
     });
   }
-  function seen(limits: Partial<QuotaLimits>, counts: Partial<QuotaCounts>, of: SubjectOptions = {}): QuotaSubject {
+  function seen(limits: Partial<NamedCounts>, counts: Partial<NamedCounts>, of: SubjectOptions = {}): QuotaSubject {
     const subject = subjectWith(limits, of);
-    subject.see({ ...NONE, ...counts }, clock.now(), UTC_MONTHS.at(clock.now()).label);
+    subject.see(countsWith(counts), clock.now(), UTC_MONTHS.at(clock.now()).label);
     return subject;
   }
   const decide = async (node: LocalShare, subject: QuotaSubject, cost = 1): Promise<QuotaDecision> =>
@@ -75,10 +84,10 @@ describe('the share of a node', () => {
   it('is what the fields say is left, by the limit of the plan', async () => {
     const [node] = nodes(2);
     const subject = seen({ accountMonth: 100 }, { accountMonth: 60 });
-    expect((await decide(node!, subject)).used.accountMonth).toBe(100 - 19);
+    expect((await decide(node!, subject)).used[ACCOUNT_MONTH]).toBe(100 - 19);
     await admittedBy(node!, subject);
     const refused = await decide(node!, subject);
-    expect([refused.used.accountMonth, refused.ofShare]).toEqual([100, true]);
+    expect([refused.used[ACCOUNT_MONTH], refused.ofShare]).toEqual([100, true]);
     expect(refused.retryAtMs).toBe(clock.now() + 2_000);
   });
 
@@ -86,7 +95,7 @@ describe('the share of a node', () => {
     const [node] = nodes(2);
     const refused = await decide(node!, seen({ accountMonth: 100 }, { accountMonth: 120 }));
     expect([refused.admitted, refused.ofShare, refused.retryAtMs]).toEqual([false, undefined, refused.period.endMs]);
-    expect(refused.used.accountMonth).toBeGreaterThanOrEqual(100);
+    expect(refused.used[ACCOUNT_MONTH]).toBeGreaterThanOrEqual(100);
   });
 
   it('of an account that was last seen long ago shrinks to what the database knows', async () => {
@@ -149,7 +158,7 @@ describe('the share of a node', () => {
     await new Promise(setImmediate);
     expect(await admittedBy(node!, subject)).toBe(19);
     const refused = await decide(node!, subject);
-    expect([refused.used.accountMonth, refused.ofShare, refused.retryAtMs]).toEqual([
+    expect([refused.used[ACCOUNT_MONTH], refused.ofShare, refused.retryAtMs]).toEqual([
       100,
       undefined,
       refused.period.endMs,
@@ -194,28 +203,33 @@ describe('the share of a node', () => {
     it('what it counted on top of what it had seen, without its share', async () => {
       const [node] = nodes(2);
       const subject = seen({ accountMonth: 100, keyMinute: 50 }, { accountMonth: 60, keyMonth: 20, keyMinute: 5 });
-      expect((await read(node!, subject)).used).toEqual({ ...NONE, accountMonth: 60, keyMonth: 20, keyMinute: 5 });
+      expect(named((await read(node!, subject)).used)).toEqual({
+        ...NONE,
+        accountMonth: 60,
+        keyMonth: 20,
+        keyMinute: 5,
+      });
       for (let request = 0; request < 3; request++) await decide(node!, subject);
-      expect((await read(node!, subject)).used).toEqual({
+      expect(named((await read(node!, subject)).used)).toEqual({
         accountMonth: 63,
         keyMonth: 23,
         accountMinute: 3,
         keyMinute: 8,
       });
-      expect((await node!.read('acc_1', undefined, UTC_MONTHS)).used).toMatchObject({ accountMonth: 63 });
+      expect(named((await node!.read('acc_1', undefined, UTC_MONTHS)).used)).toMatchObject({ accountMonth: 63 });
     });
 
     it('what the database says of a key that it has not seen lately, where that is more', async () => {
       months.used = { account: 70, key: 30 };
       const subject = seen({}, { accountMonth: 60, keyMonth: 40, keyMinute: 7 });
       const freeAtMs = (Math.floor(clock.now() / 1_000) + 61) * 1_000;
-      expect((await read(nodes(1)[0]!)).used).toEqual({ ...NONE, accountMonth: 70, keyMonth: 30 });
+      expect(named((await read(nodes(1)[0]!)).used)).toEqual({ ...NONE, accountMonth: 70, keyMonth: 30 });
       clock.advance(6_000);
       const reading = await read(nodes(1)[0]!, subject);
-      expect(reading.used).toEqual({ ...NONE, accountMonth: 70, keyMonth: 40, keyMinute: 7 });
+      expect(named(reading.used)).toEqual({ ...NONE, accountMonth: 70, keyMonth: 40, keyMinute: 7 });
       expect(reading.keyMinuteResetMs).toBe(freeAtMs);
       clock.advance(60_000);
-      expect((await read(nodes(1)[0]!, subject)).used.keyMinute).toBe(0);
+      expect((await read(nodes(1)[0]!, subject)).used[KEY_MINUTE]).toBe(0);
       months.used = { account: 0, key: 0 };
     });
 
@@ -224,7 +238,7 @@ describe('the share of a node', () => {
       await expect(read(nodes(1)[0]!)).rejects.toThrow('no database');
       const subject = seen({}, { accountMonth: 60, keyMonth: 40 });
       clock.advance(60_000);
-      expect((await read(nodes(1)[0]!, subject)).used).toMatchObject({ accountMonth: 60, keyMonth: 40 });
+      expect(named((await read(nodes(1)[0]!, subject)).used)).toMatchObject({ accountMonth: 60, keyMonth: 40 });
       months.failure = undefined;
     });
   });

@@ -6,11 +6,11 @@ import type { Clock } from '../platform/clock.js';
 import { NOTHING_WRITTEN, type CounterReading, type MonthSource } from './model/counter-store.js';
 import type { MonthCalendar, MonthPeriod } from './model/month-period.js';
 import type { NodePlace } from './model/node-place.js';
-import type { QuotaDecision, QuotaLimits } from './model/policies.js';
+import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH, perWindow } from '../platform/quotas/windows.js';
+import { countsWith, NOTHING_USED, type QuotaDecision, type QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import { previewOf, roomUnder, type Preview } from './preview.js';
 import { ProcessCounters } from './process/process-counters.js';
-import { NOTHING_USED } from './redis/read-response.js';
 import { SingleFlight } from './process/single-flight.js';
 import {
   atLeast,
@@ -84,7 +84,7 @@ export class LocalShare {
       const begun = new ProcessCounters(this.clock, this.source, 'local');
       begun.seedFrom(subject, last, seen, period);
       if (account === undefined) [account, ofAccount] = [accountBase(last, period), begun];
-      else raise((account = { ...account }), period, seen.counts.accountMonth);
+      else raise((account = { ...account }), period, seen.counts[ACCOUNT_MONTH]);
       if (key === undefined) [key, ofKey] = [keyBase(seen, period), begun];
     }
     const share = this.limitsHere(limits, account, key, period);
@@ -106,7 +106,7 @@ export class LocalShare {
     const { account, key } = await this.source
       .usedInMonth(accountId, keyId, period)
       .catch(() => ({ account: NOTHING_WRITTEN, key: NOTHING_WRITTEN }));
-    const counts = { ...NOTHING_USED, accountMonth: account.used, keyMonth: key.used };
+    const counts = countsWith(NOTHING_USED, { [ACCOUNT_MONTH]: account.used, [KEY_MONTH]: key.used });
     // As old as it may be: another key of the account may know more.
     return { counts, atMs: this.clock.now() - SEEN_LATELY_MS };
   }
@@ -131,17 +131,23 @@ export class LocalShare {
     const account = inMonth(this.accounts.get(accountId), period);
     const key = keyId === undefined ? undefined : inMonth(this.keys.get(keyId), period);
     if (account !== undefined && (keyId === undefined || key !== undefined)) {
-      const accountMonth = known(account, period, used.accountMonth);
-      return { ...here, used: { ...used, accountMonth, keyMonth: key ? known(key, period, used.keyMonth) : 0 } };
+      const counts = countsWith(used, {
+        [ACCOUNT_MONTH]: known(account, period, used[ACCOUNT_MONTH]),
+        [KEY_MONTH]: key ? known(key, period, used[KEY_MONTH]) : 0,
+      });
+      return { ...here, used: counts };
     }
     const seen = await this.lastKnown(accountId, keyId, period, subject);
-    const ofAccount = minuteOf(seen.account.counts.accountMinute, seen.account.atMs, nowMs);
-    const ofKey = minuteOf(seen.key.counts.keyMinute, seen.key.atMs, nowMs);
-    const { accountMonth } = seen.account.counts;
-    const { keyMonth } = seen.key.counts;
+    const ofAccount = minuteOf(seen.account.counts[ACCOUNT_MINUTE], seen.account.atMs, nowMs);
+    const ofKey = minuteOf(seen.key.counts[KEY_MINUTE], seen.key.atMs, nowMs);
     return {
       ...here,
-      used: { accountMonth, keyMonth, accountMinute: ofAccount.used, keyMinute: ofKey.used },
+      used: countsWith(NOTHING_USED, {
+        [KEY_MINUTE]: ofKey.used,
+        [ACCOUNT_MINUTE]: ofAccount.used,
+        [ACCOUNT_MONTH]: seen.account.counts[ACCOUNT_MONTH],
+        [KEY_MONTH]: seen.key.counts[KEY_MONTH],
+      }),
       accountMinuteResetMs: ofAccount.resetMs,
       keyMinuteResetMs: ofKey.resetMs,
     };
@@ -167,8 +173,8 @@ export class LocalShare {
       throw error;
     });
     return {
-      account: { ...account, counts: atLeast(account.counts, 'accountMonth', used.account.used) },
-      key: { ...key, counts: atLeast(key.counts, 'keyMonth', used.key.used) },
+      account: { ...account, counts: atLeast(account.counts, ACCOUNT_MONTH, used.account.used) },
+      key: { ...key, counts: atLeast(key.counts, KEY_MONTH, used.key.used) },
     };
   }
 
@@ -188,7 +194,7 @@ export class LocalShare {
     if (known === undefined) {
       this.accounts.set(accountId, accountBase(ofAccount, period));
     } else {
-      raise(known, period, seen.counts.accountMonth);
+      raise(known, period, seen.counts[ACCOUNT_MONTH]);
     }
     if (inMonth(this.keys.get(keyId), period) === undefined) {
       const base = keyBase(seen, period);
@@ -208,7 +214,8 @@ export class LocalShare {
    * it.
    */
   private refresh(subject: QuotaSubject, period: MonthPeriod, key: Base): void {
-    const hasMonth = subject.limits.accountMonth !== Infinity || subject.limits.keyMonth !== Infinity;
+    const { limits } = subject;
+    const hasMonth = limits[ACCOUNT_MONTH] !== Infinity || limits[KEY_MONTH] !== Infinity;
     if (!hasMonth || this.refreshes >= MOST_REFRESHES) return;
     key.isStale = false;
     this.refreshes += 1;
@@ -242,33 +249,30 @@ export class LocalShare {
     const place = this.place();
     if (place.count === 1 && account.month === account.counted && key.month === key.counted) return limits;
     const nowMs = this.clock.now();
-    const month = (limit: number, base: Base): number =>
-      base.label === label ? base.counted + shareOf(limit - base.month, place) : shareOf(limit, place);
-    const minute = (limit: number, base: Base): number =>
-      nowMs < base.minuteUntilMs ? base.minute + shareOf(limit - base.minute, place) : shareOf(limit, place);
-    return {
-      keyMinute: minute(limits.keyMinute, key),
-      accountMinute: minute(limits.accountMinute, account),
-      accountMonth: month(limits.accountMonth, account),
-      keyMonth: month(limits.keyMonth, key),
-    };
+    return perWindow(({ of, kind }, index) => {
+      const limit = limits[index]!;
+      const base = of === 'key' ? key : account;
+      if (kind === 'calendar') {
+        return base.label === label ? base.counted + shareOf(limit - base.month, place) : shareOf(limit, place);
+      }
+      return nowMs < base.minuteUntilMs ? base.minute + shareOf(limit - base.minute, place) : shareOf(limit, place);
+    });
   }
 }
 
 function accountBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
-  return baseOf(period, counts.accountMonth, counts.accountMinute, atMs);
+  return baseOf(period, counts[ACCOUNT_MONTH], counts[ACCOUNT_MINUTE], atMs);
 }
 
 function keyBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
-  return baseOf(period, counts.keyMonth, counts.keyMinute, atMs);
+  return baseOf(period, counts[KEY_MONTH], counts[KEY_MINUTE], atMs);
 }
 
 /** One reading of an account and a key that stand in different counters. */
 function joined(ofAccount: CounterReading, ofKey: CounterReading): CounterReading {
-  const { accountMonth, accountMinute } = ofAccount.used;
   return {
     ...ofKey,
-    used: { ...ofKey.used, accountMonth, accountMinute },
+    used: perWindow(({ of }, index) => (of === 'key' ? ofKey : ofAccount).used[index]!),
     accountMinuteResetMs: ofAccount.accountMinuteResetMs,
     accountFreedAtMs: ofAccount.accountFreedAtMs,
   };

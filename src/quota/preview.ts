@@ -1,6 +1,7 @@
 /** What the limits would answer to one more request, without counting it. */
 import type { CounterReading, CounterStore, MinuteRoom } from './model/counter-store.js';
 import { freeAgainMs } from './model/decision.js';
+import { ACCOUNT_MINUTE, KEY_MINUTE } from '../platform/quotas/windows.js';
 import { violatedBy } from './model/policies.js';
 import type { QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
@@ -41,7 +42,7 @@ export async function preview(
 /** The room that a minute must have left for a request. */
 export function roomUnder(limits: QuotaLimits, cost: number): MinuteRoom {
   const most = (limit: number): number => Math.min(Number.MAX_SAFE_INTEGER, limit - cost);
-  return { account: most(limits.accountMinute), key: most(limits.keyMinute) };
+  return { account: most(limits[ACCOUNT_MINUTE]), key: most(limits[KEY_MINUTE]) };
 }
 
 /** Judges a request by limits and what is used of them; counts nothing. */

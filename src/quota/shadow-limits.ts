@@ -8,6 +8,7 @@ import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { CounterStore } from './model/counter-store.js';
 import type { Decider } from './model/decision-sink.js';
 import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../platform/quotas/windows.js';
 import { policyNames, type QuotaDecision } from './model/policies.js';
 import type { ShadowSubject } from './model/subject.js';
 
@@ -34,7 +35,7 @@ export class ShadowLimits {
       live.shadow = known;
       return;
     }
-    shadow.startsFrom = { period, account: used.accountMonth - cost, key: used.keyMonth - cost };
+    shadow.startsFrom = { period, account: used[ACCOUNT_MONTH] - cost, key: used[KEY_MONTH] - cost };
     const decision = counters.decide(shadow, cost);
     live.shadow =
       decision instanceof Promise

@@ -5,7 +5,8 @@
 import type { MonthPeriod } from './model/month-period.js';
 import type { NodePlace } from './model/node-place.js';
 import { MINUTE_BUCKETS } from '../platform/sliding-window.js';
-import { ACCOUNT_MONTH, KEY_MONTH, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './model/policies.js';
+import { CALENDAR_BITS, perWindow, WINDOWS } from '../platform/quotas/windows.js';
+import { countsWith, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
 /** A share that is used up says nothing of when there is more: when the store is back, or at another node at once. */
@@ -28,7 +29,7 @@ export interface Base {
 
 /** What a node last knew of a key and its account, and when, ms. */
 export interface Seen {
-  readonly counts: QuotaCounts;
+  readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;
 }
 
@@ -54,8 +55,9 @@ export function seenIn(subject: QuotaSubject, { label }: MonthPeriod): Seen | un
   return counts === undefined || lastSeenMonth !== label ? undefined : { counts, atMs };
 }
 
-export function atLeast(counts: QuotaCounts, name: 'accountMonth' | 'keyMonth', used: number): QuotaCounts {
-  return { ...counts, [name]: Math.max(counts[name], used) };
+/** Counts in which the window at an index has at least so much used. */
+export function atLeast(counts: Readonly<QuotaCounts>, index: number, used: number): QuotaCounts {
+  return countsWith(counts, { [index]: Math.max(counts[index]!, used) });
 }
 
 /** A minute's count that was seen at an instant, as far as it may still be in the window. */
@@ -84,23 +86,18 @@ export function told(
   account: Base,
   key: Base,
 ): QuotaDecision {
-  const by = (name: keyof QuotaLimits): number =>
-    decision.used[name] + (limits[name] === Infinity ? 0 : limits[name] - share[name]);
-  const told: QuotaDecision = {
-    ...decision,
-    used: {
-      keyMinute: by('keyMinute'),
-      accountMinute: by('accountMinute'),
-      accountMonth: by('accountMonth'),
-      keyMonth: by('keyMonth'),
-    },
-  };
+  const byPlan = perWindow((_, index) => {
+    const limit = limits[index]!;
+    return decision.used[index]! + (limit === Infinity ? 0 : limit - share[index]!);
+  });
+  const told: QuotaDecision = { ...decision, used: byPlan };
   if (decision.admitted) return told;
   const { violated, cost, period, used } = decision;
-  const isUsedUp =
-    ((violated & ACCOUNT_MONTH) !== 0 && known(account, period, used.accountMonth) + cost > limits.accountMonth) ||
-    ((violated & KEY_MONTH) !== 0 && known(key, period, used.keyMonth) + cost > limits.keyMonth);
+  const isUsedUp = WINDOWS.some(({ of, kind }, index) => {
+    if (kind !== 'calendar' || (violated & (1 << index)) === 0) return false;
+    return known(of === 'key' ? key : account, period, used[index]!) + cost > limits[index]!;
+  });
   if (isUsedUp) return told;
-  const ofMonth = (violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
-  return { ...told, ofShare: true, retryAtMs: ofMonth ? decision.nowMs + SHARE_RETRY_MS : decision.retryAtMs };
+  const ofCalendar = (violated & CALENDAR_BITS) !== 0;
+  return { ...told, ofShare: true, retryAtMs: ofCalendar ? decision.nowMs + SHARE_RETRY_MS : decision.retryAtMs };
 }

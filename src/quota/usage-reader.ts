@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.js';
 import type { GatewayFile } from '../config/model/schema.js';
 import type { ParameterError } from '../platform/problems/parameter-problem.js';
 import { formatWithOffset } from '../platform/rfc3339.js';
-import { limitedWindows, remaining } from './model/headers.js';
+import { limitedWindows, remaining, resetMsOf } from './model/headers.js';
 import { effectiveLimits, type LimitChanges } from './model/effective-limits.js';
 import { calendarOf } from './model/month-period.js';
 import type { Limiter } from './limiter.js';
@@ -144,18 +144,14 @@ export class UsageReader {
       plan: subject.plan,
       ...(reading.isApproximate ? { approximate: true } : {}),
       windows: windows
-        .filter(({ of }) => of === 'account' || subject.keyId !== undefined)
-        .map(({ policy, window, of, limit, used }) => {
-          const minuteResetMs = of === 'key' ? reading.keyMinuteResetMs : reading.accountMinuteResetMs;
-          const resetMs = window === 'month' ? reading.period.endMs : Math.max(minuteResetMs, reading.nowMs);
-          return {
-            policy,
-            limit,
-            used,
-            remaining: remaining(limit, used),
-            resets_at: formatWithOffset(resetMs, subject.timeZone),
-          };
-        }),
+        .filter(({ window }) => window.of === 'account' || subject.keyId !== undefined)
+        .map(({ window, limit, used }) => ({
+          policy: window.name,
+          limit,
+          used,
+          remaining: remaining(limit, used),
+          resets_at: formatWithOffset(Math.max(resetMsOf(window, reading), reading.nowMs), subject.timeZone),
+        })),
     };
   }
 }

@@ -90,7 +90,7 @@ export function limitsInForce(plan: PlanConfig | undefined, keyLimits: KeyLimits
 }
 
 function areHigher(before: QuotaLimits, after: QuotaLimits): boolean {
-  return (Object.keys(before) as (keyof QuotaLimits)[]).some((window) => after[window] > before[window]);
+  return after.some((limit, index) => limit > before[index]!);
 }
 
 /** Whether the new address list admits an address that the old one refused. An empty list admits all. */

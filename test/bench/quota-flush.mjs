@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { median, openParts, quotaPieces, subjectsOf } from './quota-parts.mjs';
+import { KEY_MONTH, median, openParts, perWindow, quotaPieces, subjectsOf } from './quota-parts.mjs';
 import { temporaryFolder } from './processes.mjs';
 
 const ACCOUNTS = 100;
@@ -15,7 +15,6 @@ const IN_FLIGHT = 64;
 const FLUSHES = 60;
 /** What is compiled on the way has been by then. */
 const WARM_UP_FLUSHES = 10;
-const MONTH_COUNTS = { keyMinute: 0, accountMinute: 0 };
 
 /** @returns rows of the table. */
 export async function measureFlush() {
@@ -53,12 +52,8 @@ function use({ ledger, recorder, operation, clock }, subjects, open) {
   for (const [index, subject] of subjects.entries()) {
     const nowMs = clock.now();
     const period = subject.calendar.at(nowMs);
-    const { keyMonth = 0 } = subject.lastSeen ?? {};
-    const used = {
-      ...MONTH_COUNTS,
-      keyMonth: keyMonth + REQUESTS_OF_A_KEY,
-      accountMonth: (keyMonth + REQUESTS_OF_A_KEY) * KEYS_EACH,
-    };
+    const ofKey = (subject.lastSeen?.[KEY_MONTH] ?? 0) + REQUESTS_OF_A_KEY;
+    const used = perWindow(({ of, kind }) => (kind === 'sliding' ? 0 : of === 'key' ? ofKey : ofKey * KEYS_EACH));
     subject.see(used, nowMs, period.label);
     const decision = { admitted: true, source: 'store', cost: 1, nowMs, period, used };
     for (let made = 0; made < REQUESTS_OF_A_KEY; made++) {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', file));
 
+export const { KEY_MONTH, perWindow } = await dist('platform/quotas/windows.js');
 const { openDatabase } = await dist('stores/database/connect.js');
 const { systemClock } = await dist('platform/clock.js');
 const { calendarOf } = await dist('quota/model/month-period.js');
@@ -16,7 +17,7 @@ export const { openProcessQuotas, openRedisQuotas } = await dist('quota/open-quo
 export const { accountCounterKey, apiKeyCounterKey } = await dist('stores/redis/keys.js');
 
 /** Never reached: what is measured is the decision, not the refusal. */
-const LIMITS = { keyMinute: 1e9, accountMinute: 1e9, accountMonth: 1e12, keyMonth: 1e12 };
+const LIMITS = perWindow(({ kind }) => (kind === 'sliding' ? 1e9 : 1e12));
 const TERMS = new QuotaTerms(LIMITS, 'closed', calendarOf('Europe/Vienna', 1));
 
 const silent = () => {};

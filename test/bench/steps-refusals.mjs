@@ -8,7 +8,7 @@ const dist = (file) => import(path.resolve(import.meta.dirname, '../../dist', fi
 const { scopeProblem } = await dist('keys/scope-problem.js');
 const { ErrorPages } = await dist('platform/problems/error-pages.js');
 const { problemBytes } = await dist('platform/problems/problem-text.js');
-const { KEY_MINUTE } = await dist('quota/model/policies.js');
+const { KEY_MINUTE } = await dist('platform/quotas/windows.js');
 const { Promised } = await dist('platform/waiting.js');
 const { quotaProblem } = await dist('quota/model/refusal.js');
 
@@ -23,7 +23,7 @@ const PAGES = new ErrorPages('https://api.example.com');
  * @param decision one that admits
  */
 export function refusalSteps(steps, begin, message, { subject }, decision) {
-  const refused = { ...decision, admitted: false, violated: KEY_MINUTE, retryAtMs: decision.nowMs + WAIT_MS };
+  const refused = { ...decision, admitted: false, violated: 1 << KEY_MINUTE, retryAtMs: decision.nowMs + WAIT_MS };
   const needed = ['invoices:read'];
   const unknown = newSecret();
   const noKey = asked(steps.key, begin(withKey(message, undefined)), 'missing_api_key');

@@ -14,6 +14,7 @@ import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedRedisCounters } from '../support/timed-redis.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
 const HOUR_MS = 3_600_000;
 /** In the middle of a month that no jump leaves, far ahead of now. */
@@ -83,8 +84,8 @@ async function play(store: CounterStore, clock: TestClock, limits: Limits, drawn
   expectSpans([...admitted], limits);
 }
 
-function expectSound(used: QuotaCounts): void {
-  for (const count of Object.values(used)) expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
+function expectSound(used: Readonly<QuotaCounts>): void {
+  for (const count of used) expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
 }
 
 const costOf = (entries: readonly Admitted[]): number => entries.reduce((sum, { decision }) => sum + decision.cost, 0);
@@ -94,7 +95,7 @@ async function expectMonths(store: CounterStore, subjects: readonly QuotaSubject
     const { used } = await store.read(accountId, keyId, UTC_MONTHS);
     expectSound(used);
     const ofKey = admitted.filter((each) => each.keyId === keyId);
-    expect([used.accountMonth, used.keyMonth]).toEqual([costOf(admitted), costOf(ofKey)]);
+    expect([used[ACCOUNT_MONTH], used[KEY_MONTH]]).toEqual([costOf(admitted), costOf(ofKey)]);
   }
 }
 

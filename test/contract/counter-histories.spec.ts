@@ -3,16 +3,17 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { CounterStore } from '../../src/quota/model/counter-store.js';
-import type { QuotaDecision, QuotaLimits } from '../../src/quota/model/policies.js';
+import type { QuotaDecision } from '../../src/quota/model/policies.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
 import { timedCounting } from '../support/counting.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { FixedMonths, type NamedCounts, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedRedisCounters } from '../support/timed-redis.js';
+import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 const KEYS = ['key_1', 'key_2', 'key_3'];
 /** Histories begin in the middle of a month, before its end, and before a February's. All of it far ahead of now. */
@@ -23,7 +24,7 @@ const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z', '2104-02-28T
 type Step =
   | { readonly do: 'request'; readonly key: number; readonly cost: number; readonly count: number }
   | { readonly do: 'give back'; readonly which: number }
-  | { readonly do: 'limits'; readonly limits: QuotaLimits }
+  | { readonly do: 'limits'; readonly limits: NamedCounts }
   | { readonly do: 'set'; readonly key: number | undefined; readonly used: number }
   | { readonly do: 'read'; readonly key: number }
   | { readonly do: 'wait'; readonly ms: number };
@@ -76,7 +77,8 @@ function seenOf(decision: QuotaDecision): Expected {
 /** Equal requests as the store has decided them one after the other: while there is room they are admitted. */
 function inOrder(decisions: readonly QuotaDecision[]): QuotaDecision[] {
   return decisions.toSorted(
-    (one, other) => Number(other.admitted) - Number(one.admitted) || one.used.accountMonth - other.used.accountMonth,
+    (one, other) =>
+      Number(other.admitted) - Number(one.admitted) || one.used[ACCOUNT_MONTH] - other.used[ACCOUNT_MONTH],
   );
 }
 
@@ -85,7 +87,7 @@ let account = 0;
 /** Plays a history on a store and on the model; throws at the first answer that differs. */
 async function play(store: CounterStore, clock: TestClock, { beginMs, limits: first, steps }: History): Promise<void> {
   const accountId = `acc_${++account}`;
-  const subjectsOf = (of: QuotaLimits): QuotaSubject[] =>
+  const subjectsOf = (of: NamedCounts): QuotaSubject[] =>
     KEYS.map((keyId) => subjectWith(of, { accountId, keyId: `${accountId}_${keyId}` }));
   clock.advance(beginMs - clock.now());
   const model = new CounterModel();
@@ -153,7 +155,7 @@ type SpanSteps = typeof spanSteps extends fc.Arbitrary<infer T> ? T : never;
 async function mostInAMinute(
   store: CounterStore,
   clock: TestClock,
-  of: QuotaLimits,
+  of: NamedCounts,
   steps: SpanSteps,
 ): Promise<{ key: number; account: number }> {
   const accountId = `acc_${++account}`;

@@ -8,16 +8,16 @@ import type { CounterStore } from '../../src/quota/model/counter-store.js';
 import { monthPeriodAt, type MonthPeriod } from '../../src/quota/model/month-period.js';
 import { OutageLog } from '../../src/quota/model/outage-log.js';
 import type { QuotaDecision } from '../../src/quota/model/policies.js';
-import { NOTHING_USED } from '../../src/quota/redis/read-response.js';
 import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { describeCounterStores, START_MS } from '../support/counter-stores.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { countsWith, FixedMonths, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedClient, timedRedisCounters, type TimedCounters } from '../support/timed-redis.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
 const DAY_MS = 86_400_000;
 const MONTH_MS = 31 * DAY_MS;
@@ -35,11 +35,11 @@ describeCounterStores((under) => {
     await under().decideEach(subject, 3);
     under().clock.advance(-MONTH_MS);
     expect(await months()).toEqual([8, 8]);
-    expect((await under().decide(subject)).used).toMatchObject({ accountMonth: 9, keyMonth: 9 });
+    expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 9, keyMonth: 9 });
     const verdicts = await under().decideEach(subject, 3);
     expect(verdicts.map(({ admitted }) => admitted)).toEqual([true, false, false]);
     under().clock.advance(MONTH_MS);
-    expect((await under().decide(subject)).used).toMatchObject({ accountMonth: 4, keyMonth: 4 });
+    expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 4, keyMonth: 4 });
     expect(under().months.asked).toHaveLength(1);
   });
 
@@ -58,7 +58,7 @@ describeCounterStores((under) => {
     under().months.used = { account: 7, key: 6 };
     under().clock.advance(-MONTH_MS);
     expect(await months()).toEqual([7, 6]);
-    expect((await under().decide(subject)).used).toMatchObject({ accountMonth: 8, keyMonth: 7 });
+    expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 8, keyMonth: 7 });
     under().clock.advance(MONTH_MS);
     expect(await months()).toEqual([3, 3]);
   });
@@ -94,7 +94,7 @@ describeCounterStores((under) => {
     const moved = subjectWith({ accountMonth: 10 }, { billingDay: 15 });
     await under().decideEach(moved, 4);
     const decision = await under().decide(subject, 3);
-    expect(decision.used).toMatchObject({ accountMonth: 7, keyMonth: 7 });
+    expect(named(decision.used)).toMatchObject({ accountMonth: 7, keyMonth: 7 });
     expect(await under().store.refund(subject, decision)).toMatchObject({ fromMonth: 3 });
     expect(await months()).toEqual([4, 4]);
   });
@@ -159,7 +159,7 @@ async function play(store: CounterStore, clock: TestClock, admitted: Admitted, d
     }
     const { label } = UTC_MONTHS.at(clock.now());
     const { used } = await store.read(accountId, subject.keyId, UTC_MONTHS);
-    const counted = [used.accountMonth, used.keyMonth];
+    const counted = [used[ACCOUNT_MONTH], used[KEY_MONTH]];
     expect([label, ...counted]).toEqual([label, admitted.used(accountId, label), admitted.used(subject.keyId, label)]);
   }
 }
@@ -212,7 +212,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     node = new RedisCounters(timedClient(redis.client, redisClock), clock, months);
   });
   afterEach(() => redis.close());
-  const used = async () => (await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used;
+  const used = async () => named((await redis.counters.read('acc_1', 'key_1', UTC_MONTHS)).used);
 
   it('chooses no month in Redis: that goes by its own', async () => {
     for (let request = 0; request < 8; request++) await node.decide(subject, 1);
@@ -224,7 +224,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
       [true, 21_001_101],
       [false, 21_001_101],
     ]);
-    expect((await node.read('acc_1', 'key_1', UTC_MONTHS)).used.accountMonth).toBe(10);
+    expect((await node.read('acc_1', 'key_1', UTC_MONTHS)).used[ACCOUNT_MONTH]).toBe(10);
     expect((await used()).accountMonth).toBe(10);
   });
 
@@ -233,7 +233,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     await new RedisCounters(timedClient(redis.client, ahead), ahead, months).decide(subject, 3);
     months.used = { account: 7, key: 6 };
     await node.read('acc_2', undefined, UTC_MONTHS);
-    subject.see({ ...NOTHING_USED, accountMonth: 7, keyMonth: 6 }, START_MS, monthPeriodAt(START_MS).label);
+    subject.see(countsWith({ accountMonth: 7, keyMonth: 6 }), START_MS, monthPeriodAt(START_MS).label);
     expect(await node.restore([subject])).toEqual([]);
     expect(await used()).toMatchObject({ accountMonth: 7, keyMonth: 6 });
     months.used = { account: 0, key: 0 };
@@ -246,6 +246,6 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     log.note(subject, 3, START_MS + MONTH_MS, monthPeriodAt(START_MS + MONTH_MS));
     for (const entry of log.take()) await node.replay(entry);
     expect(await used()).toMatchObject({ accountMonth: 6, keyMonth: 6 });
-    expect((await node.decide(subject, 1)).used).toMatchObject({ accountMonth: 7, keyMonth: 7 });
+    expect(named((await node.decide(subject, 1)).used)).toMatchObject({ accountMonth: 7, keyMonth: 7 });
   });
 });

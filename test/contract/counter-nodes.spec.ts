@@ -7,14 +7,15 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { it } from '@jest/globals';
 import fc from 'fast-check';
 import type { RedisCounters } from '../../src/quota/redis/redis-counters.js';
-import { roomFor, type QuotaCounts, type QuotaDecision, type QuotaLimits } from '../../src/quota/model/policies.js';
+import { roomFor, type QuotaCounts, type QuotaDecision } from '../../src/quota/model/policies.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
 import { describeWithRedis } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { FixedMonths, NO_LIMITS, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { FixedMonths, type NamedCounts, NO_LIMITS, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedNodes } from '../support/timed-redis.js';
+import { perWindow } from '../../src/platform/quotas/windows.js';
 
 const MOST_NODES = 3;
 const KEYS = ['key_1', 'key_2'];
@@ -28,7 +29,7 @@ interface Request {
 
 type Step =
   | { readonly do: 'at once'; readonly requests: readonly Request[]; readonly refund: readonly number[] }
-  | { readonly do: 'limits'; readonly node: number; readonly limits: QuotaLimits }
+  | { readonly do: 'limits'; readonly node: number; readonly limits: NamedCounts }
   | { readonly do: 'wait'; readonly ms: number };
 
 const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(25) }, fc.constant(Infinity));
@@ -76,12 +77,12 @@ class Cluster {
   constructor(
     private readonly nodes: readonly RedisCounters[],
     private readonly clock: TestClock,
-    first: QuotaLimits,
+    first: NamedCounts,
   ) {
     this.subjects = nodes.map(() => this.subjectsOf(first));
   }
 
-  setLimits(index: number, of: QuotaLimits): void {
+  setLimits(index: number, of: NamedCounts): void {
     this.subjects[index % this.nodes.length] = this.subjectsOf(of);
   }
 
@@ -112,7 +113,7 @@ class Cluster {
   /** Nothing was given back meanwhile, so counts only grew: who was refused would not fit now, or did not fit before. */
   private expectJudged(
     made: readonly { subject: QuotaSubject; cost: number; decision: QuotaDecision }[],
-    before: readonly QuotaCounts[],
+    before: readonly Readonly<QuotaCounts>[],
   ): void {
     for (const { subject, cost, decision } of made) {
       const now = this.model.used(subject.keyId, this.clock.now());
@@ -137,18 +138,13 @@ class Cluster {
     return `${this.accountId}_${KEYS[key]}`;
   }
 
-  private subjectsOf(of: QuotaLimits): QuotaSubject[] {
+  private subjectsOf(of: NamedCounts): QuotaSubject[] {
     return KEYS.map((_, key) => subjectWith(of, { accountId: this.accountId, keyId: this.keyId(key) }));
   }
 }
 
-function minus(used: QuotaCounts, cost: number): QuotaCounts {
-  return {
-    keyMinute: used.keyMinute - cost,
-    accountMinute: used.accountMinute - cost,
-    accountMonth: used.accountMonth - cost,
-    keyMonth: used.keyMonth - cost,
-  };
+function minus(used: Readonly<QuotaCounts>, cost: number): Readonly<QuotaCounts> {
+  return perWindow((_, index) => used[index]! - cost);
 }
 
 async function play(nodes: readonly RedisCounters[], clock: TestClock, drawn: History): Promise<void> {

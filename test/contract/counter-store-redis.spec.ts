@@ -7,9 +7,10 @@ import { RedisCounters } from '../../src/quota/redis/redis-counters.js';
 import { admittedOf, times } from '../support/counter-stores.js';
 import { describeWithOwnRedis, describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
-import { FixedMonths, subjectWith } from '../support/quotas.js';
+import { FixedMonths, named, subjectWith } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { emptyRedis, PATIENT_DEADLINE_MS, patientClient } from '../support/timed-redis.js';
+import { ACCOUNT_MINUTE, KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
 /** Seconds of a ring. */
 const BUCKETS = 61;
@@ -58,7 +59,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     const store = node();
     await store.decide(subjectWith({}), 1);
     await client.script('FLUSH');
-    expect((await store.decide(subjectWith({}), 1)).used.keyMinute).toBe(2);
+    expect((await store.decide(subjectWith({}), 1)).used[KEY_MINUTE]).toBe(2);
   });
 
   it('begin again with the month from the database where Redis was emptied, before anything is admitted', async () => {
@@ -78,7 +79,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     months.used = { account: 7, key: 5 };
     await client.flushdb();
     expect(await store.refund(subject, decision)).toMatchObject({ fromMonth: 2, accountMonth: 5, keyMonth: 3 });
-    expect((await store.decide(subject, 1)).used).toMatchObject({ accountMonth: 6, keyMonth: 4 });
+    expect(named((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 6, keyMonth: 4 });
   });
 
   it('refund nothing to a month that was set after it was counted, also where Redis was emptied since', async () => {
@@ -93,7 +94,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     };
     await client.flushdb();
     expect(await store.refund(subject, decision)).toMatchObject({ fromMonth: 0 });
-    expect((await store.decide(subject, 1)).used).toMatchObject({ accountMonth: 41, keyMonth: 41 });
+    expect(named((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 41, keyMonth: 41 });
   });
 });
 
@@ -128,7 +129,7 @@ describeWithOwnRedis('counters in a Redis that is watched', () => {
     });
     const { used, nowMs } = await store.decide(subject, 1);
     const gone = Math.floor(nowMs / 1_000) - last;
-    expect([used.accountMinute, used.keyMinute]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
+    expect([used[ACCOUNT_MINUTE], used[KEY_MINUTE]]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
     await eventually('Redis has said what it read', () => read > 0);
     monitor.disconnect();
     // Of each counter its five fields and the bucket of now, what has left, and two behind it.

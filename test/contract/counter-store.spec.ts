@@ -1,19 +1,20 @@
 /** What every place for live counters promises: one decision for every window, exact whatever comes at once. */
 import { describe, expect, it } from '@jest/globals';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
-import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../src/quota/model/policies.js';
+
 import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
-import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { bitsOf, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { ACCOUNT_MONTH, KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
 const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
 
 describeCounterStores((under) => {
   describe('one decision for every window', () => {
     it.each([
-      ['key-minute', { keyMinute: 3 }, KEY_MINUTE],
-      ['account-minute', { accountMinute: 3 }, ACCOUNT_MINUTE],
-      ['account-month', { accountMonth: 3 }, ACCOUNT_MONTH],
-      ['key-month', { keyMonth: 3 }, KEY_MONTH],
+      ['key-minute', { keyMinute: 3 }, bitsOf('key-minute')],
+      ['account-minute', { accountMinute: 3 }, bitsOf('account-minute')],
+      ['account-month', { accountMonth: 3 }, bitsOf('account-month')],
+      ['key-month', { keyMonth: 3 }, bitsOf('key-month')],
     ])('counts in all of them or, where %s refuses, in none', async (_name, tight, bit) => {
       const wide = { keyMinute: 100, accountMinute: 100, accountMonth: 100, keyMonth: 100 };
       const subject = subjectWith({ ...wide, ...tight });
@@ -26,14 +27,14 @@ describeCounterStores((under) => {
     it('names every window that refused', async () => {
       const subject = subjectWith({ keyMinute: 2, accountMinute: 3, accountMonth: 2, keyMonth: 2 });
       await under().decideEach(subject, 2);
-      expect((await under().decide(subject)).violated).toBe(KEY_MINUTE | ACCOUNT_MONTH | KEY_MONTH);
+      expect((await under().decide(subject)).violated).toBe(bitsOf('key-minute', 'account-month', 'key-month'));
     });
 
     it('reports with each decision what is used after it', async () => {
       const subject = subjectWith({ keyMinute: 3 });
       const decisions = await under().decideEach(subject, 5);
-      expect(decisions.map(({ used }) => used.keyMinute)).toEqual([1, 2, 3, 3, 3]);
-      expect(decisions.map(({ used }) => used.accountMonth)).toEqual([1, 2, 3, 3, 3]);
+      expect(decisions.map(({ used }) => used[KEY_MINUTE])).toEqual([1, 2, 3, 3, 3]);
+      expect(decisions.map(({ used }) => used[ACCOUNT_MONTH])).toEqual([1, 2, 3, 3, 3]);
     });
 
     it('counts keys of one account for themselves, and together for the account', async () => {
@@ -93,7 +94,7 @@ describeCounterStores((under) => {
 
     it('numbers the admitted without a gap, so that no two callers see the same count', async () => {
       const decisions = await under().decideAll(subjectWith({ keyMinute: 100 }), 150);
-      const counts = decisions.filter(({ admitted }) => admitted).map(({ used }) => used.keyMinute);
+      const counts = decisions.filter(({ admitted }) => admitted).map(({ used }) => used[KEY_MINUTE]);
       expect(counts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
     });
   });
@@ -112,7 +113,8 @@ describeCounterStores((under) => {
       const subject = subjectWith({ keyMinute: 1, accountMonth: 1 });
       await under().decide(subject);
       for (const decision of await under().decideEach(subject, 20, 0)) {
-        expect(decision).toMatchObject({ admitted: true, violated: 0, used: { keyMinute: 1, accountMonth: 1 } });
+        expect(decision).toMatchObject({ admitted: true, violated: 0 });
+        expect(named(decision.used)).toMatchObject({ keyMinute: 1, accountMonth: 1 });
       }
       expect(await under().usedBy(subject)).toEqual({ keyMinute: 1, accountMinute: 1, accountMonth: 1, keyMonth: 1 });
     });
@@ -211,7 +213,7 @@ describeCounterStores((under) => {
       await under().decideEach(subjectWith({ keyMinute: 10 }), 4);
       const lowered = subjectWith({ keyMinute: 5 });
       const refused = await under().decide(lowered);
-      expect(refused).toMatchObject({ admitted: false, used: { keyMinute: 8 } });
+      expect([refused.admitted, refused.used[KEY_MINUTE]]).toEqual([false, 8]);
       under().at(refused.retryAtMs - 1);
       expect((await under().decide(lowered)).admitted).toBe(false);
       under().clock.advance(1);

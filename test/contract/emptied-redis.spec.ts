@@ -16,6 +16,7 @@ import { describeWithBoth } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { emptyRedis } from '../support/timed-redis.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
 const NODES = 3;
 const KEYS = 2;
@@ -95,7 +96,7 @@ class History {
     const [one, two] = this.used;
     for (const [key, keyMonth] of this.used.entries()) {
       const { used } = await this.nodes[0]!.counters.read(this.accountId, this.keyId(key), UTC_MONTHS);
-      deepStrictEqual([used.accountMonth, used.keyMonth], [one! + two!, keyMonth]);
+      deepStrictEqual([used[ACCOUNT_MONTH], used[KEY_MONTH]], [one! + two!, keyMonth]);
     }
   }
 
@@ -158,7 +159,7 @@ function suite(open: () => Promise<EmptiedWorld>): void {
     await one!.look();
     await one!.flush();
     const { used } = await two!.limiter.decide(second!, 1);
-    deepStrictEqual([used.accountMonth, used.keyMonth], [6, 1]);
+    deepStrictEqual([used[ACCOUNT_MONTH], used[KEY_MONTH]], [6, 1]);
   });
 
   it(

@@ -18,7 +18,7 @@ import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 import { UsageTable } from '../../src/quota/usage/usage-table.js';
 import { times } from '../support/counter-stores.js';
 import { testDatabase } from '../support/database.js';
-import { FixedMonths, subjectWith } from '../support/quotas.js';
+import { FixedMonths, named, subjectWith } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 
 const LOG = pino({ level: 'silent' });
@@ -55,7 +55,7 @@ class Process {
   }
 
   async used(subject: QuotaSubject) {
-    return (await this.counters.read(subject.accountId, subject.keyId, subject.calendar)).used;
+    return named((await this.counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
   }
 }
 
@@ -89,7 +89,11 @@ describe('counters that nobody uses', () => {
     clock.advance(1_000);
     sweep();
     expect(running.counters.size).toEqual(none);
-    expect((await running.decide(subject)).used).toMatchObject({ accountMonth: 7, keyMonth: 7, accountMinute: 1 });
+    expect(named((await running.decide(subject)).used)).toMatchObject({
+      accountMonth: 7,
+      keyMonth: 7,
+      accountMinute: 1,
+    });
     const verdicts = await Promise.all(times(5, () => running.decide(subject)));
     expect(verdicts.map(({ admitted }) => admitted)).toEqual([true, true, true, false, false]);
   });
@@ -154,7 +158,7 @@ describe('counters that nobody uses', () => {
     const [months, rounds, subject] = [new FixedMonths(), new FlushRounds(), subjectWith({})];
     months.used = { account: 3, key: 3 };
     const counters = new ProcessCounters(clock, months, 'store', rounds);
-    const used = async () => (await counters.read(subject.accountId, subject.keyId, subject.calendar)).used;
+    const used = async () => named((await counters.read(subject.accountId, subject.keyId, subject.calendar)).used);
     expect(await used()).toMatchObject({ accountMonth: 3, keyMonth: 3 });
     // No turn of the event loop lies between: the first look at the database has only just ended.
     rounds.end(rounds.begin());
@@ -169,7 +173,7 @@ describe('counters that nobody uses', () => {
     await running.decide(subject, 9);
     await rest();
     clock.advance(15 * 24 * 60 * MINUTE_MS);
-    expect((await running.decide(subject)).used).toMatchObject({ accountMonth: 1, keyMonth: 1 });
+    expect(named((await running.decide(subject)).used)).toMatchObject({ accountMonth: 1, keyMonth: 1 });
   });
 
   it('are looked for in parts', async () => {
@@ -250,7 +254,7 @@ describe('counters that nobody uses', () => {
       expect(answers).toEqual(expectedAnswers);
       for (const subject of subjects) {
         const { used } = await model.read(subject.accountId, subject.keyId, subject.calendar);
-        expect(await forgetful.used(subject)).toEqual(used);
+        expect(await forgetful.used(subject)).toEqual(named(used));
       }
     };
     let name = 0;

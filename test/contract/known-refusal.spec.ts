@@ -7,6 +7,7 @@ import { describeWithOwnRedis } from '../support/describe-with.js';
 import { subjectWith } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { patientClient } from '../support/timed-redis.js';
+import { KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
 // On a Redis of its own: the calls that a server has answered are those of all test files that share it.
 describeWithOwnRedis('a used-up window', () => {
@@ -53,7 +54,7 @@ describeWithOwnRedis('a used-up window', () => {
     const before = await scriptCalls();
     for (let request = 0; request < 1_000; request++) {
       const { admitted, retryAtMs, nowMs, used } = await decide(subject);
-      expect([admitted, retryAtMs, used.keyMinute]).toEqual([false, first.retryAtMs, 3]);
+      expect([admitted, retryAtMs, used[KEY_MINUTE]]).toEqual([false, first.retryAtMs, 3]);
       expect(nowMs).toBeGreaterThanOrEqual(first.nowMs);
     }
     expect(await scriptCalls()).toBe(before);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { testDatabase } from '../support/database.js';
-import { subjectWith, type SubjectOptions, UTC_MONTHS } from '../support/quotas.js';
+import { countsWith, named, type SubjectOptions, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import { MonthLedger } from '../../src/quota/usage/month-ledger.js';
@@ -75,7 +75,7 @@ describe('the month ledger', () => {
       [at('2026-11', 'acc_1', 'key_2')]: 5,
     });
     const restarted = new Node(database, clock);
-    expect((await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS)).used).toEqual({
+    expect(named((await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS)).used)).toEqual({
       keyMinute: 0,
       accountMinute: 0,
       accountMonth: 12,
@@ -137,11 +137,11 @@ describe('the month ledger', () => {
     const ledger = new MonthLedger(database.db, clock);
     const [key, other] = [subject(), subject({ keyId: 'key_2' })];
     const [november, december] = [monthPeriodAt(NOW_MS), monthPeriodAt(NOW_MS + 31 * 86_400_000)];
-    const counts = { keyMinute: 0, accountMinute: 0, accountMonth: 7, keyMonth: 3 };
+    const counts = { accountMonth: 7, keyMonth: 3 };
     for (const used of [other, key]) ledger.note(used, { period: november });
     ledger.note(key, { period: december });
-    key.see(counts, december.startMs, december.label);
-    other.see({ ...counts, keyMonth: 4 }, november.endMs - 1, november.label);
+    key.see(countsWith(counts), december.startMs, december.label);
+    other.see(countsWith({ ...counts, keyMonth: 4 }), november.endMs - 1, november.label);
     const rows: CounterRow[] = [];
     ledger.take('acc_1', rows, []);
     expect(rows.map(({ keyId, month, used }) => [keyId, month, used])).toEqual([
@@ -159,7 +159,7 @@ describe('the month ledger', () => {
       const node = new Node(database, clock, false);
       const key = subject();
       await node.count(key, 1);
-      key.see({ keyMinute: 0, accountMinute: 0, accountMonth: used, keyMonth: used }, key.lastSeenAtMs, period.label);
+      key.see(countsWith({ accountMonth: used, keyMonth: used }), key.lastSeenAtMs, period.label);
       return node;
     };
     const nodes = await Promise.all([seen(40), seen(90), seen(70)]);

@@ -8,6 +8,7 @@ import { describeWithOwnRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
+import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 const NODES = 3;
 /** Each node says every second that it is there. */
@@ -47,7 +48,7 @@ describeWithOwnRedis('three nodes without their Redis', () => {
     expect(admitted).toEqual([20, 20, 20]);
     await redis.restart();
     await eventually('all share again', async () => nodes.slice(0, NODES).every(({ limiter }) => limiter.storeUp));
-    expect((await nodes[0]!.limiter.read('acc_1', undefined, UTC_MONTHS)).used.accountMonth).toBe(100);
+    expect((await nodes[0]!.limiter.read('acc_1', undefined, UTC_MONTHS)).used[ACCOUNT_MONTH]).toBe(100);
     for (let node = 0; node < NODES; node++) expect((await decide(node)).admitted).toBe(false);
   });
 });

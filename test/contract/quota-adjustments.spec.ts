@@ -30,9 +30,10 @@ import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 import { UsageTable } from '../../src/quota/usage/usage-table.js';
 import { testDatabase } from '../support/database.js';
 import { describeOnDatabases, describeOnDatabasesWithRedis } from '../support/describe-with.js';
-import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { OPERATOR, RecordingBus, TEST_CONFIG } from '../support/stores.js';
 import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
+import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 const LOG = pino({ level: 'silent' });
 const MOST = 999_999_999_999_999;
@@ -121,7 +122,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
 
   const adjust = (input: Partial<CreateQuotaAdjustment>, of = accountId) =>
     adjustments.create(of, { window: 'month', type: 'grant', reason: 'because', ...input }, OPERATOR);
-  const used = async () => (await nodes[0]!.limiter.read(accountId, keyId, UTC_MONTHS)).used;
+  const used = async () => named((await nodes[0]!.limiter.read(accountId, keyId, UTC_MONTHS)).used);
   const flushAll = async () => {
     for (const { flush } of nodes) await flush.flush();
   };
@@ -221,7 +222,7 @@ function suite(kind: DatabaseHandle['kind'], open: typeof redisNodes | typeof pr
     const load = subjects.map(async (subject, node) => {
       while (isRunning) {
         const decided = await Promise.all(Array.from({ length: 20 }, () => nodes[node]!.limiter.decide(subject, 1)));
-        for (const decision of decided) seen.push(decision.used.accountMonth);
+        for (const decision of decided) seen.push(decision.used[ACCOUNT_MONTH]);
         await new Promise((resolve) => setImmediate(resolve));
       }
     });

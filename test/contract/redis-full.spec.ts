@@ -9,6 +9,7 @@ import { describeWithOwnRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
+import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 describeWithOwnRedis('a Redis without memory', () => {
   let redis: RedisServer;
@@ -53,7 +54,7 @@ describeWithOwnRedis('a Redis without memory', () => {
       );
       expect(told('quota_store_back')).toHaveLength(1);
       const { used } = await quotas.limiter.read('acc_1', undefined, UTC_MONTHS);
-      expect(used.accountMonth).toBeGreaterThanOrEqual(onStoreLoss === 'local' ? 102 : 2);
+      expect(used[ACCOUNT_MONTH]).toBeGreaterThanOrEqual(onStoreLoss === 'local' ? 102 : 2);
     },
   );
 });

@@ -6,7 +6,7 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { beforeEach, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { METRICS } from '../../src/platform/metrics.js';
-import { policyNames, type QuotaDecision, type QuotaLimits } from '../../src/quota/model/policies.js';
+import { policyNames, type QuotaDecision } from '../../src/quota/model/policies.js';
 import { QuotaSubject, QuotaTerms, ShadowSubject } from '../../src/quota/model/subject.js';
 import { FlushRounds } from '../../src/quota/model/flush-rounds.js';
 import { ProcessCounters } from '../../src/quota/process/process-counters.js';
@@ -14,17 +14,17 @@ import { ShadowLimits } from '../../src/quota/shadow-limits.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
 import { describeCounterStores, START_MS, type StoreUnderTest } from '../support/counter-stores.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { FixedMonths, NO_LIMITS, UTC_MONTHS } from '../support/quotas.js';
+import { countsWith, FixedMonths, limitsWith, named, type NamedCounts, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
 announce('shadow limits');
 
 const BEGINNINGS = ['2100-11-20T10:00:00Z', '2100-12-31T23:59:20Z'].map((text) => Date.parse(text));
 const KEYS = ['key_1', 'key_2'];
 
-function shadowed(live: Partial<QuotaLimits>, shadow: Partial<QuotaLimits>, keyId = 'key_1', accountId = 'acc_1') {
-  const terms = (some: Partial<QuotaLimits>): QuotaTerms =>
-    new QuotaTerms({ ...NO_LIMITS, ...some }, 'local', UTC_MONTHS);
+function shadowed(live: Partial<NamedCounts>, shadow: Partial<NamedCounts>, keyId = 'key_1', accountId = 'acc_1') {
+  const terms = (some: Partial<NamedCounts>): QuotaTerms => new QuotaTerms(limitsWith(some), 'local', UTC_MONTHS);
   const candidate = new ShadowSubject(accountId, keyId, 'tried', terms(shadow));
   return { candidate, subject: new QuotaSubject(accountId, keyId, terms(live), candidate) };
 }
@@ -163,9 +163,9 @@ describeCounterStores((current) => {
     expect(seen).toEqual([true, true, false, false]);
     const live = await under.usedBy(subject);
     expect(live).toMatchObject({ accountMonth: 94, keyMonth: 44 });
-    const { used } = await under.store.readShadow('acc_1', 'key_1', UTC_MONTHS, live);
-    expect(used).toMatchObject({ accountMonth: 92, keyMonth: 42, keyMinute: 2 });
-    expect(candidate.limits.accountMonth).toBe(92);
+    const { used } = await under.store.readShadow('acc_1', 'key_1', UTC_MONTHS, countsWith(live));
+    expect(named(used)).toMatchObject({ accountMonth: 92, keyMonth: 42, keyMinute: 2 });
+    expect(candidate.limits[ACCOUNT_MONTH]).toBe(92);
     expect(under.months.asked.length - asked).toBe(1);
   });
 
@@ -179,13 +179,18 @@ describeCounterStores((current) => {
   });
 
   it('reads as the live month where nothing has been judged yet', async () => {
-    const { used } = await under.store.readShadow('acc_9', 'key_9', UTC_MONTHS, {
-      keyMinute: 3,
-      accountMinute: 4,
-      accountMonth: 50,
-      keyMonth: 20,
-    });
-    expect(used).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20 });
+    const { used } = await under.store.readShadow(
+      'acc_9',
+      'key_9',
+      UTC_MONTHS,
+      countsWith({
+        keyMinute: 3,
+        accountMinute: 4,
+        accountMonth: 50,
+        keyMonth: 20,
+      }),
+    );
+    expect(named(used)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20 });
   });
 
   it('repeats a known refusal without asking the store, and forgets it when something is given back', async () => {
@@ -227,8 +232,8 @@ it('counters in the process: a shadow month that nobody else knows outlives the 
   const { subject } = shadowed({}, { keyMinute: 1 });
   for (let request = 0; request < 5; request++)
     shadows.judge(counters, subject.shadow!, await counters.decide(subject, 1));
-  const live = { keyMinute: 0, accountMinute: 0, accountMonth: 5, keyMonth: 5 };
-  const shadowMonth = async () => (await counters.readShadow('acc_1', 'key_1', UTC_MONTHS, live)).used.keyMonth;
+  const live = countsWith({ accountMonth: 5, keyMonth: 5 });
+  const shadowMonth = async () => (await counters.readShadow('acc_1', 'key_1', UTC_MONTHS, live)).used[KEY_MONTH];
   rounds.end(rounds.begin());
   clock.advance(10 * 60_000);
   counters.reapIdle();

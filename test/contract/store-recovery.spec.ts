@@ -18,6 +18,7 @@ import { describeWithRedis } from '../support/describe-with.js';
 import { eventually } from '../support/processes.js';
 import { FixedMonths, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
+import { ACCOUNT_MINUTE, ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
 
 describeWithRedis('requests that were admitted without the store', () => {
   const log = pino({ level: 'silent' });
@@ -50,7 +51,8 @@ describeWithRedis('requests that were admitted without the store', () => {
     client.disconnect();
     await database.close();
   });
-  const usedOf = async (accountId: string) => (await limiter.read(accountId, undefined, UTC_MONTHS)).used.accountMonth;
+  const usedOf = async (accountId: string) =>
+    (await limiter.read(accountId, undefined, UTC_MONTHS)).used[ACCOUNT_MONTH];
 
   it('because the database could not say where a new account stands keep nobody else from the store', async () => {
     const known = subjectWith({ accountMonth: 100 }, { accountId: 'acc_known', keyId: 'key_known' });
@@ -89,7 +91,7 @@ describeWithRedis('requests that were admitted without the store', () => {
       return limiter.storeUp;
     });
     const decision = await limiter.decide(subject, 1);
-    expect([decision.source, decision.used.accountMonth, decision.used.accountMinute]).toEqual(['store', 8, 8]);
+    expect([decision.source, decision.used[ACCOUNT_MONTH], decision.used[ACCOUNT_MINUTE]]).toEqual(['store', 8, 8]);
   });
 
   it('and given back afterwards are given back where they were counted', async () => {
@@ -118,7 +120,7 @@ describeWithRedis('requests that were admitted without the store', () => {
       await recovery.probe();
       return limiter.storeUp;
     });
-    expect(subject.lastSeen?.accountMonth).toBe(6);
+    expect(subject.lastSeen?.[ACCOUNT_MONTH]).toBe(6);
     expect(subject.lastSeenAtMs).toBeGreaterThan(lastSeenAtMs);
     expect(subject.lastSeenAtMs).toBeGreaterThanOrEqual(set.observedAtMs);
   });

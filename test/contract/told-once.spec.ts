@@ -12,6 +12,7 @@ import { describeWithRedis } from '../support/describe-with.js';
 import { eventually, sleep } from '../support/processes.js';
 import { FixedMonths, subjectWith } from '../support/quotas.js';
 import { emptyRedis, PATIENT_DEADLINE_MS } from '../support/timed-redis.js';
+import { KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
 /** A request: what it was told, and what it does then. */
 class Request implements Waiting<QuotaDecision> {
@@ -32,7 +33,7 @@ class Request implements Waiting<QuotaDecision> {
   /** What its key had used with it, by the decision. */
   get used(): number {
     const [first] = this.told;
-    return first === undefined || first instanceof Error ? -1 : first.used.keyMinute;
+    return first === undefined || first instanceof Error ? -1 : first.used[KEY_MINUTE];
   }
 }
 
@@ -137,7 +138,7 @@ describeWithRedis('a request that waits for its decision', () => {
   it('is the only one refused where its decision cannot be noted', async () => {
     const fault = new Error('not noted');
     sink.decided = (_subject, decision) => {
-      if (decision.used.keyMinute === 3) throw fault;
+      if (decision.used[KEY_MINUTE] === 3) throw fault;
       return decision;
     };
     const failed = jest.spyOn(sink, 'failed');

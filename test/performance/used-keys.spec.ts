@@ -18,6 +18,7 @@ import type { QuotaDecision } from '../../src/quota/model/policies.js';
 import { IN_FLIGHT, SUCCESS, type CountedRequest } from '../../src/quota/model/usage-cell.js';
 import { UsageRecorder } from '../../src/quota/usage/usage-recorder.js';
 import { TestClock } from '../support/stores.js';
+import { countsWith } from '../support/quotas.js';
 
 const KEYS = 20_000;
 const WARM_UP_KEYS = 100;
@@ -79,7 +80,7 @@ it('a key that has been used is small, and smaller again when its use has been w
   const use = async (hash: string): Promise<void> => {
     const subject = (await cache.find(hash))!.subject!;
     const period = subject.calendar.at(clock.now());
-    const used = { keyMinute: 1, accountMinute: 7, accountMonth: 7_000, keyMonth: 500 };
+    const used = countsWith({ keyMinute: 1, accountMinute: 7, accountMonth: 7_000, keyMonth: 500 });
     const decision: QuotaDecision = {
       admitted: true,
       source: 'store',

@@ -2,15 +2,9 @@
  * Quotas said as plainly as possible: a list of what was admitted, counted anew for every question. Slow, and easy to
  * check against `src/quota/model/policies.ts`: a request counts in its own second and the 60 that follow.
  */
+import { perWindow, WINDOWS } from '../../src/platform/quotas/windows.js';
 import { monthPeriodAt } from '../../src/quota/model/month-period.js';
-import {
-  ACCOUNT_MINUTE,
-  ACCOUNT_MONTH,
-  KEY_MINUTE,
-  KEY_MONTH,
-  type QuotaCounts,
-  type QuotaLimits,
-} from '../../src/quota/model/policies.js';
+import type { QuotaCounts, QuotaLimits } from '../../src/quota/model/policies.js';
 
 const SECONDS_COUNTED = 61;
 
@@ -24,7 +18,7 @@ export interface Admitted {
 /** What a store must say, as far as it can be seen from outside. */
 export interface Expected {
   readonly admitted: boolean;
-  readonly used: QuotaCounts;
+  readonly used: Readonly<QuotaCounts>;
   readonly violated: number;
   readonly keyMinuteResetMs: number;
   readonly accountMinuteResetMs: number;
@@ -43,13 +37,10 @@ export class CounterModel {
   /** Judges a request and remembers it where it is admitted. */
   decide(keyId: string, limits: QuotaLimits, cost: number, nowMs: number): { entry?: Admitted; expected: Expected } {
     const before = this.used(keyId, nowMs);
-    const violated =
-      cost === 0
-        ? 0
-        : (before.keyMinute + cost > limits.keyMinute ? KEY_MINUTE : 0) |
-          (before.accountMinute + cost > limits.accountMinute ? ACCOUNT_MINUTE : 0) |
-          (before.accountMonth + cost > limits.accountMonth ? ACCOUNT_MONTH : 0) |
-          (before.keyMonth + cost > limits.keyMonth ? KEY_MONTH : 0);
+    const violated = WINDOWS.reduce(
+      (bits, _, index) => (cost > 0 && before[index]! + cost > limits[index]! ? bits | (1 << index) : bits),
+      0,
+    );
     const admitted = violated === 0;
     const entry = { keyId, atMs: nowMs, cost };
     if (admitted && cost > 0) this.entries.add(entry);
@@ -72,17 +63,13 @@ export class CounterModel {
     this.sets.set(keyId ?? '', { used, atMs: nowMs });
   }
 
-  used(keyId: string, nowMs: number): QuotaCounts {
-    return {
-      keyMinute: total(this.inMinute(keyId, nowMs)),
-      accountMinute: total(this.inMinute(undefined, nowMs)),
-      accountMonth: this.inMonth('', [...this.entries], nowMs),
-      keyMonth: this.inMonth(
-        keyId,
-        [...this.entries].filter((entry) => entry.keyId === keyId),
-        nowMs,
-      ),
-    };
+  used(keyId: string, nowMs: number): Readonly<QuotaCounts> {
+    return perWindow(({ of, kind }) => {
+      const counted = of === 'key' ? keyId : undefined;
+      if (kind === 'sliding') return total(this.inMinute(counted, nowMs));
+      const entries = [...this.entries].filter((entry) => counted === undefined || entry.keyId === counted);
+      return this.inMonth(counted ?? '', entries, nowMs);
+    });
   }
 
   /** What counts in the month of `nowMs`: all of it, or what came after it was set. */
@@ -112,17 +99,17 @@ export class CounterModel {
 
   /** Tries one second after the other. */
   private retryAtMs(keyId: string, limits: QuotaLimits, cost: number, nowMs: number, violated: number): number {
-    const minutes = [
-      ...((violated & KEY_MINUTE) === 0 ? [] : [{ of: keyId, limit: limits.keyMinute }]),
-      ...((violated & ACCOUNT_MINUTE) === 0 ? [] : [{ of: undefined, limit: limits.accountMinute }]),
-    ];
+    const isViolated = (index: number): boolean => (violated & (1 << index)) !== 0;
+    const minutes = WINDOWS.flatMap(({ of, kind }, index) =>
+      kind === 'sliding' && isViolated(index) ? [{ of: of === 'key' ? keyId : undefined, limit: limits[index]! }] : [],
+    );
     const instants = minutes.map(({ of, limit }) => {
       let at = second(nowMs);
       // What never fits is told to come back when the minute is empty.
       while (at < second(nowMs) + SECONDS_COUNTED && total(this.inMinute(of, at * 1_000)) + cost > limit) at++;
       return at * 1_000;
     });
-    const monthViolated = (violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+    const monthViolated = WINDOWS.some(({ kind }, index) => kind === 'calendar' && isViolated(index));
     return Math.max(monthViolated ? monthPeriodAt(nowMs).endMs : 0, ...instants);
   }
 }

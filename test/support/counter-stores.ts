@@ -1,12 +1,12 @@
 /** The places for live counters, each by a clock of the test, for suites that hold all of them to one contract. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import type { CounterStore } from '../../src/quota/model/counter-store.js';
-import type { QuotaCounts, QuotaDecision } from '../../src/quota/model/policies.js';
+import type { QuotaDecision } from '../../src/quota/model/policies.js';
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { describeWithOwnRedis, describeWithRedis } from './describe-with.js';
 import { timedCounting } from './counting.js';
-import { FixedMonths } from './quotas.js';
+import { FixedMonths, named, type NamedCounts } from './quotas.js';
 import { TestClock } from './stores.js';
 import { startCluster, type ClusterGroup } from './redis-groups.js';
 import { timedClusterCounters, timedRedisCounters } from './timed-redis.js';
@@ -36,8 +36,8 @@ export class StoreUnderTest {
     return Promise.all(times(count, () => this.store.decide(subject, cost)));
   }
 
-  async usedBy(subject: QuotaSubject): Promise<Readonly<QuotaCounts>> {
-    return (await this.store.read(subject.accountId, subject.keyId, subject.calendar)).used;
+  async usedBy(subject: QuotaSubject): Promise<NamedCounts> {
+    return named((await this.store.read(subject.accountId, subject.keyId, subject.calendar)).used);
   }
 
   /** Turns the clock to an instant, ahead or back. */

@@ -1,15 +1,41 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
 import type { MonthSource, WrittenMonth } from '../../src/quota/model/counter-store.js';
+import { perWindow, WINDOW_NAMES, WINDOWS, type WindowName } from '../../src/platform/quotas/windows.js';
 import { calendarOf, type MonthPeriod } from '../../src/quota/model/month-period.js';
-import type { OnStoreLoss, QuotaLimits } from '../../src/quota/model/policies.js';
+import type { OnStoreLoss, QuotaCounts, QuotaLimits } from '../../src/quota/model/policies.js';
 import { QuotaSubject, QuotaTerms } from '../../src/quota/model/subject.js';
 
-export const NO_LIMITS: QuotaLimits = {
-  keyMinute: Infinity,
-  accountMinute: Infinity,
-  accountMonth: Infinity,
-  keyMonth: Infinity,
-};
+type FieldName<Name> = Name extends `${infer Of}-${infer Period}` ? `${Of}${Capitalize<Period>}` : never;
+
+/** A number for each window by name, such as `keyMinute`: easier to read in a test than an array. */
+export type NamedCounts = Record<FieldName<WindowName>, number>;
+
+/** A number of each window by name. */
+export function named(counts: readonly number[]): NamedCounts {
+  return Object.fromEntries(WINDOWS.map((_, index) => [fieldAt(index), counts[index]])) as NamedCounts;
+}
+
+/** Counts by window; 0 where none is named. */
+export function countsWith(counts: Partial<NamedCounts>): QuotaCounts {
+  return perWindow((_, index) => counts[fieldAt(index)] ?? 0) as QuotaCounts;
+}
+
+/** Limits by window; none where none is named. */
+export function limitsWith(limits: Partial<NamedCounts>): QuotaLimits {
+  return perWindow((_, index) => limits[fieldAt(index)] ?? Infinity);
+}
+
+export const NO_LIMITS = limitsWith({});
+
+/** The bits of windows, as `QuotaDecision.violated` holds them. */
+export function bitsOf(...names: readonly WindowName[]): number {
+  return names.reduce((bits, name) => bits | (1 << WINDOW_NAMES.indexOf(name)), 0);
+}
+
+function fieldAt(index: number): keyof NamedCounts {
+  const { of, period } = WINDOWS[index]!;
+  return `${of}${period[0]!.toUpperCase()}${period.slice(1)}` as keyof NamedCounts;
+}
 
 /** The months of an account that has chosen nothing. */
 export const UTC_MONTHS = calendarOf('UTC', 1);
@@ -23,9 +49,9 @@ export interface SubjectOptions {
 }
 
 /** A subject without limits but for those named. */
-export function subjectWith(limits: Partial<QuotaLimits>, options: SubjectOptions = {}): QuotaSubject {
+export function subjectWith(limits: Partial<NamedCounts>, options: SubjectOptions = {}): QuotaSubject {
   const { accountId = 'acc_1', keyId = 'key_1', onStoreLoss = 'local', timeZone = 'UTC', billingDay = 1 } = options;
-  const terms = new QuotaTerms({ ...NO_LIMITS, ...limits }, onStoreLoss, calendarOf(timeZone, billingDay));
+  const terms = new QuotaTerms(limitsWith(limits), onStoreLoss, calendarOf(timeZone, billingDay));
   return new QuotaSubject(accountId, keyId, terms);
 }
 

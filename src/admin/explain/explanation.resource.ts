@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import type { StepPreview } from '../../admission/preview.js';
 import { grantedIn, type LimitChanges } from '../../quota/model/effective-limits.js';
-import { limitedWindows, remaining } from '../../quota/model/headers.js';
-import { ACCOUNT_MONTH, KEY_MONTH, POLICY_NAMES } from '../../quota/model/policies.js';
+import { limitedWindows, remaining, resetMsOf } from '../../quota/model/headers.js';
 import type { Preview } from '../../quota/preview.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
@@ -142,22 +141,19 @@ function verdictOf({ problem }: Explanation): ExplanationResource['answer'] {
 function limitResources(preview: Preview | undefined, changes: LimitChanges, timeZone: string): LimitResource[] {
   if (preview === undefined) return [];
   const { limits, reading, decision } = preview;
-  return limitedWindows(limits, reading.used).map((window) => {
-    const { of, limit: most, used } = window;
-    const bit = POLICY_NAMES.find(([, name]) => name === window.policy)?.[0] ?? 0;
-    const isMonth = (bit & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+  return limitedWindows(limits, reading.used).map(({ window, index, limit: most, used }) => {
+    const { name, of, period } = window;
     const grant = of === 'key' ? changes.keyGrant : changes.accountGrant;
-    const minuteResetMs = of === 'key' ? reading.keyMinuteResetMs : reading.accountMinuteResetMs;
-    const resetMs = isMonth ? reading.period.endMs : Math.max(minuteResetMs, reading.nowMs);
+    const resetMs = Math.max(resetMsOf(window, reading), reading.nowMs);
     return {
-      policy: window.policy as LimitResource['policy'],
+      policy: name,
       limit: most,
-      source: of === 'key' && changes.keyLimits?.[window.window] !== undefined ? 'override' : 'plan',
-      granted: isMonth ? grantedIn(grant, reading.period.label) : 0,
+      source: of === 'key' && changes.keyLimits?.[period] !== undefined ? 'override' : 'plan',
+      granted: period === 'month' ? grantedIn(grant, reading.period.label) : 0,
       used,
       remaining: remaining(most, used),
       resets_at: formatWithOffset(resetMs, timeZone),
-      refuses: (decision.violated & bit) !== 0,
+      refuses: (decision.violated & (1 << index)) !== 0,
     };
   });
 }

@@ -1,5 +1,6 @@
 /** What the fields of resources look like, for the description: nothing that is answered is checked against it. */
 import { z } from 'zod';
+import { WINDOW_NAMES } from '../../platform/quotas/windows.js';
 import type { IdPrefix } from '../../stores/database/ids.js';
 
 /** RFC 3339 with an offset, and microseconds at most. */
@@ -24,7 +25,7 @@ export const timeField = z.iso.datetime({ offset: true }).max(LONGEST_TIME);
 /** How many requests: of what, the description of the field says. */
 export const countField = z.int().min(0);
 
-export const policyField = z.enum(['key-minute', 'account-minute', 'account-month', 'key-month']);
+export const policyField = z.enum(WINDOW_NAMES);
 
 /** For `If-Match`. */
 export const versionField = z

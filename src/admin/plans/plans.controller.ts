@@ -2,12 +2,13 @@
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type NamedPlan } from '../../accounts/catalogue.js';
+import { perPeriod } from '../../platform/quotas/windows.js';
 import { countField } from '../openapi/fields.js';
 import { listSchema, type ListBody } from '../request/list.js';
 import { Operation } from '../openapi/documented.js';
 
 const limit = countField.nullable().meta({ description: 'Most requests in the window; null: no limit.' });
-const windows = z.object({ minute: limit, month: limit });
+const windows = z.object(perPeriod(() => limit));
 
 const planSchema = z
   .object({
@@ -36,10 +37,7 @@ export class PlansController {
 }
 
 function planResource({ name, limits }: NamedPlan): PlanResource {
-  const windowsOf = ({ minute, month }: NamedPlan['limits']['key']): PlanResource['key'] => ({
-    minute: minute ?? null,
-    month: month ?? null,
-  });
+  const windowsOf = (of: NamedPlan['limits']['key']): PlanResource['key'] => perPeriod((period) => of[period] ?? null);
   return {
     name,
     key: windowsOf(limits.key),

@@ -1,16 +1,11 @@
 /** Warnings about plans that are valid but probably unintended. */
+import { WINDOW_PERIODS, WINDOWS } from '../../platform/quotas/windows.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { GatewayFile, Operation, PlanConfig } from '../model/schema.js';
 import type { SourceDocument } from '../source/source-document.js';
 
 /** Maximum number of operations in a warning. */
 const MOST_NAMED = 3;
-const WINDOWS = [
-  ['key', 'minute'],
-  ['key', 'month'],
-  ['account', 'minute'],
-  ['account', 'month'],
-] as const;
 
 /** Returns warnings, located at the limits. */
 export function planWarnings(
@@ -35,7 +30,7 @@ function costWarnings(
   plan: PlanConfig,
   operations: readonly Operation[],
 ): ConfigProblem[] {
-  return WINDOWS.flatMap(([of, window]) => {
+  return WINDOWS.flatMap(({ of, period: window }) => {
     const limit = plan[of][window];
     if (limit === undefined || limit === 0) return [];
     const tooDear = operations.filter(({ cost }) => cost > limit);
@@ -52,7 +47,7 @@ function costWarnings(
 }
 
 function zeroWarnings(source: SourceDocument, path: DocumentPath, plan: PlanConfig): ConfigProblem[] {
-  return WINDOWS.flatMap(([of, window]) => {
+  return WINDOWS.flatMap(({ of, period: window }) => {
     if (plan[of][window] !== 0) return [];
     const message = 'admits no request: a limit of 0 refuses every one';
     return [source.problem([...path, of, window], message, 'leave it out for no limit')];
@@ -64,7 +59,7 @@ function keyAboveAccountWarnings(
   path: DocumentPath,
   { key, account }: PlanConfig,
 ): ConfigProblem[] {
-  return (['minute', 'month'] as const).flatMap((window) => {
+  return WINDOW_PERIODS.flatMap((window) => {
     const [ofKey, ofAccount] = [key[window], account[window]];
     if (ofKey === undefined || ofAccount === undefined || ofKey <= ofAccount) return [];
     return source.problem(
@@ -78,11 +73,11 @@ function keyAboveAccountWarnings(
 /** Warns about shadow limits that never apply. A shadow sees only requests that the live limit admits. */
 function shadowWarnings(source: SourceDocument, path: DocumentPath, { shadow, ...live }: PlanConfig): ConfigProblem[] {
   if (shadow === undefined) return [];
-  if (WINDOWS.every(([of, window]) => shadow[of][window] === undefined)) {
+  if (WINDOWS.every(({ of, period: window }) => shadow[of][window] === undefined)) {
     const message = 'names no limit, so it never refuses anything';
     return [source.problem([...path, 'shadow'], message, 'name a limit, or leave it out', 'key')];
   }
-  return WINDOWS.flatMap(([of, window]) => {
+  return WINDOWS.flatMap(({ of, period: window }) => {
     const [limit, liveLimit] = [shadow[of][window], live[of][window]];
     if (limit === undefined || liveLimit === undefined || limit < liveLimit) return [];
     return source.problem(

@@ -1,10 +1,9 @@
 /** Metrics of limits: decisions, the counter store, and usage written to the database. */
+import { CALENDAR_NAMES, WINDOW_NAMES } from '../quotas/windows.js';
 import { counter, gauge, histogram } from './metric.js';
 
 /** For calls that should take far less than a millisecond. */
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
-
-const POLICIES = ['key-minute', 'account-minute', 'account-month', 'key-month'] as const;
 
 /** Label value for all accounts that are not listed by ID, as in metrics with too many series. */
 export const OTHER_ACCOUNTS = 'other';
@@ -26,7 +25,7 @@ export const LIMIT_METRICS = {
     [
       ['plan', 'config'],
       ['outcome', ['admitted', 'refused']],
-      ['policy', ['', ...POLICIES]],
+      ['policy', ['', ...WINDOW_NAMES]],
     ],
     namesPolicyOfRefusal,
   ),
@@ -37,7 +36,7 @@ export const LIMIT_METRICS = {
     [
       ['plan', 'config'],
       ['outcome', ['admitted', 'refused', 'failed']],
-      ['policy', ['', ...POLICIES]],
+      ['policy', ['', ...WINDOW_NAMES]],
     ],
     namesPolicyOfRefusal,
   ),
@@ -46,7 +45,7 @@ export const LIMIT_METRICS = {
     'Requests refused within the last five minutes, of the accounts that were refused most and of all others together.',
     [
       ['account_id', 'open'],
-      ['policy', POLICIES],
+      ['policy', WINDOW_NAMES],
     ],
   ),
   topAccountUsed: gauge(
@@ -195,7 +194,7 @@ export const LIMIT_METRICS = {
     'trailgate_quota_notices_total',
     'Notices that a month is nearly or wholly used up, by policy and threshold in percent.',
     [
-      ['policy', ['account-month', 'key-month']],
+      ['policy', CALENDAR_NAMES],
       ['threshold', [80, 100]],
     ],
   ),

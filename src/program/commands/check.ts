@@ -6,6 +6,7 @@ import type { ConfigProblem } from '../../config/model/problem.js';
 import type { DescribedTool } from '../../config/model/described-tool.js';
 import type { Config, Environment, PlanConfig } from '../../config/model/schema.js';
 import { rowsTable } from './table.js';
+import { WINDOW_PERIODS } from '../../platform/quotas/windows.js';
 
 const USUAL_COLUMNS = 80;
 
@@ -108,9 +109,7 @@ function describeTools(config: Config, tools: readonly DescribedTool[], mostColu
 }
 
 function limitCells({ key, account }: PlanConfig): string[] {
-  return [key.minute, key.month, account.minute, account.month].map((limit) =>
-    limit === undefined ? '-' : String(limit),
-  );
+  return [key, account].flatMap((of) => WINDOW_PERIODS.map((period) => String(of[period] ?? '-')));
 }
 
 function jsonSummary(config: Config): Record<string, unknown> {

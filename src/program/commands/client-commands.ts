@@ -8,9 +8,11 @@ import { addKeyCommands } from './key-commands.js';
 import { addQuotaAdjustmentCommands } from './quota-adjustment-commands.js';
 import { addTargetCommands } from './target-commands.js';
 import { addWebhookCommands } from './webhook-commands.js';
+import { WINDOW_PERIODS } from '../../platform/quotas/windows.js';
 import { processTerminal, type Terminal } from './terminal.js';
 
-const PLAN_COLUMNS = ['name', 'key.minute', 'key.month', 'account.minute', 'account.month', 'on_redis_loss', 'charge'];
+const LIMIT_COLUMNS = ['key', 'account'].flatMap((of) => WINDOW_PERIODS.map((period) => `${of}.${period}`));
+const PLAN_COLUMNS = ['name', ...LIMIT_COLUMNS, 'on_redis_loss', 'charge'];
 const PLANS = row('plans', 'the plans of the configuration', 'listPlans', { columns: PLAN_COLUMNS });
 const SCOPES = row('scopes', 'the scopes that a key may be given', 'listScopes', { columns: ['scope', 'operations'] });
 

@@ -1,5 +1,8 @@
 /** The decision, as the counting process makes it: `DECIDE_LUA` in `src/quota/redis/scripts/decide.ts`. */
 import { plainText } from '../../stores/redis/script-command.js';
+import { ACCOUNT_MINUTE, KEY_MINUTE, WINDOWS } from '../../platform/quotas/windows.js';
+import type { QuotaCounts } from '../model/policies.js';
+import { DECIDE_NUMBERS } from '../redis/scripts/decide.js';
 import type { BatchMarker } from './counting-tables.js';
 import { nodeIn, NOT_YET, secondOf, type ScriptCall } from './script-call.js';
 import type { StoredCounter } from './stored-counter.js';
@@ -9,24 +12,22 @@ const NUMBER = 1;
 const LIFE_MS = 2;
 const GROUPS = 3;
 /** A counter is missing, or does not know the month. */
-const MISSING = ' -1 0 0 0 0 0 0 0 0';
+const MISSING = ` -1${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 /** The node has to hand in first. */
-const OWING = ' -2 0 0 0 0 0 0 0 0';
+const OWING = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 
 /** What a line says behind cost and count: the same for most groups of a batch. Below zero a limit is none. */
 class Terms {
-  readonly accountMinute: number;
-  readonly keyMinute: number;
-  readonly accountMonth: number;
-  readonly keyMonth: number;
+  /** By window. */
+  readonly limits: readonly number[];
   readonly label: number;
   readonly following: number;
   readonly expiresAtMs: number;
 
   constructor(readonly text: string) {
     const numbers = text.split(' ').map(Number);
-    [this.accountMinute = -1, this.keyMinute = -1, this.accountMonth = -1, this.keyMonth = -1] = numbers;
-    [this.label = 0, this.following = 0, this.expiresAtMs = 0] = numbers.slice(4);
+    this.limits = numbers.slice(0, WINDOWS.length);
+    [this.label = 0, this.following = 0, this.expiresAtMs = 0] = numbers.slice(WINDOWS.length);
   }
 }
 
@@ -91,16 +92,14 @@ class Batch {
     const ofAccount = account.in(label, following);
     const ofKey = ofAccount && key.in(label, following);
     if (ofAccount === undefined || ofKey === undefined) return MISSING;
-    const { sum: accountSum } = account;
-    const { sum: keySum } = key;
-    const { used: accountUsed } = ofAccount;
-    const { used: keyUsed } = ofKey;
+    const { limits } = terms;
+    const before: QuotaCounts = [key.sum, account.sum, ofAccount.used, ofKey.used];
     let admitted = wanted;
     if (cost > 0) {
-      admitted = room(terms.accountMinute, accountSum, cost, admitted);
-      admitted = room(terms.keyMinute, keySum, cost, admitted);
-      admitted = room(terms.accountMonth, accountUsed, cost, admitted);
-      admitted = Math.max(0, room(terms.keyMonth, keyUsed, cost, admitted));
+      for (let index = 0; index < before.length; index++) {
+        admitted = room(limits[index]!, before[index]!, cost, admitted);
+      }
+      admitted = Math.max(0, admitted);
     }
     if (admitted > 0 && cost > 0) {
       account.turnTo(ofAccount, terms.expiresAtMs);
@@ -110,9 +109,11 @@ class Batch {
       this.hasCounted = true;
       this.admitted[this.admitted.length - 1] = admitted;
     }
-    const counts = ` ${admitted} ${accountSum} ${keySum} ${accountUsed} ${keyUsed} ${account.oldest} ${key.oldest}`;
-    if (admitted === wanted) return `${counts} 0 0`;
-    return `${counts} ${freed(account, terms.accountMinute, cost)} ${freed(key, terms.keyMinute, cost)}`;
+    let reply = ` ${admitted}`;
+    for (const count of before) reply += ` ${count}`;
+    reply += ` ${account.oldest} ${key.oldest}`;
+    if (admitted === wanted) return `${reply} 0 0`;
+    return `${reply} ${freed(account, limits[ACCOUNT_MINUTE]!, cost)} ${freed(key, limits[KEY_MINUTE]!, cost)}`;
   }
 }
 

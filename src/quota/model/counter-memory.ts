@@ -3,6 +3,7 @@
  * itself since. Both are handed in where a counter is created anew. Nothing is done here for a counter that is not
  * young.
  */
+import { ACCOUNT_MONTH, KEY_MONTH } from '../../platform/quotas/windows.js';
 import type { MonthsSeen } from './counter-store.js';
 import type { MonthPeriod } from './month-period.js';
 import type { QuotaSubject } from './subject.js';
@@ -208,7 +209,8 @@ export class CounterMemory {
     const subjects = new Set(this.seenCounts.seenLately(accountId));
     if (subject !== undefined) subjects.add(subject);
     for (const { keyId, lastSeen, lastSeenMonth, lastSeenAtMs: atMs } of subjects) {
-      if (lastSeen !== undefined && lastSeenMonth === month) yield { keyId, ...lastSeen, atMs };
+      if (lastSeen === undefined || lastSeenMonth !== month) continue;
+      yield { keyId, accountMonth: lastSeen[ACCOUNT_MONTH], keyMonth: lastSeen[KEY_MONTH], atMs };
     }
   }
 }

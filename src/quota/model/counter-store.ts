@@ -86,7 +86,7 @@ export interface CounterStore extends Decider {
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
-    live: QuotaCounts,
+    live: Readonly<QuotaCounts>,
     room?: MinuteRoom,
   ): Promise<CounterReading>;
 }

@@ -1,17 +1,19 @@
 /** From what a store counted to the verdict on one request. Every store ends here, so that all of them answer alike. */
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
+import { ACCOUNT_MINUTE, bitsWhere, CALENDAR_BITS, KEY_MINUTE } from '../../platform/quotas/windows.js';
 import {
-  ACCOUNT_MINUTE,
-  ACCOUNT_MONTH,
-  KEY_MINUTE,
-  KEY_MONTH,
+  countsMinus,
+  countsPlus,
   violatedBy,
   type DecisionSource,
   type QuotaCounts,
   type QuotaDecision,
 } from './policies.js';
 import type { QuotaSubject } from './subject.js';
+
+const ACCOUNT_SLIDING = bitsWhere(({ of, kind }) => of === 'account' && kind === 'sliding');
+const KEY_SLIDING = bitsWhere(({ of, kind }) => of === 'key' && kind === 'sliding');
 
 /** What a store found for a group of equal requests that arrived together: same key, same cost. */
 export interface GroupVerdict {
@@ -40,12 +42,7 @@ export function decisionFor(
   const admitted = position < verdict.admitted;
   const added = cost * (admitted ? position + 1 : verdict.admitted);
   const { before, period, nowMs } = verdict;
-  const used = {
-    keyMinute: before.keyMinute + added,
-    accountMinute: before.accountMinute + added,
-    accountMonth: before.accountMonth + added,
-    keyMonth: before.keyMonth + added,
-  };
+  const used = countsPlus(before, added);
   const violated = admitted ? 0 : violatedBy(subject.limits, used, cost);
   return {
     admitted,
@@ -54,8 +51,8 @@ export function decisionFor(
     nowMs,
     period,
     used,
-    keyMinuteResetMs: used.keyMinute > 0 ? (verdict.keyOldest + MINUTE_BUCKETS) * 1_000 : 0,
-    accountMinuteResetMs: used.accountMinute > 0 ? (verdict.accountOldest + MINUTE_BUCKETS) * 1_000 : 0,
+    keyMinuteResetMs: used[KEY_MINUTE] > 0 ? (verdict.keyOldest + MINUTE_BUCKETS) * 1_000 : 0,
+    accountMinuteResetMs: used[ACCOUNT_MINUTE] > 0 ? (verdict.accountOldest + MINUTE_BUCKETS) * 1_000 : 0,
     violated,
     retryAtMs:
       violated === 0
@@ -71,22 +68,13 @@ export function decisionFor(
  */
 export function freeAgainMs(violated: number, monthEndMs: number, accountFreedMs: number, keyFreedMs: number): number {
   let atMs = 0;
-  if ((violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0) atMs = monthEndMs;
-  if ((violated & ACCOUNT_MINUTE) !== 0) atMs = Math.max(atMs, accountFreedMs);
-  if ((violated & KEY_MINUTE) !== 0) atMs = Math.max(atMs, keyFreedMs);
+  if ((violated & CALENDAR_BITS) !== 0) atMs = monthEndMs;
+  if ((violated & ACCOUNT_SLIDING) !== 0) atMs = Math.max(atMs, accountFreedMs);
+  if ((violated & KEY_SLIDING) !== 0) atMs = Math.max(atMs, keyFreedMs);
   return atMs;
 }
 
 /** The decision as it reads once its cost has been refunded. */
 export function withoutCost(decision: QuotaDecision): QuotaDecision {
-  const { used, cost } = decision;
-  return {
-    ...decision,
-    used: {
-      keyMinute: Math.max(0, used.keyMinute - cost),
-      accountMinute: Math.max(0, used.accountMinute - cost),
-      accountMonth: Math.max(0, used.accountMonth - cost),
-      keyMonth: Math.max(0, used.keyMonth - cost),
-    },
-  };
+  return { ...decision, used: countsMinus(decision.used, decision.cost) };
 }

@@ -4,13 +4,11 @@
  */
 import { LARGEST_LIMIT } from '../../config/model/plan-schema.js';
 import type { PlanConfig } from '../../config/model/schema.js';
+import { perWindow, type WindowPeriod } from '../../platform/quotas/windows.js';
 import { limitsOf, type QuotaLimits } from './policies.js';
 
 /** Limits of one key in the place of its plan's: a number, null for none; a window that is not named is the plan's. */
-export interface KeyLimits {
-  readonly minute?: number | null | undefined;
-  readonly month?: number | null | undefined;
-}
+export type KeyLimits = { readonly [Period in WindowPeriod]?: number | null | undefined };
 
 /** Requests on top of a month limit until the month with this label ends. */
 export interface MonthGrant {
@@ -52,12 +50,10 @@ export function effectiveLimits(
   const limits = limitsOf(plan);
   if (changes === NO_LIMIT_CHANGES) return limits;
   const { keyLimits, accountGrant, keyGrant } = changes;
-  return {
-    keyMinute: overridden(limits.keyMinute, keyLimits?.minute),
-    accountMinute: limits.accountMinute,
-    accountMonth: raised(limits.accountMonth, grantedIn(accountGrant, label)),
-    keyMonth: raised(overridden(limits.keyMonth, keyLimits?.month), grantedIn(keyGrant, label)),
-  };
+  return perWindow(({ of, period }, index) => {
+    const limit = of === 'key' ? overridden(limits[index]!, keyLimits?.[period]) : limits[index]!;
+    return period === 'month' ? raised(limit, grantedIn(of === 'key' ? keyGrant : accountGrant, label)) : limit;
+  });
 }
 
 function overridden(limit: number, by: number | null | undefined): number {

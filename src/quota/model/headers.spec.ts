@@ -1,24 +1,23 @@
 /** The fields are valid structured fields (RFC 9651) and say what the decision says. */
 import { describe, expect, it, jest } from '@jest/globals';
 import { isInnerList, parseList } from 'structured-headers';
-import { NO_LIMITS, subjectWith } from '../../../test/support/quotas.js';
+import { bitsOf, countsWith, type NamedCounts, subjectWith } from '../../../test/support/quotas.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { quotaLines, remaining, retryAfterSeconds } from './headers.js';
 import { monthPeriodAt } from './month-period.js';
-import { ACCOUNT_MONTH, KEY_MINUTE, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
+import type { QuotaDecision } from './policies.js';
 
 const NOW_MS = Date.parse('2026-11-20T10:00:00.250Z');
-const NOTHING: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
-const FOUR: QuotaLimits = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
+const FOUR: NamedCounts = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
 
-function decisionWith(used: Partial<QuotaCounts>, more: Partial<QuotaDecision> = {}): QuotaDecision {
+function decisionWith(used: Partial<NamedCounts>, more: Partial<QuotaDecision> = {}): QuotaDecision {
   return {
     admitted: true,
     source: 'store',
     cost: 1,
     nowMs: NOW_MS,
     period: monthPeriodAt(NOW_MS),
-    used: { ...NOTHING, ...used },
+    used: countsWith(used),
     keyMinuteResetMs: 0,
     accountMinuteResetMs: 0,
     violated: 0,
@@ -27,7 +26,7 @@ function decisionWith(used: Partial<QuotaCounts>, more: Partial<QuotaDecision> =
   };
 }
 
-function fieldsOf(limits: Partial<QuotaLimits>, decision: QuotaDecision): Map<string, string> {
+function fieldsOf(limits: Partial<NamedCounts>, decision: QuotaDecision): Map<string, string> {
   const flat = fieldsOfLines(quotaLines(subjectWith(limits), decision));
   const fields = new Map<string, string>();
   for (let at = 0; at < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
@@ -129,7 +128,7 @@ describe('the rate-limit fields', () => {
 });
 
 describe('the X-RateLimit fields', () => {
-  const tightest = (limits: Partial<QuotaLimits>, decision: QuotaDecision): (string | undefined)[] => {
+  const tightest = (limits: Partial<NamedCounts>, decision: QuotaDecision): (string | undefined)[] => {
     const fields = fieldsOf(limits, decision);
     return ['Limit', 'Remaining', 'Reset'].map((name) => fields.get(`X-RateLimit-${name}`));
   };
@@ -158,7 +157,7 @@ describe('the X-RateLimit fields', () => {
 });
 
 describe('Retry-After', () => {
-  const refusal = (retryAtMs: number, violated = KEY_MINUTE): QuotaDecision =>
+  const refusal = (retryAtMs: number, violated = bitsOf('key-minute')): QuotaDecision =>
     decisionWith({ keyMinute: 60 }, { admitted: false, violated, retryAtMs, keyMinuteResetMs: retryAtMs });
 
   it.each([0, 0.5, 0.999_999])('is a whole number, never earlier than t, with a jitter drawn at %d', (random) => {
@@ -178,7 +177,7 @@ describe('Retry-After', () => {
   it('of a used-up month is not before the month ends, and within a minute of it', () => {
     const { endMs } = monthPeriodAt(NOW_MS);
     for (let draw = 0; draw < 200; draw++) {
-      const atMs = NOW_MS + retryAfterSeconds(refusal(endMs, ACCOUNT_MONTH)) * 1_000;
+      const atMs = NOW_MS + retryAfterSeconds(refusal(endMs, bitsOf('account-month'))) * 1_000;
       expect(atMs).toBeGreaterThanOrEqual(endMs);
       expect(atMs).toBeLessThanOrEqual(endMs + 61_000);
     }
@@ -201,5 +200,5 @@ describe('Retry-After', () => {
 });
 
 it('no limit is no policy', () => {
-  expect(fieldsOf(NO_LIMITS, decisionWith({})).size).toBe(0);
+  expect(fieldsOf({}, decisionWith({})).size).toBe(0);
 });

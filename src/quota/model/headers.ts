@@ -8,7 +8,8 @@ import { fieldsOfLines, fieldValue, linesOf } from '../../http/grammar/fields.js
 import { LONGEST_WAIT_MS, spread } from '../../platform/problems/retry-after.js';
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_SECONDS } from '../../platform/sliding-window.js';
-import { type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
+import { WINDOWS, type QuotaWindow } from '../../platform/quotas/windows.js';
+import { NOTHING_USED, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
 /** Names of the fields written here, lower case: a backend's own fields of these names are dropped. */
@@ -27,6 +28,11 @@ export const QUOTA_FIELDS: readonly string[] = [
 const MONTH_JITTER_SECONDS = 60;
 const MINUTE_JITTER_SECONDS = 3;
 
+// By window: every response reads them.
+const ITEM_STARTS = WINDOWS.map(({ name }) => `"${name}";r=`);
+const ARE_CALENDAR = WINDOWS.map(({ kind }) => kind === 'calendar');
+const ARE_OF_KEY = WINDOWS.map(({ of }) => of === 'key');
+
 /** The rate-limit fields of a decision as lines, each with its CRLF. None where nobody counted. */
 export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): string {
   if (decision.source === 'open') return '';
@@ -35,46 +41,26 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
   const { used, nowMs, period } = decision;
   const keySeconds = secondsUntil(decision.keyMinuteResetMs, nowMs);
   const accountSeconds = secondsUntil(decision.accountMinuteResetMs, nowMs);
-  const monthSeconds = secondsUntil(period.endMs, nowMs);
+  const calendarSeconds = secondsUntil(period.endMs, nowMs);
 
-  // The tightest window has least left; on a tie the later reset is the one that matters.
+  // The tightest window has least left; on a tie the later reset is the one that matters, and a calendar's is.
   let field = '';
   let tightestLimit = -1;
   let tightestLeft = Infinity;
   let tightestSeconds = 0;
-  if (limits.keyMinute !== Infinity) {
-    const left = remaining(limits.keyMinute, used.keyMinute);
-    field = `"key-minute";r=${left};t=${keySeconds}`;
-    tightestLimit = limits.keyMinute;
+  for (let index = 0; index < WINDOWS.length; index++) {
+    const limit = limits[index]!;
+    if (limit === Infinity) continue;
+    const left = remaining(limit, used[index]!);
+    const isCalendar = ARE_CALENDAR[index]!;
+    const slidingSeconds = ARE_OF_KEY[index]! ? keySeconds : accountSeconds;
+    const seconds = isCalendar ? calendarSeconds : slidingSeconds;
+    const item = `${ITEM_STARTS[index]!}${left};t=${seconds}`;
+    field = field === '' ? item : `${field}, ${item}`;
+    if (left > tightestLeft || (left === tightestLeft && !isCalendar && seconds <= tightestSeconds)) continue;
+    tightestLimit = limit;
     tightestLeft = left;
-    tightestSeconds = keySeconds;
-  }
-  if (limits.accountMinute !== Infinity) {
-    const left = remaining(limits.accountMinute, used.accountMinute);
-    field = `${field === '' ? '' : `${field}, `}"account-minute";r=${left};t=${accountSeconds}`;
-    if (left < tightestLeft || (left === tightestLeft && accountSeconds > tightestSeconds)) {
-      tightestLimit = limits.accountMinute;
-      tightestLeft = left;
-      tightestSeconds = accountSeconds;
-    }
-  }
-  if (limits.accountMonth !== Infinity) {
-    const left = remaining(limits.accountMonth, used.accountMonth);
-    field = `${field === '' ? '' : `${field}, `}"account-month";r=${left};t=${monthSeconds}`;
-    if (left <= tightestLeft) {
-      tightestLimit = limits.accountMonth;
-      tightestLeft = left;
-      tightestSeconds = monthSeconds;
-    }
-  }
-  if (limits.keyMonth !== Infinity) {
-    const left = remaining(limits.keyMonth, used.keyMonth);
-    field = `${field === '' ? '' : `${field}, `}"key-month";r=${left};t=${monthSeconds}`;
-    if (left <= tightestLeft) {
-      tightestLimit = limits.keyMonth;
-      tightestLeft = left;
-      tightestSeconds = monthSeconds;
-    }
+    tightestSeconds = seconds;
   }
   if (tightestLimit < 0) return '';
   if (terms.policyFieldPeriod !== period.label) {
@@ -144,39 +130,39 @@ export function remaining(limit: number, used: number): number {
   return used >= limit ? 0 : limit - used;
 }
 
+/** One window with its limit and count. */
+export interface LimitedWindow {
+  readonly window: QuotaWindow;
+  /** Of the window in `WINDOWS`. */
+  readonly index: number;
+  readonly limit: number;
+  readonly used: number;
+}
+
 /** Every limited window with its limit and count, in the order of the fields. */
-export function limitedWindows(
-  limits: QuotaLimits,
-  used: QuotaCounts,
-): { policy: string; window: 'minute' | 'month'; of: 'key' | 'account'; limit: number; used: number }[] {
-  return [
-    { policy: 'key-minute', window: 'minute', of: 'key', limit: limits.keyMinute, used: used.keyMinute } as const,
-    {
-      policy: 'account-minute',
-      window: 'minute',
-      of: 'account',
-      limit: limits.accountMinute,
-      used: used.accountMinute,
-    } as const,
-    {
-      policy: 'account-month',
-      window: 'month',
-      of: 'account',
-      limit: limits.accountMonth,
-      used: used.accountMonth,
-    } as const,
-    { policy: 'key-month', window: 'month', of: 'key', limit: limits.keyMonth, used: used.keyMonth } as const,
-  ].filter((entry) => entry.limit !== Infinity);
+export function limitedWindows(limits: QuotaLimits, used: Readonly<QuotaCounts>): LimitedWindow[] {
+  return WINDOWS.map((window, index) => ({ window, index, limit: limits[index]!, used: used[index]! })).filter(
+    ({ limit }) => limit !== Infinity,
+  );
+}
+
+/** When a window resets, ms of the store's time; of one that slides when it next has more room, 0: nothing is used. */
+export function resetMsOf(
+  { of, kind }: QuotaWindow,
+  counted: Pick<QuotaDecision, 'period' | 'keyMinuteResetMs' | 'accountMinuteResetMs'>,
+): number {
+  if (kind === 'calendar') return counted.period.endMs;
+  return of === 'key' ? counted.keyMinuteResetMs : counted.accountMinuteResetMs;
 }
 
 /** `"key-minute";q=60;w=60, …`: changes once a month, because a month's `w` is its real length. */
 function policyField(limits: QuotaLimits, period: MonthPeriod): string {
   const monthSeconds = Math.round((period.endMs - period.startMs) / 1_000);
-  const none = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
-  return limitedWindows(limits, none)
-    .map(
-      ({ policy, limit, window }) => `"${policy}";q=${limit};w=${window === 'minute' ? MINUTE_SECONDS : monthSeconds}`,
-    )
+  return limitedWindows(limits, NOTHING_USED)
+    .map(({ window, limit }) => {
+      const seconds = window.kind === 'calendar' ? monthSeconds : MINUTE_SECONDS;
+      return `"${window.name}";q=${limit};w=${seconds}`;
+    })
     .join(', ');
 }
 

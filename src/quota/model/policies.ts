@@ -1,34 +1,13 @@
 /**
- * The words of a quota: the four policies, the limits of a subject, and what a decision says. Shared by every store,
- * so that a request is judged and described the same way wherever its counters live. CONTRIBUTING.md says what else a
- * new window asks for.
+ * The words of a quota: the limits of a subject, the counts, and what a decision says. Shared by every store, so that a
+ * request is judged and described the same way wherever its counters live.
  */
 import type { PlanConfig } from '../../config/model/schema.js';
+import { perWindow, WINDOWS, type PerWindow, type WindowName } from '../../platform/quotas/windows.js';
 import type { MonthPeriod } from './month-period.js';
 
-/** Bits of `QuotaDecision.violated`, and the order of the policies in the headers. */
-export const KEY_MINUTE = 1;
-export const ACCOUNT_MINUTE = 2;
-export const ACCOUNT_MONTH = 4;
-export const KEY_MONTH = 8;
-
-export const POLICY_NAMES = [
-  [KEY_MINUTE, 'key-minute'],
-  [ACCOUNT_MINUTE, 'account-minute'],
-  [ACCOUNT_MONTH, 'account-month'],
-  [KEY_MONTH, 'key-month'],
-] as const;
-
-/** PolicyName is one of the four windows, as the response fields call it. */
-export type PolicyName = (typeof POLICY_NAMES)[number][1];
-
-/** The limits in force for one key; `Infinity` where a plan names none. */
-export interface QuotaLimits {
-  readonly keyMinute: number;
-  readonly accountMinute: number;
-  readonly accountMonth: number;
-  readonly keyMonth: number;
-}
+/** The limits in force for one key, by window; `Infinity` where a plan names none. */
+export type QuotaLimits = PerWindow<number>;
 
 /** What a plan wants while the counters cannot be reached. */
 export type OnStoreLoss = PlanConfig['onRedisLoss'];
@@ -36,13 +15,12 @@ export type OnStoreLoss = PlanConfig['onRedisLoss'];
 /** Which responses a plan charges for. */
 export type Charge = PlanConfig['charge'];
 
-/** The four counts of a key and its account, as they stood at one instant. */
-export interface QuotaCounts {
-  keyMinute: number;
-  accountMinute: number;
-  accountMonth: number;
-  keyMonth: number;
-}
+/** The counts of a key and its account by window, as they stood at one instant. */
+export type QuotaCounts = Writable<QuotaLimits>;
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+export const NOTHING_USED: Readonly<QuotaCounts> = perWindow(() => 0);
 
 /** Where a decision's numbers come from. `open`: nobody counted, so there is nothing to report. */
 export type DecisionSource = 'store' | 'local' | 'open';
@@ -60,7 +38,7 @@ export interface QuotaDecision {
   /** When the minute windows next give something back, milliseconds of the store's time; 0: nothing is used. */
   readonly keyMinuteResetMs: number;
   readonly accountMinuteResetMs: number;
-  /** Policies that refused, as bits; 0 when admitted. */
+  /** Windows that refused, as bits by their index; 0 when admitted. */
   readonly violated: number;
   /** Refused because this node's share of what is left is used up, while the shared counters are away. */
   readonly ofShare?: boolean;
@@ -74,41 +52,48 @@ export interface QuotaDecision {
 
 /** The limits that a plan sets. */
 export function limitsOf(plan: Pick<PlanConfig, 'key' | 'account'>): QuotaLimits {
-  return {
-    keyMinute: plan.key.minute ?? Infinity,
-    accountMinute: plan.account.minute ?? Infinity,
-    accountMonth: plan.account.month ?? Infinity,
-    keyMonth: plan.key.month ?? Infinity,
-  };
+  return perWindow(({ of, period }) => plan[of][period] ?? Infinity);
 }
 
-/** How many requests of `cost` fit under the limits, beside what is used; 0 when one of the windows is full. */
-export function roomFor(limits: QuotaLimits, used: QuotaCounts, cost: number): number {
+/** The counts after `cost` was counted in every window. Written out, because every decision makes them. */
+export function countsPlus(counts: Readonly<QuotaCounts>, cost: number): QuotaCounts {
+  return [counts[0] + cost, counts[1] + cost, counts[2] + cost, counts[3] + cost];
+}
+
+/** The counts after `cost` was refunded in every window. */
+export function countsMinus(counts: Readonly<QuotaCounts>, cost: number): QuotaCounts {
+  return perWindow((_, index) => Math.max(0, counts[index]! - cost)) as QuotaCounts;
+}
+
+/** Counts with those of some windows replaced, by index. */
+export function countsWith(counts: Readonly<QuotaCounts>, changes: Readonly<Record<number, number>>): QuotaCounts {
+  return perWindow((_, index) => changes[index] ?? counts[index]!) as QuotaCounts;
+}
+
+/**
+ * How many requests of `cost` fit under the limits, beside what is used; 0 when one of the windows is full. Written
+ * out, because every decision in the process asks it.
+ */
+export function roomFor(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: number): number {
   if (cost === 0) return Infinity;
-  const room = Math.min(
-    limits.keyMinute - used.keyMinute,
-    limits.accountMinute - used.accountMinute,
-    limits.accountMonth - used.accountMonth,
-    limits.keyMonth - used.keyMonth,
-  );
+  const room = Math.min(limits[0] - used[0], limits[1] - used[1], limits[2] - used[2], limits[3] - used[3]);
   return room < cost ? 0 : Math.floor(room / cost);
 }
 
-/** The policies that have no room for `cost`, as bits. */
-export function violatedBy(limits: QuotaLimits, used: QuotaCounts, cost: number): number {
+/** The windows that have no room for `cost`, as bits. */
+export function violatedBy(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: number): number {
   let bits = 0;
-  if (limits.keyMinute - used.keyMinute < cost) bits |= KEY_MINUTE;
-  if (limits.accountMinute - used.accountMinute < cost) bits |= ACCOUNT_MINUTE;
-  if (limits.accountMonth - used.accountMonth < cost) bits |= ACCOUNT_MONTH;
-  if (limits.keyMonth - used.keyMonth < cost) bits |= KEY_MONTH;
+  for (let index = 0; index < WINDOWS.length; index++) {
+    if (limits[index]! - used[index]! < cost) bits |= 1 << index;
+  }
   return bits;
 }
 
-const NAMES_OF_BITS: readonly (readonly PolicyName[])[] = Array.from({ length: 2 ** POLICY_NAMES.length }, (_, bits) =>
-  POLICY_NAMES.filter(([bit]) => (bits & bit) !== 0).map(([, name]) => name),
+const NAMES_OF_BITS: readonly (readonly WindowName[])[] = Array.from({ length: 2 ** WINDOWS.length }, (_, bits) =>
+  WINDOWS.filter((_window, index) => (bits & (1 << index)) !== 0).map(({ name }) => name),
 );
 
-/** Names of the policies in a set of bits, in the order of the headers. */
-export function policyNames(bits: number): readonly PolicyName[] {
+/** Names of the windows in a set of bits, in the order of the headers. */
+export function policyNames(bits: number): readonly WindowName[] {
   return NAMES_OF_BITS[bits] ?? [];
 }

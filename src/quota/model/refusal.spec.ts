@@ -1,25 +1,18 @@
 /** A refusal says which limit, how much of it is used, and when to come back. */
 import { describe, expect, it } from '@jest/globals';
-import { subjectWith } from '../../../test/support/quotas.js';
+import { bitsOf, countsWith, type NamedCounts, subjectWith } from '../../../test/support/quotas.js';
 import { ErrorPages } from '../../platform/problems/error-pages.js';
 import { ERRORS } from '../../platform/problems/errors.js';
 import { problemBody } from '../../platform/problems/problem-body.js';
 import { problemBytes } from '../../platform/problems/problem-text.js';
 import { monthPeriodAt } from './month-period.js';
-import {
-  ACCOUNT_MINUTE,
-  ACCOUNT_MONTH,
-  KEY_MINUTE,
-  KEY_MONTH,
-  type QuotaDecision,
-  type QuotaLimits,
-} from './policies.js';
+import type { QuotaDecision } from './policies.js';
 import { quotaProblem } from './refusal.js';
 
 const PAGES = new ErrorPages('https://api.example.com');
 
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
-const LIMITS: QuotaLimits = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
+const LIMITS: NamedCounts = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
 
 function refusal(violated: number, more: Partial<QuotaDecision> = {}): QuotaDecision {
   const period = monthPeriodAt(NOW_MS);
@@ -29,11 +22,11 @@ function refusal(violated: number, more: Partial<QuotaDecision> = {}): QuotaDeci
     cost: 1,
     nowMs: NOW_MS,
     period,
-    used: { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 },
+    used: countsWith(LIMITS),
     keyMinuteResetMs: NOW_MS + 7_000,
     accountMinuteResetMs: NOW_MS + 9_000,
     violated,
-    retryAtMs: (violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0 ? NOW_MS + 9_000 : period.endMs,
+    retryAtMs: (violated & bitsOf('account-month', 'key-month')) === 0 ? NOW_MS + 9_000 : period.endMs,
     ...more,
   };
 }
@@ -43,11 +36,11 @@ const headersOf = (problem: ReturnType<typeof quotaProblem>): Record<string, str
   return Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));
 };
 
-const inVienna = (limits: Partial<QuotaLimits> = LIMITS) => subjectWith(limits, { timeZone: 'Europe/Vienna' });
+const inVienna = (limits: Partial<NamedCounts> = LIMITS) => subjectWith(limits, { timeZone: 'Europe/Vienna' });
 
 describe('a used-up month', () => {
   it('is quota_exceeded, says what is used, and when it resets in the time of the account', () => {
-    const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
+    const problem = quotaProblem(inVienna(), refusal(bitsOf('account-month')));
     expect(problemBody(problem, 'req_1', PAGES)).toMatchObject({
       type: PAGES.typeOf('quota_exceeded'),
       title: ERRORS.quota_exceeded.title,
@@ -59,7 +52,7 @@ describe('a used-up month', () => {
   });
 
   it('tells clients not to try again, and when it resets in the body alone', () => {
-    const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MONTH));
+    const problem = quotaProblem(inVienna(), refusal(bitsOf('account-month')));
     expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
     const body = problemBody(problem, 'req_1', PAGES);
     expect(body.resets_at).toBe('2026-12-01T01:00:00+01:00');
@@ -73,7 +66,7 @@ describe('a used-up month', () => {
       [3_540, true],
       [3_601, false],
     ] as const) {
-      const problem = quotaProblem(inVienna(), refusal(KEY_MONTH, { nowMs: endMs - seconds * 1_000 }));
+      const problem = quotaProblem(inVienna(), refusal(bitsOf('key-month'), { nowMs: endMs - seconds * 1_000 }));
       const { 'Retry-After': retryAfter, 'X-Should-Retry': shouldRetry } = headersOf(problem);
       expect([seconds, retryAfter !== undefined, shouldRetry]).toEqual([seconds, has, 'false']);
       expect(problem.options.retryAfter).toBe(has ? Number(retryAfter) : undefined);
@@ -82,12 +75,12 @@ describe('a used-up month', () => {
   });
 
   it('of the key names the key', () => {
-    const problem = quotaProblem(inVienna(), refusal(KEY_MONTH));
+    const problem = quotaProblem(inVienna(), refusal(bitsOf('key-month')));
     expect(problem.options.detail).toMatch(/^Key key_1 has used 5,000 of 5,000 requests this month\./);
   });
 
   it('comes before a minute that is used up too, and both are named', () => {
-    const problem = quotaProblem(inVienna(), refusal(KEY_MINUTE | ACCOUNT_MONTH));
+    const problem = quotaProblem(inVienna(), refusal(bitsOf('key-minute', 'account-month')));
     expect(problem.code).toBe('quota_exceeded');
     expect(problem.options.detail).toMatch(/^Account acc_1 has used 10,000 of 10,000 requests this month\./);
     expect(problem.options.violatedPolicies).toEqual(['key-minute', 'account-month']);
@@ -97,7 +90,7 @@ describe('a used-up month', () => {
 
 describe('a used-up minute', () => {
   it('is rate_limited and says in how many seconds there is room again', () => {
-    const problem = quotaProblem(inVienna(), refusal(KEY_MINUTE));
+    const problem = quotaProblem(inVienna(), refusal(bitsOf('key-minute')));
     const headers = headersOf(problem);
     expect(problem.code).toBe('rate_limited');
     expect(problem.status).toBe(429);
@@ -113,31 +106,34 @@ describe('a used-up minute', () => {
   });
 
   it('of the account names the account', () => {
-    const problem = quotaProblem(inVienna(), refusal(ACCOUNT_MINUTE));
+    const problem = quotaProblem(inVienna(), refusal(bitsOf('account-minute')));
     expect(problem.options.detail).toMatch(/^Account acc_1 has used 120 of 120 requests in the last minute\./);
   });
 
   it('says the truth about a costly request that no longer fits beside what is used', () => {
-    const used = { keyMinute: 58, accountMinute: 58, accountMonth: 58, keyMonth: 58 };
-    const problem = quotaProblem(inVienna(), refusal(KEY_MINUTE, { cost: 5, used }));
+    const used = countsWith({ keyMinute: 58, accountMinute: 58, accountMonth: 58, keyMonth: 58 });
+    const problem = quotaProblem(inVienna(), refusal(bitsOf('key-minute'), { cost: 5, used }));
     expect(problem.options.detail).toMatch(/^Key key_1 has used 58 of 60 requests in the last minute\./);
   });
 
-  it.each([KEY_MINUTE, ACCOUNT_MONTH])('asks nobody to wait for what never fits: %d', (violated) => {
-    const limits = { keyMinute: 1_000, accountMonth: 1_000 };
-    const problem = quotaProblem(
-      inVienna(limits),
-      refusal(violated, { cost: 2_000, nowMs: NOW_MS, retryAtMs: NOW_MS }),
-    );
-    expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
-    expect(problemBody(problem, 'req_1', PAGES)).not.toHaveProperty('retry_after');
-    expect(problem.options.detail).toMatch(
-      /^\w+ \w+ may make 1,000 requests in a (month|minute), and this one counts as 2,000: it is never admitted\.$/,
-    );
-  });
+  it.each([bitsOf('key-minute'), bitsOf('account-month')])(
+    'asks nobody to wait for what never fits: %d',
+    (violated) => {
+      const limits = { keyMinute: 1_000, accountMonth: 1_000 };
+      const problem = quotaProblem(
+        inVienna(limits),
+        refusal(violated, { cost: 2_000, nowMs: NOW_MS, retryAtMs: NOW_MS }),
+      );
+      expect(headersOf(problem)).toEqual({ 'X-Should-Retry': 'false' });
+      expect(problemBody(problem, 'req_1', PAGES)).not.toHaveProperty('retry_after');
+      expect(problem.options.detail).toMatch(
+        /^\w+ \w+ may make 1,000 requests in a (month|minute), and this one counts as 2,000: it is never admitted\.$/,
+      );
+    },
+  );
 
   it('never claims more used than the limit, where the limit was lowered', () => {
-    const problem = quotaProblem(inVienna({ keyMinute: 10 }), refusal(KEY_MINUTE));
+    const problem = quotaProblem(inVienna({ keyMinute: 10 }), refusal(bitsOf('key-minute')));
     expect(problem.options.detail).toMatch(/^Key key_1 has used 10 of 10 requests in the last minute\./);
   });
 });
@@ -145,19 +141,22 @@ describe('a used-up minute', () => {
 it.each([1, 7, 60, 999, 1_000, 12_345, 100_000, 1_000_000, 9_007_199_254_740_991])(
   'writes %d as English does',
   (limit) => {
-    const used = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: limit };
-    const problem = quotaProblem(inVienna({ ...LIMITS, keyMonth: limit }), refusal(KEY_MONTH, { used }));
+    const used = countsWith({ keyMonth: limit });
+    const problem = quotaProblem(inVienna({ ...LIMITS, keyMonth: limit }), refusal(bitsOf('key-month'), { used }));
     const text = new Intl.NumberFormat('en-US').format(limit);
     expect(problem.options.detail).toMatch(`has used ${text} of ${text} requests`);
   },
 );
 
-it.each([KEY_MINUTE, ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MONTH, KEY_MINUTE | ACCOUNT_MONTH])(
-  'is written without a look at its words, and as JSON writes them: %d',
-  (violated) => {
-    for (const ofShare of [false, true]) {
-      const problem = quotaProblem(inVienna(), refusal(violated, { ofShare }));
-      expect(problemBytes(problem, 'req_1', PAGES)).toBe(JSON.stringify(problemBody(problem, 'req_1', PAGES)));
-    }
-  },
-);
+it.each([
+  bitsOf('key-minute'),
+  bitsOf('account-minute'),
+  bitsOf('account-month'),
+  bitsOf('key-month'),
+  bitsOf('key-minute', 'account-month'),
+])('is written without a look at its words, and as JSON writes them: %d', (violated) => {
+  for (const ofShare of [false, true]) {
+    const problem = quotaProblem(inVienna(), refusal(violated, { ofShare }));
+    expect(problemBytes(problem, 'req_1', PAGES)).toBe(JSON.stringify(problemBody(problem, 'req_1', PAGES)));
+  }
+});

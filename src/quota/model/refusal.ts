@@ -4,7 +4,8 @@ import { DO_NOT_RETRY, LONGEST_WAIT_MS } from '../../platform/problems/retry-aft
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { retryAfterSeconds } from './headers.js';
 import type { MonthPeriod } from './month-period.js';
-import { ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH, policyNames, type QuotaCounts, type QuotaDecision } from './policies.js';
+import { CALENDAR_BITS, WINDOWS } from '../../platform/quotas/windows.js';
+import { policyNames, type QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
 /** When a month ends, in its account's zone: worked out once, because zones are slow to ask. */
@@ -12,7 +13,7 @@ const ends = new WeakMap<MonthPeriod, string>();
 
 /** The 429 for a decision that does not admit: `quota_exceeded` when a month is used up, else `rate_limited`. */
 export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
-  const monthUsedUp = (decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
+  const monthUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
   return monthUsedUp && decision.ofShare !== true ? usedUpMonth(subject, decision) : fullMinute(subject, decision);
 }
 
@@ -47,36 +48,39 @@ function fullMinute(subject: QuotaSubject, decision: QuotaDecision): Problem {
 
 /** Whether a request costs more than the limit that refuses it: no waiting makes room for it. */
 function neverFits({ limits }: QuotaSubject, { violated, cost, ofShare }: QuotaDecision): boolean {
-  return ofShare !== true && cost > limits[namedWindow(violated)];
+  return ofShare !== true && cost > limits[namedWindow(violated)]!;
 }
 
 function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number): string {
-  const window = namedWindow(decision.violated);
-  const who = window.startsWith('key') ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
+  const index = namedWindow(decision.violated);
+  const { of, kind, period } = WINDOWS[index]!;
+  const who = of === 'key' ? `Key ${subject.keyId}` : `Account ${subject.accountId}`;
   if (decision.ofShare === true) {
     const share = `this one's share of what is left to ${who} is used up`;
     return `Each gateway counts by itself at the moment, and ${share}. Try again in ${seconds} seconds.`;
   }
-  const limit = subject.limits[window];
+  const limit = subject.limits[index]!;
   if (decision.cost > limit) {
-    const most = `${grouped(limit)} requests in a ${isMonth(window) ? 'month' : 'minute'}`;
+    const most = `${grouped(limit)} requests in a ${period}`;
     return `${who} may make ${most}, and this one counts as ${grouped(decision.cost)}: it is never admitted.`;
   }
-  const count = `${grouped(Math.min(decision.used[window], limit))} of ${grouped(limit)} requests`;
-  return isMonth(window)
-    ? `${who} has used ${count} this month. It resets at ${endOf(decision.period, subject.calendar.timeZone)}.`
-    : `${who} has used ${count} in the last minute. Try again in ${seconds} seconds.`;
+  const count = `${grouped(Math.min(decision.used[index]!, limit))} of ${grouped(limit)} requests`;
+  return kind === 'calendar'
+    ? `${who} has used ${count} this ${period}. It resets at ${endOf(decision.period, subject.calendar.timeZone)}.`
+    : `${who} has used ${count} in the last ${period}. Try again in ${seconds} seconds.`;
 }
 
-/** Of the windows that refuse, the one to speak of: a month before a minute, the first in the order of the headers. */
-function namedWindow(violated: number): keyof QuotaCounts {
-  if ((violated & ACCOUNT_MONTH) !== 0) return 'accountMonth';
-  if ((violated & KEY_MONTH) !== 0) return 'keyMonth';
-  return (violated & KEY_MINUTE) === 0 ? 'accountMinute' : 'keyMinute';
-}
-
-function isMonth(window: keyof QuotaCounts): boolean {
-  return window === 'accountMonth' || window === 'keyMonth';
+/**
+ * Returns the index of the window to speak of: the first of those that refuse, in the order of the headers, a calendar's
+ * before one that slides.
+ */
+function namedWindow(violated: number): number {
+  const ofCalendar = violated & CALENDAR_BITS;
+  const bits = ofCalendar === 0 ? violated : ofCalendar;
+  return Math.max(
+    0,
+    WINDOWS.findIndex((_, index) => (bits & (1 << index)) !== 0),
+  );
 }
 
 /** A count as English writes it, `1,234,567`; `Intl` takes longer for it than all the rest of a refusal. */

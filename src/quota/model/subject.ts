@@ -45,10 +45,11 @@ export class QuotaSubject {
   /** When a store last reported counts (ms), and the label of their month; 0: none has. */
   lastSeenAtMs = 0;
   lastSeenMonth = 0;
-  private seenKeyMinute = 0;
-  private seenAccountMinute = 0;
-  private seenAccountMonth = 0;
-  private seenKeyMonth = 0;
+  /** The counts of each window then, by its index. Fields, because an array takes more memory of every key. */
+  private seen0 = 0;
+  private seen1 = 0;
+  private seen2 = 0;
+  private seen3 = 0;
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
   /** What its requests came to since it was last written: the first of its cells, which hold the others. */
@@ -133,12 +134,7 @@ export class QuotaSubject {
   /** The last counts that a store reported: where a node goes on from when the store is lost. */
   get lastSeen(): QuotaCounts | undefined {
     if (this.lastSeenMonth === 0) return undefined;
-    return {
-      keyMinute: this.seenKeyMinute,
-      accountMinute: this.seenAccountMinute,
-      accountMonth: this.seenAccountMonth,
-      keyMonth: this.seenKeyMonth,
-    };
+    return [this.seen0, this.seen1, this.seen2, this.seen3];
   }
 
   /**
@@ -146,10 +142,10 @@ export class QuotaSubject {
    * see decision 0028.
    */
   see(counts: Readonly<QuotaCounts>, atMs: number, month: number): void {
-    this.seenKeyMinute = unboxed(counts.keyMinute);
-    this.seenAccountMinute = unboxed(counts.accountMinute);
-    this.seenAccountMonth = unboxed(counts.accountMonth);
-    this.seenKeyMonth = unboxed(counts.keyMonth);
+    this.seen0 = unboxed(counts[0]);
+    this.seen1 = unboxed(counts[1]);
+    this.seen2 = unboxed(counts[2]);
+    this.seen3 = unboxed(counts[3]);
     this.lastSeenAtMs = atMs;
     this.lastSeenMonth = month;
   }

@@ -13,9 +13,7 @@ export class TermsTable {
 
   /** Those with these values; frozen limits or not, whoever asks must not change them. */
   of(limits: QuotaLimits, onStoreLoss: OnStoreLoss, calendar: MonthCalendar, charge: Charge = 'all'): QuotaTerms {
-    const { keyMinute, accountMinute, accountMonth, keyMonth } = limits;
-    const numbers = `${keyMinute} ${accountMinute} ${accountMonth} ${keyMonth}`;
-    const name = `${numbers} ${onStoreLoss} ${charge} ${calendar.timeZone} ${calendar.billingDay}`;
+    const name = `${limits.join(' ')} ${onStoreLoss} ${charge} ${calendar.timeZone} ${calendar.billingDay}`;
     return this.table.get(name) ?? this.table.keep(name, new QuotaTerms(limits, onStoreLoss, calendar, charge));
   }
 }
@@ -24,10 +22,7 @@ export class TermsTable {
 export function areSameTerms(a: QuotaTerms, b: QuotaTerms): boolean {
   if (a === b) return true;
   return (
-    a.limits.keyMinute === b.limits.keyMinute &&
-    a.limits.accountMinute === b.limits.accountMinute &&
-    a.limits.accountMonth === b.limits.accountMonth &&
-    a.limits.keyMonth === b.limits.keyMonth &&
+    a.limits.every((limit, index) => limit === b.limits[index]) &&
     a.onStoreLoss === b.onStoreLoss &&
     a.calendar === b.calendar &&
     a.charge === b.charge

@@ -7,12 +7,7 @@ import type { Counter } from './counter.js';
 
 /** countsOf is what is used by a key and its account; 0 where there is no counter. */
 export function countsOf(account: Counter | undefined, key: Counter | undefined): QuotaCounts {
-  return {
-    keyMinute: key?.sum ?? 0,
-    accountMinute: account?.sum ?? 0,
-    accountMonth: account?.used ?? 0,
-    keyMonth: key?.used ?? 0,
-  };
+  return [key?.sum ?? 0, account?.sum ?? 0, account?.used ?? 0, key?.used ?? 0];
 }
 
 /** readingOf brings two counters to an instant, and reads them; one that does not know the month stands at nothing. */

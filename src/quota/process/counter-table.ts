@@ -2,6 +2,7 @@
 import type { WrittenCount } from '../model/counter-store.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
 import type { MonthPeriod } from '../model/month-period.js';
+import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../platform/quotas/windows.js';
 import type { QuotaCounts } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { Counter } from './counter.js';
@@ -17,7 +18,7 @@ const SHADOW_KEPT_SECONDS = 32 * 86_400;
 
 /** Where the counter of an account or a key was last seen. */
 export interface SeenCounts {
-  readonly counts: QuotaCounts;
+  readonly counts: Readonly<QuotaCounts>;
   readonly atMs: number;
 }
 
@@ -69,8 +70,8 @@ export class CounterTable {
 
   /** Puts a subject's counters where its account and its key were last seen, unless they exist. */
   createFrom(subject: QuotaSubject, ofAccount: SeenCounts, ofKey: SeenCounts, period: MonthPeriod): void {
-    const { accountMonth, accountMinute } = ofAccount.counts;
-    const { keyMonth, keyMinute } = ofKey.counts;
+    const { [ACCOUNT_MONTH]: accountMonth, [ACCOUNT_MINUTE]: accountMinute } = ofAccount.counts;
+    const { [KEY_MONTH]: keyMonth, [KEY_MINUTE]: keyMinute } = ofKey.counts;
     this.createSeen(this.accounts, subject.accountCounterKey, period, accountMonth, accountMinute, ofAccount.atMs);
     this.createSeen(this.keys, subject.keyCounterKey, period, keyMonth, keyMinute, ofKey.atMs);
   }

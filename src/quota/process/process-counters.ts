@@ -28,7 +28,8 @@ import { decisionFor } from '../model/decision.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
-import { roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
+import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../platform/quotas/windows.js';
+import { countsWith, roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { SingleFlight } from './single-flight.js';
 
@@ -135,7 +136,7 @@ export class ProcessCounters implements CounterStore {
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
-    live: QuotaCounts,
+    live: Readonly<QuotaCounts>,
     room: MinuteRoom = ANY_ROOM,
   ): Promise<CounterReading> {
     const names = {
@@ -143,9 +144,12 @@ export class ProcessCounters implements CounterStore {
       key: keyId && shadowApiKeyCounterKey(accountId, keyId),
     };
     const reading = this.readNow(names, calendar, room);
-    const accountMonth = this.accounts.has(names.account) ? reading.used.accountMonth : live.accountMonth;
-    const keyMonth = names.key !== undefined && this.keys.has(names.key) ? reading.used.keyMonth : live.keyMonth;
-    return { ...reading, used: { ...reading.used, accountMonth, keyMonth } };
+    const hasKey = names.key !== undefined && this.keys.has(names.key);
+    const used = countsWith(reading.used, {
+      ...(this.accounts.has(names.account) ? {} : { [ACCOUNT_MONTH]: live[ACCOUNT_MONTH] }),
+      ...(hasKey ? {} : { [KEY_MONTH]: live[KEY_MONTH] }),
+    });
+    return { ...reading, used };
   }
 
   private readNow(
@@ -243,8 +247,8 @@ export class ProcessCounters implements CounterStore {
         accountOldest: account.oldest,
         keyOldest: key.oldest,
         accountFreedAt:
-          admitted === 1 ? 0 : account.freedAt(before.accountMinute + cost - subject.limits.accountMinute),
-        keyFreedAt: admitted === 1 ? 0 : key.freedAt(before.keyMinute + cost - subject.limits.keyMinute),
+          admitted === 1 ? 0 : account.freedAt(before[ACCOUNT_MINUTE] + cost - subject.limits[ACCOUNT_MINUTE]),
+        keyFreedAt: admitted === 1 ? 0 : key.freedAt(before[KEY_MINUTE] + cost - subject.limits[KEY_MINUTE]),
       },
       0,
     );

@@ -9,7 +9,8 @@ import {
 import type { GroupVerdict } from '../model/decision.js';
 import type { DecisionGroup } from './decision-group.js';
 import { NO_PERIOD, type MonthPeriod } from '../model/month-period.js';
-import type { QuotaCounts } from '../model/policies.js';
+import { WINDOWS } from '../../platform/quotas/windows.js';
+import { NOTHING_USED, type QuotaCounts } from '../model/policies.js';
 import { unboxed, type QuotaSubject, type QuotaTerms } from '../model/subject.js';
 
 const SPACE = 0x20;
@@ -81,8 +82,7 @@ export function groupsText(batch: readonly DecisionGroup[]): string {
  */
 function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
   if (terms.limitsTextPeriod !== period.label) {
-    const { accountMinute, keyMinute, accountMonth, keyMonth } = terms.limits;
-    const limits = [accountMinute, keyMinute, accountMonth, keyMonth].map((limit) => (limit === Infinity ? -1 : limit));
+    const limits = terms.limits.map((limit) => (limit === Infinity ? -1 : limit));
     const month = `${period.label} ${period.following} ${period.endMs + COUNTER_GRACE_MS}`;
     terms.limitsText = `${SINGLE} ${limits.join(' ')} ${month}\n`;
     terms.limitsTextPeriod = period.label;
@@ -117,12 +117,12 @@ export function readNumbers(bytes: Uint8Array, into: Float64Array): number {
 }
 
 /** The verdict that is being read: one for all, because each is read before the next. */
-const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } = {
+const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } & { before: QuotaCounts } = {
   source: 'store',
   nowMs: 0,
   period: NO_PERIOD,
   admitted: 0,
-  before: { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 },
+  before: [...NOTHING_USED],
   accountOldest: 0,
   keyOldest: 0,
   accountFreedAt: 0,
@@ -131,17 +131,15 @@ const verdict: { -readonly [Name in keyof GroupVerdict]: GroupVerdict[Name] } = 
 
 /** The verdict on the group whose numbers begin at `at`; valid until the next call. */
 export function verdictAt(response: Float64Array, at: number, nowMs: number, period: MonthPeriod): GroupVerdict {
-  const before: QuotaCounts = verdict.before;
+  const { before } = verdict;
   verdict.nowMs = nowMs;
   verdict.period = period;
   verdict.admitted = unboxed(response[at]!);
-  before.accountMinute = unboxed(response[at + 1]!);
-  before.keyMinute = unboxed(response[at + 2]!);
-  before.accountMonth = unboxed(response[at + 3]!);
-  before.keyMonth = unboxed(response[at + 4]!);
-  verdict.accountOldest = unboxed(response[at + 5]!);
-  verdict.keyOldest = unboxed(response[at + 6]!);
-  verdict.accountFreedAt = unboxed(response[at + 7]!);
-  verdict.keyFreedAt = unboxed(response[at + 8]!);
+  for (let index = 0; index < WINDOWS.length; index++) before[index] = unboxed(response[at + 1 + index]!);
+  const next = at + 1 + WINDOWS.length;
+  verdict.accountOldest = unboxed(response[next]!);
+  verdict.keyOldest = unboxed(response[next + 1]!);
+  verdict.accountFreedAt = unboxed(response[next + 2]!);
+  verdict.keyFreedAt = unboxed(response[next + 3]!);
   return verdict;
 }

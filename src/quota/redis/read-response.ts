@@ -2,20 +2,23 @@
 import type { CounterReading } from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
-import { type QuotaCounts } from '../model/policies.js';
+import { ACCOUNT_MONTH, KEY_MONTH, perWindow } from '../../platform/quotas/windows.js';
+import type { QuotaCounts } from '../model/policies.js';
 import { READ_NUMBERS } from './scripts/read.js';
 
-export const NOTHING_USED: QuotaCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
-
 /** @param missing whose months stand for those of counters that do not exist. */
-export function readingOf(response: readonly number[], period: MonthPeriod, missing: QuotaCounts): CounterReading {
+export function readingOf(
+  response: readonly number[],
+  period: MonthPeriod,
+  missing: Readonly<QuotaCounts>,
+): CounterReading {
   const nowMs = millisecondsOf(response);
-  const account = readCounter(response, 1, missing.accountMonth);
-  const key = readCounter(response, 1 + READ_NUMBERS, missing.keyMonth);
+  const account = readCounter(response, 1, missing[ACCOUNT_MONTH]);
+  const key = readCounter(response, 1 + READ_NUMBERS, missing[KEY_MONTH]);
   return {
     nowMs,
     period,
-    used: { keyMinute: key.minute, accountMinute: account.minute, accountMonth: account.month, keyMonth: key.month },
+    used: perWindow(({ of, period: counted }) => (of === 'key' ? key : account)[counted]),
     accountMinuteResetMs: account.resetMs,
     keyMinuteResetMs: key.resetMs,
     accountFreedAtMs: account.freedAtMs,

@@ -29,10 +29,10 @@ import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
 import { setInRedis } from './month-set.js';
 import type { OutageEntry } from '../model/outage-log.js';
-import type { QuotaCounts, QuotaDecision } from '../model/policies.js';
+import { NOTHING_USED, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { REPLAY_LUA } from './scripts/outage.js';
-import { millisecondsOf, NOTHING_USED, readingOf } from './read-response.js';
+import { millisecondsOf, readingOf } from './read-response.js';
 import { RedisCalls } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from '../../stores/redis/script.js';
@@ -190,7 +190,7 @@ export class RedisCounters implements LosableStore {
     accountId: string,
     keyId: string | undefined,
     calendar: MonthCalendar,
-    live: QuotaCounts,
+    live: Readonly<QuotaCounts>,
     room: MinuteRoom = ANY_ROOM,
   ): Promise<CounterReading> {
     const account = shadowAccountCounterKey(accountId);

@@ -15,7 +15,8 @@ import {
 } from '../model/counter-store.js';
 import { noticesDue, type MonthNotice } from './month-notices.js';
 import type { MonthPeriod } from '../model/month-period.js';
-import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision } from '../model/policies.js';
+import { ACCOUNT_MONTH, CALENDAR_BITS, KEY_MONTH } from '../../platform/quotas/windows.js';
+import { countsWith, NOTHING_USED, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import type { CounterRow } from './usage-table.js';
 
@@ -123,7 +124,7 @@ export class MonthLedger implements MonthSource {
    * used, its notices are due. Once for each subject and month, because a changed limit is another subject.
    */
   noteRefusal(subject: QuotaSubject, decision: Pick<QuotaDecision, 'period' | 'violated'>): void {
-    if ((decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) === 0) return;
+    if ((decision.violated & CALENDAR_BITS) === 0) return;
     const reached = subject.reachedLimits();
     if (reached.refusedMonth === decision.period.label) return;
     reached.refusedMonth = decision.period.label;
@@ -132,9 +133,10 @@ export class MonthLedger implements MonthSource {
 
   /** Notes what a store says of a subject's month beside its decisions. */
   saw(subject: QuotaSubject, { accountMonth, keyMonth, nowMs }: MonthsSeen, period: MonthPeriod): void {
-    const minutes = subject.lastSeen ?? { keyMinute: 0, accountMinute: 0 };
+    const seen = subject.lastSeen ?? NOTHING_USED;
     if (subject.lastSeenMonth !== period.label) this.monthEnded(subject);
-    subject.see({ ...minutes, accountMonth, keyMonth }, nowMs, period.label);
+    const counts = countsWith(seen, { [ACCOUNT_MONTH]: accountMonth, [KEY_MONTH]: keyMonth });
+    subject.see(counts, nowMs, period.label);
     this.note(subject, { period });
   }
 
@@ -281,7 +283,7 @@ function lastSeen({
 }: QuotaSubject): CounterRow[] {
   if (seen === undefined) return [];
   return [
-    { accountId, keyId: '', month, used: seen.accountMonth, observedAtMs: lastSeenAtMs },
-    { accountId, keyId, month, used: seen.keyMonth, observedAtMs: lastSeenAtMs },
+    { accountId, keyId: '', month, used: seen[ACCOUNT_MONTH], observedAtMs: lastSeenAtMs },
+    { accountId, keyId, month, used: seen[KEY_MONTH], observedAtMs: lastSeenAtMs },
   ];
 }

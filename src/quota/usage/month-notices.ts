@@ -14,6 +14,7 @@ import { METRICS } from '../../platform/metrics.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import type { MonthCount } from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
+import { ACCOUNT_MONTH, KEY_MONTH } from '../../platform/quotas/windows.js';
 import type { QuotaSubject } from '../model/subject.js';
 
 /** Percent of a month's limit. */
@@ -47,10 +48,10 @@ export function noticesDue(
   counts: { readonly account: MonthCount; readonly key: MonthCount },
 ): readonly MonthNotice[] {
   const { limits } = subject;
-  if (!isNear(limits.accountMonth, counts.account) && !isNear(limits.keyMonth, counts.key)) return NONE;
+  if (!isNear(limits[ACCOUNT_MONTH], counts.account) && !isNear(limits[KEY_MONTH], counts.key)) return NONE;
   return [
-    ...policyNotices(subject, period, 'account-month', limits.accountMonth, counts.account, 0),
-    ...policyNotices(subject, period, 'key-month', limits.keyMonth, counts.key, THRESHOLDS.length),
+    ...policyNotices(subject, period, 'account-month', limits[ACCOUNT_MONTH], counts.account, 0),
+    ...policyNotices(subject, period, 'key-month', limits[KEY_MONTH], counts.key, THRESHOLDS.length),
   ];
 }
 

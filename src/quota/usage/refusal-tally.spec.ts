@@ -1,9 +1,10 @@
 /** The accounts that are refused most are found, however many others there are, and what is kept stays bounded. */
 import { describe, expect, it } from '@jest/globals';
-import { ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../model/policies.js';
-import { RefusalTally } from './refusal-tally.js';
 
-const refuse = (tally: RefusalTally, account: string, times: number, violated = KEY_MINUTE): void => {
+import { RefusalTally } from './refusal-tally.js';
+import { bitsOf } from '../../../test/support/quotas.js';
+
+const refuse = (tally: RefusalTally, account: string, times: number, violated = bitsOf('key-minute')): void => {
   for (let time = 0; time < times; time++) tally.note(account, violated);
 };
 const accountsOf = (tally: RefusalTally, most: number) =>
@@ -15,10 +16,10 @@ describe('the tally of refusals', () => {
   it('ranks accounts by how often they were refused, each by the policies that did, and adds the others up', () => {
     const tally = new RefusalTally();
     refuse(tally, 'acc_a', 5);
-    refuse(tally, 'acc_b', 7, ACCOUNT_MONTH);
-    refuse(tally, 'acc_b', 2, KEY_MINUTE | KEY_MONTH);
+    refuse(tally, 'acc_b', 7, bitsOf('account-month'));
+    refuse(tally, 'acc_b', 2, bitsOf('key-minute', 'key-month'));
     refuse(tally, 'acc_c', 1);
-    refuse(tally, 'acc_d', 2, KEY_MONTH);
+    refuse(tally, 'acc_d', 2, bitsOf('key-month'));
     expect(accountsOf(tally, 2)).toEqual([
       'acc_b key-minute 2',
       'acc_b account-month 7',
@@ -58,8 +59,8 @@ describe('the tally of refusals', () => {
     const tally = new RefusalTally();
     for (let round = 0; round < 3; round++) {
       for (let account = 0; account < 20_000; account++) {
-        tally.note(`acc_${account}`, KEY_MINUTE);
-        if (account % 10 === 0) tally.note('acc_busy', KEY_MINUTE);
+        tally.note(`acc_${account}`, bitsOf('key-minute'));
+        if (account % 10 === 0) tally.note('acc_busy', bitsOf('key-minute'));
       }
     }
     const rows = tally.top(1);

@@ -1,7 +1,7 @@
 /**
  * Which accounts were refused most of late, and by which policy: of a bounded number of accounts, in a bounded time.
  */
-import { POLICY_NAMES, type PolicyName } from '../model/policies.js';
+import { WINDOWS, type WindowName } from '../../platform/quotas/windows.js';
 
 /** Of the last so many whole minutes, and of the one that is under way. */
 const MINUTES = 5;
@@ -13,13 +13,13 @@ const MOST_ACCOUNTS = 2_000;
 /** Stands for all that have no name here. No account is called so. */
 const OTHERS = '';
 
-/** How often each policy refused, in the order of `POLICY_NAMES`. */
+/** How often each policy refused, in the order of `WINDOWS`. */
 type Counts = number[];
 
 /** How often an account was refused by a policy; without an account: how often all the others were. */
 export interface RefusalCount {
   readonly accountId: string | undefined;
-  readonly policy: PolicyName;
+  readonly policy: WindowName;
   readonly count: number;
 }
 
@@ -33,8 +33,8 @@ export class RefusalTally {
     const minute = this.minutes[0]!;
     let counts = minute.get(accountId);
     if (counts === undefined) counts = this.begin(minute, accountId);
-    for (let index = 0; index < POLICY_NAMES.length; index++) {
-      if ((violated & POLICY_NAMES[index]![0]) !== 0) counts[index]! += 1;
+    for (let index = 0; index < WINDOWS.length; index++) {
+      if ((violated & (1 << index)) !== 0) counts[index]! += 1;
     }
   }
 
@@ -65,7 +65,7 @@ export class RefusalTally {
 }
 
 function none(): Counts {
-  return POLICY_NAMES.map(() => 0);
+  return WINDOWS.map(() => 0);
 }
 
 function add(sums: Map<string, Counts>, account: string, counts: Counts): void {
@@ -84,9 +84,9 @@ function total(counts: Counts): number {
 
 /** Of an account those policies that refused, of the others all. */
 function rowsOf(account: string, counts: Counts): RefusalCount[] {
-  const rows = POLICY_NAMES.map(([, policy], index) => ({
+  const rows = WINDOWS.map(({ name }, index) => ({
     accountId: account === OTHERS ? undefined : account,
-    policy,
+    policy: name,
     count: counts[index] ?? 0,
   }));
   return rows.filter(({ accountId, count }) => accountId === undefined || count > 0);

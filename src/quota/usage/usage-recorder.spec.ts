@@ -2,10 +2,10 @@
  * Every request ends in exactly one outcome, and costs add up to what the counters hold, whatever happens on the way.
  */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { subjectWith } from '../../../test/support/quotas.js';
+import { bitsOf, countsWith, subjectWith } from '../../../test/support/quotas.js';
 import { TestClock } from '../../../test/support/stores.js';
 import type { Operation } from '../../config/model/schema.js';
-import { ACCOUNT_MONTH, KEY_MINUTE, type QuotaDecision } from '../model/policies.js';
+import type { QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { ABORTED, CLIENT_ERROR, IN_FLIGHT, SERVER_ERROR, SUCCESS, type CountedRequest } from '../model/usage-cell.js';
 import { UsageRecorder, type UsageChange } from './usage-recorder.js';
@@ -39,7 +39,7 @@ describe('the usage recorder', () => {
     cost: 1,
     nowMs: clock.now(),
     period: subject.calendar.at(clock.now()),
-    used: { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 },
+    used: countsWith({}),
     keyMinuteResetMs: 0,
     accountMinuteResetMs: 0,
     violated: 0,
@@ -91,14 +91,14 @@ describe('the usage recorder', () => {
   });
 
   it('counts refusals with no cost, by the window that refused', () => {
-    begin({ admitted: false, violated: KEY_MINUTE, cost: 5 });
-    begin({ admitted: false, violated: KEY_MINUTE | ACCOUNT_MONTH });
+    begin({ admitted: false, violated: bitsOf('key-minute'), cost: 5 });
+    begin({ admitted: false, violated: bitsOf('key-minute', 'account-month') });
     recorder.denied(subject, LIST);
     expect(totals()).toEqual({ rate_limited: [1, 0], quota_exceeded: [1, 0], denied: [1, 0] });
   });
 
   it('ends a refused request once, although its connection ends later', () => {
-    const refused = begin({ admitted: false, violated: KEY_MINUTE });
+    const refused = begin({ admitted: false, violated: bitsOf('key-minute') });
     recorder.end(refused, CLIENT_ERROR);
     expect(totals()).toEqual({ rate_limited: [1, 0] });
   });

@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../../platform/clock.js';
 import type { Operation } from '../../config/model/schema.js';
-import { ACCOUNT_MONTH, KEY_MONTH, type QuotaDecision } from '../model/policies.js';
+import { CALENDAR_BITS } from '../../platform/quotas/windows.js';
+import type { QuotaDecision } from '../model/policies.js';
 import { RefusalTally } from './refusal-tally.js';
 import type { QuotaSubject } from '../model/subject.js';
 import {
@@ -64,8 +65,8 @@ export class UsageRecorder {
     const atMs = Math.max(period.startMs, Math.min(nowMs, period.endMs - 1));
     const cell = this.cellOf(subject, operation, period.label, atMs);
     if (!decision.admitted) {
-      const month = (decision.violated & (ACCOUNT_MONTH | KEY_MONTH)) !== 0;
-      this.add(cell, month ? QUOTA_EXCEEDED : RATE_LIMITED, 1, 0);
+      const isUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
+      this.add(cell, isUsedUp ? QUOTA_EXCEEDED : RATE_LIMITED, 1, 0);
       this.refusals.note(subject.accountId, decision.violated);
       return;
     }

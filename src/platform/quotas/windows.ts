@@ -1,0 +1,73 @@
+/**
+ * The windows that limits are counted in, one row each. Limits and counts are arrays of numbers in the order of the rows.
+ * This file lies low because metrics, the configuration and the counters all read it. CONTRIBUTING.md says what else a
+ * new row asks for.
+ */
+
+/** A window: how long it is, and whether it slides or follows the account's calendar. */
+interface WindowRow {
+  /** As the response fields, refusals, metrics and the admin API call it. */
+  readonly name: `${WindowRow['of']}-${WindowRow['period']}`;
+  /** Counts the requests of one key, or of all keys of its account. */
+  readonly of: 'key' | 'account';
+  /** The field of a plan, and of a key's own limits, that holds its limit. */
+  readonly period: 'minute' | 'month';
+  readonly kind: 'sliding' | 'calendar';
+}
+
+/** In the order of the response fields. A row's index is its bit in `QuotaDecision.violated`. */
+export const WINDOWS = [
+  { name: 'key-minute', of: 'key', period: 'minute', kind: 'sliding' },
+  { name: 'account-minute', of: 'account', period: 'minute', kind: 'sliding' },
+  { name: 'account-month', of: 'account', period: 'month', kind: 'calendar' },
+  { name: 'key-month', of: 'key', period: 'month', kind: 'calendar' },
+] as const satisfies readonly WindowRow[];
+
+export type QuotaWindow = (typeof WINDOWS)[number];
+export type WindowName = QuotaWindow['name'];
+export type WindowPeriod = QuotaWindow['period'];
+export type CalendarName = Extract<QuotaWindow, { readonly kind: 'calendar' }>['name'];
+
+/** One value for each window, in the order of `WINDOWS`. */
+export type PerWindow<T, Rows = typeof WINDOWS> = { readonly [Index in keyof Rows]: T };
+
+type IndexOf<Name extends WindowName, Rows = typeof WINDOWS> = {
+  [Index in keyof Rows]: Rows[Index] extends { readonly name: Name }
+    ? Index extends `${infer Number extends number}`
+      ? Number
+      : never
+    : never;
+}[keyof Rows & `${number}`];
+
+/** Where a window stands in `WINDOWS`. */
+export const KEY_MINUTE = indexOf('key-minute');
+export const ACCOUNT_MINUTE = indexOf('account-minute');
+export const ACCOUNT_MONTH = indexOf('account-month');
+export const KEY_MONTH = indexOf('key-month');
+
+export const WINDOW_NAMES = WINDOWS.map(({ name }) => name);
+export const CALENDAR_NAMES = WINDOWS.flatMap((window) => (window.kind === 'calendar' ? [window.name] : []));
+/** Each period once. */
+export const WINDOW_PERIODS: readonly WindowPeriod[] = [...new Set(WINDOWS.map(({ period }) => period))];
+
+/** The windows of an account's calendar, as bits. */
+export const CALENDAR_BITS = bitsWhere(({ kind }) => kind === 'calendar');
+
+/** The windows that a condition holds for, as bits. */
+export function bitsWhere(holds: (window: QuotaWindow) => boolean): number {
+  return WINDOWS.reduce((bits, window, index) => (holds(window) ? bits | (1 << index) : bits), 0);
+}
+
+/** One value for each window. */
+export function perWindow<T>(valueOf: (window: QuotaWindow, index: number) => T): PerWindow<T> {
+  return WINDOWS.map(valueOf) as unknown as PerWindow<T>;
+}
+
+/** One value for each period. */
+export function perPeriod<T>(valueOf: (period: WindowPeriod) => T): Record<WindowPeriod, T> {
+  return Object.fromEntries(WINDOW_PERIODS.map((period) => [period, valueOf(period)])) as Record<WindowPeriod, T>;
+}
+
+function indexOf<Name extends WindowName>(name: Name): IndexOf<Name> {
+  return WINDOWS.findIndex((window) => window.name === name) as IndexOf<Name>;
+}
