@@ -1,5 +1,6 @@
 /** What the counters of an account and a key say, read without counting. */
 import type { CounterReading, MinuteRoom } from '../model/counter-store.js';
+import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../platform/quotas/windows.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import { type QuotaCounts } from '../model/policies.js';
@@ -8,6 +9,14 @@ import type { Counter } from './counter.js';
 /** countsOf is what is used by a key and its account; 0 where there is no counter. */
 export function countsOf(account: Counter | undefined, key: Counter | undefined): QuotaCounts {
   return [key?.sum ?? 0, account?.sum ?? 0, account?.used ?? 0, key?.used ?? 0];
+}
+
+/** Writes what is used by a key and its account into counts that exist: for every decision. */
+export function readCounts(account: Counter, key: Counter, into: QuotaCounts): void {
+  into[KEY_MINUTE] = key.sum;
+  into[ACCOUNT_MINUTE] = account.sum;
+  into[ACCOUNT_MONTH] = account.used;
+  into[KEY_MONTH] = key.used;
 }
 
 /** readingOf brings two counters to an instant, and reads them; one that does not know the month stands at nothing. */

@@ -22,7 +22,7 @@ import {
   type WrittenMonth,
 } from '../model/counter-store.js';
 import type { Counter, SetAt } from './counter.js';
-import { countsOf, readingOf } from './counter-reading.js';
+import { countsOf, readCounts, readingOf } from './counter-reading.js';
 import { CounterTable, NEVER_WRITTEN, type SeenCounts } from './counter-table.js';
 import { decisionFor } from '../model/decision.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
@@ -32,6 +32,9 @@ import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../plat
 import { countsWith, roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { SingleFlight } from './single-flight.js';
+
+/** The counts before the decision that is being made: one for all, because each is read before the next. */
+const countsBefore = countsOf(undefined, undefined);
 
 /** ProcessCounters counts in this process alone. */
 export class ProcessCounters implements CounterStore {
@@ -227,7 +230,8 @@ export class ProcessCounters implements CounterStore {
     account.advance(bucket, period);
     key.advance(bucket, period);
     account.usedInFlush = key.usedInFlush = subject.isShadow ? NEVER_WRITTEN : (this.flushes?.begun ?? 0);
-    const before = countsOf(account, key);
+    const before = countsBefore;
+    readCounts(account, key, before);
     const admitted = roomFor(subject.limits, before, cost) > 0 ? 1 : 0;
     if (admitted === 1 && cost > 0) {
       account.add(cost);
