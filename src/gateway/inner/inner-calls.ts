@@ -59,6 +59,7 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     const response = new WholeResponse(mostBytes, done);
     const exchange = new Exchange(message, response, url, clientAddress, scheme, this, names);
     response.exchange = exchange;
+    exchange.caller = response;
     exchange.source = { name: 'mcp', tool: call.tool, isCarrier: false };
     carrier.source = CARRIER;
     const match = this.routes.match(operation.method, exchange.path);

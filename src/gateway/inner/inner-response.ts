@@ -2,13 +2,14 @@
 import type { ServerResponse } from 'node:http';
 import type { InnerResponse, RunningCall } from '../../admission/doors/inner-call.js';
 import type { ClientResponse } from '../../http/client/client-response.js';
+import type { ResponseCaller } from '../../proxy/targets/forward-request.js';
 import type { Problem } from '../../platform/problems/errors.js';
 import type { Exchange } from '../request/exchange.js';
 
 const EMPTY = Buffer.alloc(0);
 
 /** WholeResponse collects a response and passes it to the caller. */
-export class WholeResponse implements ClientResponse, InnerResponse, RunningCall {
+export class WholeResponse implements ClientResponse, ResponseCaller, InnerResponse, RunningCall {
   status = 0;
   lines = '';
   body: Buffer = EMPTY;
@@ -18,9 +19,9 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
   /** Set when the call starts. */
   exchange: Exchange | undefined = undefined;
 
-  /** @param mostWholeBytes maximum body size to keep @param done called once with the response */
+  /** @param mostBytes maximum body size to keep @param done called once with the response */
   constructor(
-    readonly mostWholeBytes: number,
+    readonly mostBytes: number,
     private readonly done: (response: InnerResponse) => void,
   ) {}
 
@@ -36,22 +37,18 @@ export class WholeResponse implements ClientResponse, InnerResponse, RunningCall
     return this.exchange?.quotaLines ?? '';
   }
 
-  /** Never used for valid callers, since they check `mostWholeBytes` and do not stream. */
+  /** Never used: `CallerSink` collects the response and does not stream. */
   get nodeResponse(): ServerResponse {
     throw new Error('an inner call has no connection');
   }
 
   writeWhole(status: number, lines: string, body: string | Buffer): void {
     const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
-    const isLarger = bytes.length > this.mostWholeBytes;
-    this.end(status, lines, isLarger ? bytes.subarray(0, this.mostWholeBytes) : bytes, isLarger);
+    const isLarger = bytes.length > this.mostBytes;
+    this.end(status, lines, isLarger ? bytes.subarray(0, this.mostBytes) : bytes, isLarger);
   }
 
-  writeCut(status: number, lines: string, body: Buffer): void {
-    this.end(status, lines, body.subarray(0, this.mostWholeBytes), true);
-  }
-
-  writeProblem(problem: Problem): void {
+  takeProblem(problem: Problem): void {
     this.problem = problem;
     this.end(problem.status, '', EMPTY, false);
   }

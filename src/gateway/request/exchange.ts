@@ -15,7 +15,7 @@ import type { HttpDate } from '../../http/client/http-date.js';
 import { fieldValue } from '../../http/grammar/fields.js';
 import { PlainRequest } from '../../http/client/plain-request.js';
 import type { Transaction } from '../../http/client/plain-connection.js';
-import type { CloseListener, ForwardClient } from '../../proxy/targets/forward-request.js';
+import type { CloseListener, ForwardClient, ResponseCaller } from '../../proxy/targets/forward-request.js';
 import type { RouteMatch } from '../../proxy/routing/operation-table.js';
 import { withoutLongReset } from '../../quota/model/headers.js';
 import type { QuotaDecision } from '../../quota/model/policies.js';
@@ -63,6 +63,8 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
 
   /** Set by the service that the request came through; undefined for API requests. */
   source: RequestSource | undefined;
+  /** Set for an inner call; see `ForwardClient`. */
+  caller: ResponseCaller | undefined;
 
   // Set by the key step.
   key: CachedKey | undefined;

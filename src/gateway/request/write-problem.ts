@@ -24,8 +24,8 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
     response.destroy();
     return;
   }
-  if (response.writeProblem !== undefined) {
-    response.writeProblem(problem);
+  if (exchange.caller !== undefined) {
+    exchange.caller.takeProblem(problem);
     return;
   }
   const body = problemBytes(problem, exchange.requestId, pages);

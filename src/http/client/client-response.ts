@@ -1,6 +1,5 @@
 /** The response to a client's request, and the request's fields, independent of how the connection is read. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Problem } from '../../platform/problems/errors.js';
 
 /**
  * Request fields that the gateway reads, in Node's format. Repeated fields are joined only where Node joins them. A
@@ -61,11 +60,6 @@ export interface ClientResponse {
   /** Whether `writeWhole` can be used: the client speaks HTTP/1.1, and no field has been set on `nodeResponse`. */
   readonly takesWhole: boolean;
   /**
-   * Maximum body size in bytes, set only for responses that must be complete and cannot be streamed. For those,
-   * `writeCut` takes the start of a larger body, and `writeProblem` takes errors.
-   */
-  readonly mostWholeBytes?: number;
-  /**
    * Node's response object, for streaming. Reading this property hands the connection over to Node, if that has not
    * happened yet.
    */
@@ -82,9 +76,6 @@ export interface ClientResponse {
    * @param onDrain called when there is room again after `write` returned false.
    */
   openStream?(status: number, lines: string, onDrain: () => void): ResponseStream;
-  /** Writes the head and the start of a body that is larger than `mostWholeBytes`, and ends the response. */
-  writeCut?(status: number, lines: string, body: Buffer): void;
-  writeProblem?(problem: Problem): void;
   /** Records that the request's key was accepted. HTTP/2 only, where it lifts the limits for clients without a key. */
   noteAdmitted?(): void;
   /** Makes this the last response of its connection and says so in its fields. */

@@ -13,6 +13,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import { Deadlines } from '../targets/deadlines.js';
 import type { ForwardClient, ForwardRequest } from '../targets/forward-request.js';
 import { Upstream } from '../targets/upstream.js';
+import { ClientSink } from './client-sink.js';
 import { HttpCall } from './http-call.js';
 import { errorOfPeer } from '../../http/grammar/errors.js';
 
@@ -156,6 +157,7 @@ class Life {
       upstream,
       { accountId, message, client: this.client, path: '/', fieldLines: '', basePath: '' } as unknown as ForwardRequest,
       deadlines,
+      new ClientSink(),
     );
     try {
       this.call.start();

@@ -31,7 +31,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   /** Changed by `enter` alone. */
   protected state = CallState.Waiting;
   /** Of the response; 0: none has come. */
-  protected status = 0;
+  status = 0;
   /** When it was begun, or sent again. */
   protected startedMs = performance.now();
   /** Why its caller may not ask any more: it may not become a stream. */

@@ -7,8 +7,8 @@ import { isExactNumber, parseExact, toWellFormedJson } from '../../platform/json
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import { errorText as bodyText } from '../backend-errors/error-encoding.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
-import { MOST_KEPT_BYTES, type ResponseKeeper } from './held-call.js';
-import type { HeldResponse } from './held-response.js';
+import { MOST_KEPT_BYTES, type ResponseKeeper } from './kept-sink.js';
+import type { RespondingCall } from './response-sink.js';
 
 // Of field lines, each with its CRLF.
 const JSON_TYPE = /(?:^|\n)content-type:[ \t]*application\/(?:[\w.+-]+\+)?json[ \t]*[;\r]/i;
@@ -37,6 +37,8 @@ export interface EventSink {
 /** EventKeeper makes the event of one response. */
 export class EventKeeper implements ResponseKeeper {
   private contentEncoding: string | undefined;
+  /** Why a response that it lets go is no event; undefined: it need not be one. */
+  private unusableReason: UnusableReason | undefined;
 
   constructor(
     private readonly request: ForwardRequest,
@@ -44,26 +46,27 @@ export class EventKeeper implements ResponseKeeper {
     private readonly events: EventSink,
   ) {}
 
-  wants({ status, lines }: ResponseHead): boolean {
+  wants(_call: RespondingCall, { status, lines }: ResponseHead): boolean {
     if (status < 200 || status >= 300) return false;
     this.contentEncoding = CONTENT_ENCODING.exec(lines)?.[1];
     const isEvent = JSON_TYPE.test(lines);
-    if (!isEvent) this.unusable('not_json');
+    this.unusableReason = isEvent ? 'too_large' : 'not_json';
     return isEvent;
   }
 
-  misses(): void {
-    this.unusable('too_large');
+  pass(): string {
+    if (this.unusableReason !== undefined) this.unusable(this.unusableReason);
+    return '';
   }
 
-  keep(_status: number, held: HeldResponse, done: () => void): void {
-    const event = this.eventOf(held.body);
+  keep(_call: RespondingCall, body: Buffer, done: (lines: string) => void): void {
+    const event = this.eventOf(body);
     if (typeof event !== 'string') {
-      this.events.add(event, done);
+      this.events.add(event, () => done(''));
       return;
     }
     this.unusable(event);
-    done();
+    done('');
   }
 
   private eventOf(body: Buffer): EmittedEvent | UnusableReason {

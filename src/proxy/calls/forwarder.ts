@@ -18,8 +18,10 @@ import { targetStates, type TargetStatus } from '../targets/target-status.js';
 import { HttpCall } from './http-call.js';
 import { WebSocketCall } from './websocket-call.js';
 import { EventKeeper, type EventSink } from './event-keeper.js';
-import { HeldCall } from './held-call.js';
-import { KeyedCall } from './keyed-call.js';
+import { CallerSink } from './caller-sink.js';
+import { ClientSink } from './client-sink.js';
+import { KeptSink, type ResponseKeeper } from './kept-sink.js';
+import { ResponseRecorder } from './response-recorder.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
 /** What may be sent as a path: visible Latin-1 without spaces, beginning with a slash. */
@@ -114,16 +116,22 @@ export class Forwarder implements ReadsGauges {
     const { message } = request;
     refuseUnsafe(message.method ?? '', request.path);
     refuseTooLarge(message, upstream.config.maxBodyBytes);
-    const { emits } = request.operation;
-    const { kept } = request;
+    const { operation, kept, client } = request;
+    const { emits } = operation;
+    const sink = client.caller === undefined ? new ClientSink() : new CallerSink(client.caller.mostBytes);
     if (emits === undefined && kept === undefined) {
-      new HttpCall(upstream, request, this.deadlines).start();
+      new HttpCall(upstream, request, this.deadlines, sink).start();
       return;
     }
     const { events } = this.options;
-    const keepers = emits === undefined || events === undefined ? [] : [new EventKeeper(request, emits, events)];
-    if (kept === undefined) new HeldCall(upstream, request, this.deadlines, keepers).start();
-    else new KeyedCall(upstream, request, this.deadlines, kept, keepers).start();
+    const keepers: ResponseKeeper[] = [];
+    // Before the response is stored: its event is made once.
+    if (emits !== undefined && events !== undefined) keepers.push(new EventKeeper(request, emits, events));
+    const recorder = kept === undefined ? undefined : new ResponseRecorder(kept);
+    if (recorder !== undefined) keepers.push(recorder);
+    const call = new HttpCall(upstream, request, this.deadlines, new KeptSink(keepers, sink), recorder);
+    if (recorder === undefined) call.start();
+    else recorder.start(call);
   }
 
   /** What the body of a request to a service may be, also where it is not sent there. */

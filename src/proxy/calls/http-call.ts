@@ -1,35 +1,33 @@
 /**
- * One HTTP call to a backend, retries included: what its connection tells it, it writes straight to the client's. A
- * small body goes out together with its head in one write, which saves a tenth of the cost of a request; everything
- * else streams.
+ * One HTTP call to a backend, retries included. It sends the request, watches the deadlines and reads errors. A
+ * `ResponseSink` receives every other response.
  */
-import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
+import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Call, Sending } from '../../http/backend/call.js';
-import type { ClientMessage } from '../../http/client/client-response.js';
 import { fieldsOfLines } from '../../http/grammar/fields.js';
-import { takesTrailers } from '../fields/trailers.js';
+import type { Problem } from '../../platform/problems/errors.js';
 import { verdictOf } from '../targets/balancer.js';
 import type { Deadlines } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind } from '../targets/pending-call.js';
-import { isRepeatable } from '../targets/retry-rules.js';
-import type { UpstreamOutcome } from '../targets/upstream-errors.js';
+import { isRepeatable, toldAfterSending } from '../targets/retry-rules.js';
+import { failedProblem } from '../targets/unavailable.js';
+import { upstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
 import { noteStream } from '../targets/upstream-metrics.js';
 import type { Upstream } from '../targets/upstream.js';
 import { BackendCall } from './backend-call.js';
 import { CallState } from './call-state.js';
 import { ErrorResponse } from './error-response.js';
-import { HeldResponse, LARGEST_HELD_BYTES } from './held-response.js';
 import { MOST_INTERIM_RESPONSES, passInterimResponse } from './interim-responses.js';
 import { bodyOf, hasBody, peerError, RequestBody } from './request-body.js';
-import { responseHead } from './response-head.js';
-import { StreamedResponse } from './streamed-response.js';
+import type { ResponseRecorder } from './response-recorder.js';
+import type { RespondingCall, ResponseSink } from './response-sink.js';
 
 /** How long a target that was ejected may take for its first response, when another one could give it. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-export class HttpCall extends BackendCall implements Call {
+export class HttpCall extends BackendCall implements Call, RespondingCall {
   readonly method: string;
   readonly bodyBytes: number;
   target = '';
@@ -40,14 +38,23 @@ export class HttpCall extends BackendCall implements Call {
   private interimResponses = 0;
   /** The response is whole, and the rest of the body is being passed on. */
   private isUploading = false;
-  /** While the state is `Held`. */
-  protected held: HeldResponse | undefined;
-  /** From `Streaming` on. */
-  private streamed: StreamedResponse | undefined;
+  /** Whether all of the request has been handed to a connection: from here on it may have been carried out. */
+  private wasSentWhole = false;
+  /** Whether keepers are storing the response, which no connection has any more. */
+  private isBeingKept = false;
+  /** Whether the client has disconnected, and the response is awaited for keepers. */
+  isClientGone = false;
   /** From `Failing` on. */
   private errorResponse: ErrorResponse | undefined;
 
-  constructor(upstream: Upstream, request: ForwardRequest, deadlines: Deadlines) {
+  /** @param recorder of a request with an `Idempotency-Key`. */
+  constructor(
+    upstream: Upstream,
+    request: ForwardRequest,
+    deadlines: Deadlines,
+    private readonly sink: ResponseSink,
+    private readonly recorder?: ResponseRecorder,
+  ) {
     super(upstream, request, deadlines);
     const { message } = request;
     this.method = message.method ?? '';
@@ -67,19 +74,9 @@ export class HttpCall extends BackendCall implements Call {
     return this.upstream.config.retries.most;
   }
 
-  /** A larger body is not held back. */
-  protected get mostHeldBytes(): number {
-    return this.request.client.response.mostWholeBytes ?? LARGEST_HELD_BYTES;
-  }
-
-  /** Whether a body that comes in pieces is held back as well. */
-  protected get isAwaited(): boolean {
-    return this.isWholeOnly;
-  }
-
-  /** Whether nothing of it can be streamed. It may be under way as long, and is cut short as a stream is. */
-  private get isWholeOnly(): boolean {
-    return this.request.client.response.mostWholeBytes !== undefined;
+  get isBodyWhole(): boolean {
+    const { body } = this;
+    return !(body instanceof RequestBody) || body.isWhole;
   }
 
   protected get isIntact(): boolean {
@@ -99,14 +96,15 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   protected connect({ pool, prefix }: Endpoint): void {
-    if (this.withBody && this.body === null) this.takeBody(this.request.message);
+    if (this.withBody && this.body === null) this.takeBody();
     this.target = prefix + this.request.path;
     pool.dispatch(this);
   }
 
   /** Takes the body of the request, which has one, once. */
-  protected takeBody(_message: ClientMessage): void {
+  private takeBody(): void {
     this.body = bodyOf(this.request, this.upstream.config.maxBodyBytes, (piece) => this.onBodyProgress(piece));
+    if (this.body instanceof Buffer) this.recorder?.takeBody(this.body);
   }
 
   protected disconnect(reason: Error, from: CallState): void {
@@ -120,7 +118,7 @@ export class HttpCall extends BackendCall implements Call {
       this.sending?.endUpload(this);
       return 'upload';
     }
-    const isStream = this.isWholeOnly || this.state >= CallState.Streaming;
+    const isStream = this.sink.isWholeOnly || this.state >= CallState.Streaming;
     const isUpload = !isStream && this.body !== null && !this.request.message.complete;
     if (!isStream && !isUpload) return undefined;
     this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
@@ -134,7 +132,8 @@ export class HttpCall extends BackendCall implements Call {
   }
 
   /** A piece of the request body has arrived. */
-  protected onBodyProgress(_piece: Buffer): void {
+  private onBodyProgress(piece: Buffer): void {
+    this.recorder?.takeBody(piece);
     if (this.body instanceof RequestBody) this.request.client.bytesIn = this.body.bytes;
     this.deadlineIn(this.upstream.config.timeouts.idle);
   }
@@ -147,17 +146,24 @@ export class HttpCall extends BackendCall implements Call {
 
   /** The whole request has been sent: from here on the backend has to respond, if it has not done so before. */
   onSent(): void {
+    this.wasSentWhole = true;
     if (this.state >= CallState.Held) return;
     const { firstByte } = this.upstream.config.timeouts;
     this.responseIn(this.isHiddenProbe ? Math.min(firstByte, PROBE_TIMEOUT_MS) : firstByte);
   }
 
   onInterim({ status, lines }: ResponseHead): void {
+    if (this.isClientGone) return;
     if (this.state === CallState.Sent) this.enter(CallState.Announced);
     if (this.interimResponses++ < MOST_INTERIM_RESPONSES) passInterimResponse(this.request, status, lines);
   }
 
-  onHead({ status, lines, framing, contentLength }: ResponseHead): void {
+  onHead(head: ResponseHead): void {
+    const { status } = head;
+    if (status >= 400 && this.isClientGone && this.recorder === undefined) {
+      this.abandon();
+      return;
+    }
     this.status = status;
     if (status >= 502 && this.isHiddenProbe && verdictOf('answered', status) === 'bad') {
       this.abort(peerError('TRAILGATE_PROBE_FAILED'));
@@ -167,48 +173,28 @@ export class HttpCall extends BackendCall implements Call {
     this.enter(status >= 400 ? CallState.Failing : CallState.Held);
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
-    if (status >= 400) {
-      this.errorResponse = new ErrorResponse(status, fieldsOfLines(lines));
-      return;
-    }
-    const isStream = framing === Framing.Chunked || framing === Framing.Close;
-    const { mostHeldBytes, isAwaited } = this;
-    const head = responseHead(this.request, lines, this.endpoint, isStream && !isAwaited);
-    // What is too large, or whose length nobody tells, may be here as a whole all the same; see `onPartial`.
-    const isShort = framing === Framing.Length && contentLength <= mostHeldBytes;
-    this.held = new HeldResponse(head, isStream, isAwaited || isShort);
-    const mayTrail = isStream && takesTrailers(this.request.message);
-    const isOpen = mayTrail || framing === Framing.Close;
-    if (isOpen && !isAwaited) this.stream();
+    if (status >= 400) this.errorResponse = new ErrorResponse(status, fieldsOfLines(head.lines));
+    else this.sink.begin(this, head);
   }
 
   onWhole(body: Buffer): void {
-    if (this.errorResponse === undefined) this.held?.add(body);
+    if (this.errorResponse === undefined) this.sink.takeWhole(body);
     else this.errorResponse.add(Buffer.from(body));
   }
 
   onData(piece: Buffer): void {
-    // Whoever waits for the end of an error, or of the whole, waits no longer than this from its head on.
+    // The end of an error, or of a response that is delivered whole, is awaited no longer than this from its head on.
     if (this.errorResponse !== undefined) {
       this.errorResponse.add(Buffer.from(piece));
       if (this.errorResponse.isTooLarge) this.respondWith(this.errorResponse);
       return;
     }
-    const { held } = this;
-    if (!this.isWholeOnly) this.deadlineIn(this.upstream.config.timeouts.idle);
-    if (held !== undefined && (this.isWholeOnly || !held.isLargerThan(this.mostHeldBytes, piece.length))) {
-      held.add(Buffer.from(piece));
-      if (held.isLargerThan(this.mostHeldBytes)) this.stream();
-      return;
-    }
-    this.stream();
-    this.write(piece);
+    if (!this.sink.isWholeOnly) this.deadlineIn(this.upstream.config.timeouts.idle);
+    this.sink.take(piece);
   }
 
-  /** One whose end may be far is not held any longer. */
   onPartial(): void {
-    if (this.held?.isAwaited === false) this.stream();
-    this.streamed?.flush();
+    if (this.errorResponse === undefined) this.sink.flush(false);
   }
 
   /** The client has the response at once. Its end waits: until then the connection is not for another request. */
@@ -216,39 +202,20 @@ export class HttpCall extends BackendCall implements Call {
     if (this.state >= CallState.Aborting) return;
     this.isUploading = true;
     this.deadlineIn(this.upstream.config.timeouts.idle);
-    if (this.held !== undefined && !this.isAwaited) this.stream();
-    this.streamed?.flush();
+    this.sink.flush(true);
   }
 
   onEnd(trailerText: string): void {
     this.isUploading = false;
     if (this.state >= CallState.Aborting) return;
     if (this.isUploadCut) this.request.client.onUploadCut();
-    if (this.errorResponse !== undefined) {
-      this.respondWith(this.errorResponse);
-      return;
-    }
-    const { held } = this;
-    const { response } = this.request.client;
-    const body = held?.body;
-    if (body !== undefined) this.request.client.bytesOut = body.length;
-    const isWhole = (this.method !== 'HEAD' || this.isWholeOnly) && response.takesWhole;
-    if (held !== undefined && body !== undefined && isWhole) {
-      this.end('answered');
-      response.writeWhole(this.status, held.wholeLines, body);
-      return;
-    }
-    // Before the call counts as over: whatever this throws comes back as `onError`.
-    if (held !== undefined) this.openStream(held.wholeLines, false);
-    const { streamed } = this;
-    if (trailerText !== '') streamed?.addTrailers(trailerText);
-    this.end('answered');
-    streamed?.end(body);
+    if (this.errorResponse === undefined) this.sink.end(trailerText);
+    else this.respondWith(this.errorResponse);
   }
 
   /** The connection has failed it. What we have ended ourselves has failed already. */
   onError(error: Error): void {
-    if (this.state < CallState.Aborting) this.failed(error, this.state, false);
+    if (this.state < CallState.Aborting && !this.isBeingKept) this.failed(error, this.state, false);
   }
 
   /** Whether a response that is no refusal and no redirect is whole before the body has been passed on. */
@@ -266,64 +233,108 @@ export class HttpCall extends BackendCall implements Call {
     return this.isRepeatable && this.isRetryLeft && this.upstream.isSpare(endpoint);
   }
 
-  /** Passes on what has been held back, and from now on everything as it comes. */
-  protected stream(): void {
-    const { held } = this;
-    if (held === undefined) return;
-    if (this.isWholeOnly) return this.cutWhole(held);
+  admitStream(): boolean {
     if (this.barred !== undefined) {
       this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
-      return;
+      return false;
     }
     noteStream(this.request.client, this.startedMs);
-    const streamed = this.openStream(held.lines, !held.isChunked);
-    // Node would hold the head back, and lose it where the response breaks off in this turn.
-    if (!streamed.isByHand) streamed.flush();
-    for (const piece of held.takePieces()) this.write(piece);
+    return true;
   }
 
-  /** Whoever waits for the whole takes no more: what is left is of no use, and the connection goes with it. */
-  private cutWhole(held: HeldResponse): void {
-    if (!held.isLargerThan(this.mostHeldBytes)) return;
-    this.end('answered');
-    this.request.client.response.writeCut?.(this.status, held.lines, held.body);
-    this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
-  }
-
-  private openStream(lines: string, isSized: boolean): StreamedResponse {
-    this.held = undefined;
-    const head = { status: this.status, lines, isSized };
-    this.streamed = new StreamedResponse(this.request, head, () => this.onDrain());
+  markStreaming(): void {
     this.enter(CallState.Streaming);
-    return this.streamed;
   }
 
-  private write(piece: Buffer): void {
-    const { streamed } = this;
-    if (streamed === undefined) return;
-    this.request.client.bytesOut += piece.length;
-    if (streamed.write(piece) || this.state !== CallState.Streaming) return;
-    // The client reads more slowly than the backend writes: stop reading until its connection has room again.
+  stall(): void {
+    if (this.state !== CallState.Streaming) return;
     this.enter(CallState.Stalled);
     this.sending?.pause(this);
   }
 
-  private onDrain(): void {
+  resume(): void {
     if (this.state !== CallState.Stalled) return;
     this.enter(CallState.Streaming);
     this.deadlineIn(this.upstream.config.timeouts.idle);
     this.sending?.resume(this);
   }
 
+  finish(): void {
+    this.end('answered');
+  }
+
+  dropRest(): void {
+    this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
+  }
+
+  beginKeeping(): void {
+    this.leaveTarget('answered');
+    this.deadlineMs = Infinity;
+    this.isBeingKept = true;
+  }
+
+  endKeeping(): boolean {
+    this.isBeingKept = false;
+    if (this.state >= CallState.Aborting) return false;
+    if (this.isClientGone) this.finish();
+    return !this.isClientGone;
+  }
+
+  abandon(): void {
+    super.onClose();
+  }
+
+  /** A client that disconnects does not undo its request: the response is awaited if keepers may want it. */
+  override onClose(): void {
+    if (this.isClientGone) return;
+    if (!this.outlivesClient) {
+      this.abandon();
+      return;
+    }
+    this.isClientGone = true;
+    const { client } = this.request;
+    // The log says why there is no response. The client is told nothing more.
+    client.closeListener = undefined;
+    const error = peerError('TRAILGATE_CLIENT_GONE');
+    client.onFailed(failedProblem(upstreamFailure(error), error));
+  }
+
+  private get outlivesClient(): boolean {
+    const { state, body } = this;
+    if (state === CallState.Failing) return this.recorder !== undefined;
+    if (!this.sink.outlivesClient) return false;
+    if (state === CallState.Held) return true;
+    const isSent = state === CallState.Sent || state === CallState.Announced;
+    return isSent && (!(body instanceof RequestBody) || body.readableEnded);
+  }
+
+  /** A call without a client is not retried, and its failure is told to nobody. */
+  protected override failed(error: Error, from: CallState, wasEnded: boolean): void {
+    if (this.isClientGone) this.end(upstreamFailure(error).outcome);
+    else super.failed(error, from, wasEnded);
+  }
+
   private respondWith(response: ErrorResponse): void {
     const { authenticates, errors } = this.upstream.config;
-    this.refusedBy(response.problem(authenticates, errors));
-    // Whatever is left of the body is of no use; the connection goes with it.
-    if (response.isTooLarge) this.sending?.abort(this, peerError('TRAILGATE_ENOUGH'));
+    const problem = response.problem(authenticates, errors);
+    if (this.recorder?.wantsError(this, authenticates) === true) this.recordError(this.recorder, problem);
+    else this.refusedBy(problem);
+    // The rest of the body is not needed. The connection is closed with it.
+    if (response.isTooLarge) this.dropRest();
+  }
+
+  private recordError(recorder: ResponseRecorder, problem: Problem): void {
+    this.noteRefusal();
+    this.beginKeeping();
+    recorder.keepError(this, toldAfterSending(problem, this.method), (told) => {
+      if (this.endKeeping()) this.endRefused(told);
+    });
   }
 
   protected override end(outcome: UpstreamOutcome | undefined): void {
     if (this.body instanceof RequestBody) this.body.destroy();
     super.end(outcome);
+    // Any part of a response shows that the backend saw the request.
+    this.recorder?.conclude(this.wasSentWhole || this.status > 0);
   }
 }

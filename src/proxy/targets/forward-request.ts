@@ -31,10 +31,20 @@ export interface KeptRequest {
   problemResponse(problem: Problem): KeptResponse;
 }
 
+/** ResponseCaller is a caller in this process that takes a response whole. */
+export interface ResponseCaller {
+  /** Largest body that it keeps, in bytes. Larger ones are cut. */
+  readonly mostBytes: number;
+  /** Ends the call with the reason why there is no response. */
+  takeProblem(problem: Problem): void;
+}
+
 /** What the forwarder and whoever holds the client's connection tell each other. */
 export interface ForwardClient {
   /** Another one when the connection becomes Node's: to be asked for each time. */
   readonly response: ClientResponse;
+  /** Undefined for a response that goes to a client's connection. */
+  readonly caller?: ResponseCaller | undefined;
   /** Field lines that every response to this request carries, each with its CRLF: request id, limits. */
   readonly responseLines: string;
   /** The field `Date` of a response that begins now, with its CRLF. */

@@ -1,0 +1,131 @@
+/**
+ * Has keepers store a response before another sink delivers it. A response that no keeper wants, or that is too large,
+ * goes to the other sink as it comes.
+ */
+import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
+import { HeldBody } from './held-body.js';
+import { responseHead } from './response-head.js';
+import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
+
+/** Largest body that is held for keepers. */
+export const MOST_KEPT_BYTES = 64 * 1_024;
+
+/** ResponseKeeper stores responses. Its strings are field lines for the client, each with its CRLF. */
+export interface ResponseKeeper {
+  /** Reports whether it wants the response with this head. */
+  wants(call: RespondingCall, head: ResponseHead): boolean;
+  /** Lets a response go that it does not want, or that is too large. */
+  pass(call: RespondingCall): string;
+  /** Stores the response. Calls `done` once, at once or soon. Never throws. */
+  keep(call: RespondingCall, body: Buffer, done: (lines: string) => void): void;
+}
+
+export class KeptSink implements ResponseSink {
+  /** Keepers that want the response, in their order. */
+  private wanting: ResponseKeeper[] = [];
+  private lines = '';
+  private head: ResponseHead | undefined;
+  private call: RespondingCall | undefined;
+  private held: HeldBody | undefined;
+  private isPassedOn = false;
+
+  /** @param next delivers the response. */
+  constructor(
+    private readonly keepers: readonly ResponseKeeper[],
+    private readonly next: ResponseSink,
+  ) {}
+
+  get isWholeOnly(): boolean {
+    return this.next.isWholeOnly;
+  }
+
+  get outlivesClient(): boolean {
+    return !this.isPassedOn;
+  }
+
+  begin(call: RespondingCall, head: ResponseHead): void {
+    this.call = call;
+    this.head = head;
+    let passed = '';
+    for (const keeper of this.keepers) {
+      if (keeper.wants(call, head)) this.wanting.push(keeper);
+      else passed += keeper.pass(call);
+    }
+    const isWanted = this.wanting.length > 0;
+    const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
+    const mayStream = !isWanted && !this.isWholeOnly;
+    this.lines = responseHead(call.request, head.lines, call.endpoint, isUnsized && mayStream) + passed;
+    if (isWanted) this.held = new HeldBody();
+    else this.passOn(call, head);
+  }
+
+  takeWhole(body: Buffer): void {
+    if (this.held === undefined) this.next.takeWhole(body);
+    else this.held.add(body);
+  }
+
+  take(piece: Buffer): void {
+    const { call, head, held } = this;
+    if (held !== undefined && !held.isLargerThan(MOST_KEPT_BYTES, piece.length)) {
+      held.add(Buffer.from(piece));
+      return;
+    }
+    if (held !== undefined && call !== undefined && head !== undefined) {
+      this.held = undefined;
+      for (const keeper of this.wanting) this.lines += keeper.pass(call);
+      this.passOn(call, head);
+      if (call.isClientGone) return;
+      for (const each of held.pieces) this.next.take(each);
+    }
+    this.next.take(piece);
+  }
+
+  flush(isComplete: boolean): void {
+    if (this.held === undefined) this.next.flush(isComplete);
+  }
+
+  end(trailerText: string): void {
+    const { call, head, held } = this;
+    if (call === undefined || head === undefined || held === undefined) {
+      this.next.end(trailerText);
+      return;
+    }
+    // Copied: a body that came whole is in the buffer of the next read.
+    const body = Buffer.from(held.whole);
+    const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
+    this.lines = withLength(this.lines, body.length, isUnsized);
+    call.beginKeeping();
+    this.keepFrom(0, call, body);
+  }
+
+  deliver(call: RespondingCall, lines: string, body: Buffer): void {
+    this.next.deliver(call, lines, body);
+  }
+
+  private passOn(call: RespondingCall, head: ResponseHead): void {
+    this.isPassedOn = true;
+    if (call.isClientGone) call.abandon();
+    else this.next.begin(call, head, this.lines);
+  }
+
+  private keepFrom(at: number, call: RespondingCall, body: Buffer): void {
+    const keeper = this.wanting[at];
+    if (keeper === undefined) {
+      this.deliverKept(call, body);
+      return;
+    }
+    keeper.keep(call, body, (lines) => {
+      this.lines += lines;
+      this.keepFrom(at + 1, call, body);
+    });
+  }
+
+  private deliverKept(call: RespondingCall, body: Buffer): void {
+    if (!call.endKeeping()) return;
+    try {
+      this.next.deliver(call, this.lines, body);
+    } catch (error) {
+      call.onError(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}
