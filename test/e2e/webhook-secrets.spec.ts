@@ -11,6 +11,7 @@ import { SecretBox } from '../../src/stores/secrets/secret-box.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
 import { readableRecords } from '../support/record-stores.js';
+import { newWebhook } from '../support/webhook-endpoints.js';
 import { describeOnDatabases } from '../support/describe-with.js';
 import { send, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/problem.js';
@@ -54,6 +55,21 @@ describeOnDatabases('the secret of a webhook endpoint', (kind) => {
     const keys = await new WebhookSecrets(database.db, box).signingKeys(id, running.clock.now());
     return { secrets: keys.secrets.map(formatWebhookSecret), publicKeys: keys.privateKeys.map(formatPublicKey) };
   };
+
+  it('that is new at once leaves waiting deliveries at their schedule: their receiver cannot verify it yet', async () => {
+    const { endpoint, delivery } = await newWebhook(running, accountId);
+    const later = running.clock.now() + 3_600_000;
+    const pending = database.db.updateTable('webhook_delivery').set({ due_at: later, attempts: 1 });
+    await pending.where('id', '=', delivery).execute();
+    const dueAt = async () => {
+      const row = database.db.selectFrom('webhook_delivery').select('due_at').where('id', '=', delivery);
+      return (await row.executeTakeFirstOrThrow()).due_at;
+    };
+    await rotate(endpoint, { overlap_seconds: 0 });
+    expect(await dueAt()).toBe(later);
+    await rotate(endpoint, { overlap_seconds: 3_600 });
+    expect(await dueAt()).toBe(running.clock.now());
+  });
 
   it('is what signs, and stands in no table, log or other response as it is', async () => {
     const made = await create();

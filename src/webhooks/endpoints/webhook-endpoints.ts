@@ -164,8 +164,9 @@ export class WebhookEndpoints {
       await record(trx, context, row, 'webhook_endpoint.secret_rotated', { before: null, after });
       return { endpoint: webhookEndpointOf(row), secret };
     });
-    // A receiver that refused the signature may take it now.
-    if (made.endpoint.status === 'enabled') await this.hasten(id);
+    // A receiver that refused the signature may take it now. One that cannot know the new secret yet would use up attempts.
+    const isVerifiable = rotation.overlapMs > 0 || rotation.brought !== null;
+    if (made.endpoint.status === 'enabled' && isVerifiable) await this.hasten(id);
     signal.tellChanged([id]);
     return made;
   }
@@ -278,12 +279,19 @@ export class WebhookEndpoints {
     await makeDueNow(database.db, id, now);
   }
 
-  /** Has what waits attempted at once. */
+  /**
+   * Makes waiting deliveries due. Never rejects: the change before it has committed, and its response may hold the only copy of
+   * a secret. Where it fails, they are attempted by their schedule.
+   */
   private async hasten(id: string): Promise<void> {
     const { database, clock } = this.deps;
     const now = clock.now();
-    await makeDueNow(database.db, id, now);
-    await database.db.transaction().execute((trx) => wakeLanes(trx, [id], now));
+    try {
+      await makeDueNow(database.db, id, now);
+      await database.db.transaction().execute((trx) => wakeLanes(trx, [id], now));
+    } catch {
+      // By their schedule.
+    }
   }
 }
 
