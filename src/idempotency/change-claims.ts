@@ -1,6 +1,6 @@
 /**
- * Claims of requests that change the database themselves, as those of the admin API do. The change writes its outcome in
- * its own transaction, so neither exists without the other. A claim whose process was killed is free again after a while.
+ * Claims for requests that change the database, such as those of the admin API. The outcome is written in the
+ * transaction of the change, so neither exists without the other. If the process dies, the key is free after the lease.
  */
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
@@ -10,13 +10,13 @@ import { DatabaseRecords, type RecordTime } from './database-records.js';
 import { recordName } from './fingerprint.js';
 import type { ClaimTerms, Claimed, KeptResponse, RecordName } from './record.js';
 
-/** How long a key is known. A retry that comes later is a new request. */
+/** How long a key is kept. A later retry is a new request. */
 const RETENTION_MS = 86_400_000;
 /** Longer than any change takes: each of its statements has a deadline of two seconds. */
 const CHANGE_LEASE_MS = 30_000;
 const OWNER_BYTES = 12;
 
-/** ChangeClaims claims keys for changes. Rejects as the database does. */
+/** ChangeClaims claims idempotency keys for changes. Methods reject with the error of the database. */
 export class ChangeClaims {
   private readonly records: DatabaseRecords;
 
@@ -25,10 +25,10 @@ export class ChangeClaims {
   }
 
   /**
-   * Claims a key, or returns what is known of it.
-   * @param actor of the audit log, whose key it is.
+   * Claims a key. `claimed` is the state that was found.
+   * @param actor ID of the caller in the audit log.
    * @param key the `Idempotency-Key`.
-   * @param fingerprint of the whole request, with its body.
+   * @param fingerprint digest of the request including its body.
    */
   async claim(actor: string, key: string, fingerprint: string): Promise<{ claim: ClaimTerms; claimed: Claimed }> {
     const owner = randomBytes(OWNER_BYTES).toString('base64url');
@@ -43,17 +43,17 @@ export class ChangeClaims {
     return this.records.release(claim);
   }
 
-  /** Returns the response to a request that was done. */
+  /** Returns the stored response, or undefined if there is none. */
   read(name: RecordName): Promise<KeptResponse | undefined> {
     return this.records.read(name);
   }
 }
 
 /**
- * Writes in the transaction of a change that the request was done. Until `writeBody` the response to a retry is
+ * Writes in the transaction of a change that the request was carried out. Without `writeBody`, retries get
  * `idempotency_secret_shown`. A second call in the same transaction keeps the first location.
- * @param location path of the resource that was made.
- * @throws Problem `idempotency_in_progress` where another request has taken the key over. The change must not commit.
+ * @param location path of the created resource.
+ * @throws Problem `idempotency_in_progress` if another request has taken over the key. The change must then roll back.
  */
 export async function writeOutcome(
   trx: Transaction<Tables>,
@@ -69,7 +69,7 @@ export async function writeOutcome(
   if (written === undefined) throw new Problem('idempotency_in_progress', { detail: 'Another request has this key.' });
 }
 
-/** Stores the body of the response for retries, in the same transaction. Never call it for one that has a secret. */
+/** Stores the response body for retries in the same transaction. Never call it with a body that contains a secret. */
 export async function writeBody(trx: Transaction<Tables>, claim: ClaimTerms, body: object): Promise<void> {
   const stored = Buffer.from(JSON.stringify(body)).toString('base64');
   await recordOf(trx, claim).set({ code: '', body: stored }).execute();

@@ -1,22 +1,22 @@
-/** Records in the database, where there is no Redis: a row for each. */
+/** Stores idempotency records in the database, one row per record. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import type { Clock } from '../platform/clock.js';
 import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStore } from './record.js';
 
-/** A record that is released in the moment in which it is looked at is claimed with the next attempt. */
+/** A record can disappear between the insert and the query. Then the claim is tried again. */
 const CLAIM_ATTEMPTS = 3;
-/** Of leases that are extended in one statement. */
+/** Maximum number of leases per statement. */
 const MOST_AT_ONCE = 100;
 
-/** RecordTime is what time it is for records, ms, in SQL. */
+/** RecordTime returns an SQL expression for the current time in ms. */
 export type RecordTime = () => RawBuilder<number>;
 
 /**
- * The time that records go by: PostgreSQL's own, which all nodes share. SQLite belongs to one machine, whose records go
- * by the clock as it was when the first process began and by how long that is ago: a clock that is set ahead must not
- * make what was done look as if it were forgotten, also not to a worker that is started behind it.
+ * Returns the clock for records. With PostgreSQL it is the clock of the server, which all nodes share. With SQLite it is
+ * the monotonic clock of the machine plus `aheadMs`. If someone sets the system clock ahead, records must not expire
+ * early, in this process or in a worker that starts later.
  * @param aheadMs `clockAheadMs` of the first process.
  */
 export function recordTime(kind: DatabaseHandle['kind'], aheadMs: number): RecordTime {
@@ -24,24 +24,24 @@ export function recordTime(kind: DatabaseHandle['kind'], aheadMs: number): Recor
   return () => instant(Math.floor(machineMs() + aheadMs));
 }
 
-/** How far a clock is ahead of what the machine counts, ms. */
+/** Returns the difference between a clock and the monotonic clock of the machine, ms. */
 export function clockAheadMs(clock: Clock): number {
   return Math.round(clock.now() - machineMs());
 }
 
-/** It goes on evenly, whatever the clock is set to, and is the same in all processes. */
+/** Monotonic time in ms, the same in all processes of the machine. */
 function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** An instant in SQL, ms. */
+/** Returns the SQL expression for a time in ms. */
 export function instant(ms: number): RawBuilder<number> {
   return sql`cast(${ms} as bigint)`;
 }
 
-/** DatabaseRecords stores the records of the admin API, and those of the gateway where quotas are counted without Redis. */
+/** DatabaseRecords stores the records of the admin API, and those of the gateway if Redis is not configured. */
 export class DatabaseRecords implements RecordStore {
-  /** A database that has none says so itself. */
+  /** Constant, because a full database reports an error itself. */
   readonly room = 'plenty';
 
   /**
@@ -67,12 +67,12 @@ export class DatabaseRecords implements RecordStore {
     for (let from = 0; from < claims.length; from += MOST_AT_ONCE) {
       const some = claims.slice(from, from + MOST_AT_ONCE);
       const leaseMs = some[0]?.leaseMs ?? 0;
-      const kept = this.after(2 * leaseMs);
+      const minExpiry = this.after(2 * leaseMs);
       await this.db
         .updateTable('idempotent_request')
         .set(({ eb }) => ({
           leased_until: this.after(leaseMs),
-          expires_at: eb.case().when('expires_at', '<', kept).then(kept).else(eb.ref('expires_at')).end(),
+          expires_at: eb.case().when('expires_at', '<', minExpiry).then(minExpiry).else(eb.ref('expires_at')).end(),
         }))
         .where(({ eb, refTuple, tuple }) =>
           eb(
@@ -145,7 +145,10 @@ export class DatabaseRecords implements RecordStore {
     // The database is not its own.
   }
 
-  /** Reports whether it claimed the record: there was none, or one that has expired or whose claim has lapsed and is free. */
+  /**
+   * Reports whether it claimed the record: there was none, or one that has expired or whose claim has lapsed and is
+   * free.
+   */
   private async insert({ name, fingerprint, owner, leaseMs, retentionMs }: ClaimTerms): Promise<boolean> {
     const blank = { status: null, body_hash: null, code: null, fields: null, body: null };
     const claimed = {
@@ -174,7 +177,7 @@ export class DatabaseRecords implements RecordStore {
     return inserted !== undefined;
   }
 
-  /** What is known of a record that another request has; undefined: it has gone meanwhile. */
+  /** Returns the state of a record that another request has, or undefined if it no longer exists. */
   private async find({ name, fingerprint }: ClaimTerms): Promise<Claimed | undefined> {
     const row = await this.rowOf(name)
       .select(['fingerprint', 'status', 'body_hash'])

@@ -1,15 +1,15 @@
-/** The throttle of what costs nothing: so many of one key in any minute, and no other key notices. */
+/** Throttle for requests that use no quota, per API key and minute. */
 import { expect, it } from '@jest/globals';
 import { TestClock } from '../../test/support/stores.js';
 import { THROTTLES } from '../quota/model/throttle-rows.js';
 import { FreeRequests } from './free-requests.js';
 
-it('lets a key have its number in any minute, and says when there is room again', () => {
+it('allows the limit per minute, and returns the time until the next request', () => {
   const clock = new TestClock();
   const free = new FreeRequests(clock);
   for (let count = 0; count < THROTTLES.freeRequests.limit; count++) {
     expect(free.waitMs('key_1')).toBe(0);
-    free.note('key_1');
+    free.add('key_1');
   }
   const waitMs = free.waitMs('key_1');
   expect(waitMs).toBeGreaterThan(58_000);
@@ -26,7 +26,7 @@ it.each([-3_600_000, -1_000, 1_000, 86_400_000])(
   (ms) => {
     const clock = new TestClock();
     const free = new FreeRequests(clock);
-    for (let count = 0; count < THROTTLES.freeRequests.limit; count++) free.note('key_1');
+    for (let count = 0; count < THROTTLES.freeRequests.limit; count++) free.add('key_1');
     clock.advance(ms);
     expect(free.waitMs('key_1')).toBeLessThanOrEqual(60_000);
   },

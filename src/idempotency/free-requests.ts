@@ -1,6 +1,6 @@
 /**
- * The throttle of requests with an `Idempotency-Key` that cost nothing: repetitions, and what is refused behind its
- * claim. No plan limits them, and each asks the store. Counted in this process, by key.
+ * Throttles requests with an `Idempotency-Key` that use no quota: repetitions, and requests that are refused after their
+ * claim. No plan limits them, but each one queries the store. The count is per API key and process.
  */
 import { LRUCache } from 'lru-cache';
 import { MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';
@@ -10,21 +10,21 @@ import type { Clock } from '../platform/clock.js';
 const { limit: LIMIT, windowMs: WINDOW_MS, mostKeys: MOST_KEYS } = THROTTLES.freeRequests;
 const BUCKET_MS = WINDOW_MS / MINUTE_SECONDS;
 
-/** FreeRequests counts them. */
+/** FreeRequests counts the requests of each API key that used no quota. */
 export class FreeRequests {
   private readonly windows = new LRUCache<string, SlidingWindow>({ max: MOST_KEYS });
 
   constructor(private readonly clock: Clock) {}
 
-  /** Counts one of a key. */
-  note(apiKeyId: string): void {
+  /** Counts a request. */
+  add(apiKeyId: string): void {
     let window = this.windows.get(apiKeyId);
     if (window === undefined) this.windows.set(apiKeyId, (window = new SlidingWindow()));
     window.slideTo(this.bucket());
     window.add(1);
   }
 
-  /** How long until the key may send one, ms; 0: it may now. */
+  /** Returns the time until the key may send another request in ms, or 0 if it may now. */
   waitMs(apiKeyId: string): number {
     const window = this.windows.get(apiKeyId);
     if (window === undefined) return 0;

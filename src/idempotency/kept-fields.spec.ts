@@ -1,10 +1,10 @@
-/** Which field lines are told again. */
+/** Selection of the header lines that are stored. */
 import { expect, it } from '@jest/globals';
 import { keptLines } from './kept-fields.js';
 
 const linesOf = (...lines: string[]): string => lines.map((line) => `${line}\r\n`).join('');
 
-it('keeps every line but those of one response, to the letter and in their order', () => {
+it('keeps all lines except those of a single response, unchanged and in order', () => {
   const [date, replayed, stored] = [
     'DATE: Fri, 20 Nov 2026 12:00:00 GMT',
     'idempotent-replayed: true',

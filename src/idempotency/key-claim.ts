@@ -1,23 +1,23 @@
-/** What a request with an `Idempotency-Key` has of its record: the claim that it carries out, or what is told again. */
+/** Handles to the record of a request with an `Idempotency-Key`: a claim, or a stored response. */
 import { createHash } from 'node:crypto';
 import type { ClaimTerms, KeptResponse, Outcome } from './record.js';
 
-/** Who is told what came of claims. */
+/** ClaimOwner receives the outcomes of claims. */
 export interface ClaimOwner {
   released(terms: ClaimTerms): void;
-  /** @param done told once, and soon: whether the response stands in the store. */
+  /** @param done called once, within a short time, with whether the response is stored. */
   ended(terms: ClaimTerms, outcome: Outcome, done?: (isStored: boolean) => void): void;
 }
 
 /**
- * KeyClaim is the claim of a request that is the first with its key. Whoever has it ends it, once, in one of three
- * ways; until then its lease is extended.
+ * KeyClaim is the claim of the first request with its key. Its holder must call `release`, `lose` or `end`, of which only
+ * the first call counts. Until then the lease is extended.
  */
 export class KeyClaim {
   readonly isReplay = false;
-  /** Whether nothing has come of it yet. */
+  /** Whether the claim has not ended. */
   isOpen = true;
-  /** Whether a call has it, and ends it. */
+  /** Whether a backend call holds the claim and will end it. */
   isTaken = false;
   private readonly body = createHash('sha256');
 
@@ -26,31 +26,32 @@ export class KeyClaim {
     private readonly owner: ClaimOwner,
   ) {}
 
-  /** Takes in a piece of the request's body, on its way to the backend. */
+  /** Adds a piece of the request body to the digest. */
   takeBody(piece: Buffer): void {
     this.body.update(piece);
   }
 
-  /** The same as `release`, unless a call has it. */
+  /** Releases the claim unless a backend call holds it. */
   releaseUntaken(): void {
     if (!this.isTaken) this.release();
   }
 
-  /** The request was not carried out: it may be sent again. */
+  /** Ends the claim of a request that was not carried out and can be sent again. */
   release(): void {
     if (this.close()) this.owner.released(this.terms);
   }
 
-  /** Nobody knows whether it was carried out: it is not carried out again. */
+  /** Ends the claim of a request that may have been carried out. Retries are refused. */
   lose(): void {
     if (this.close()) this.owner.ended(this.terms, { kind: 'unknown' });
   }
 
   /**
-   * The request was carried out.
-   * @param isBodyWhole whether all of its body has been taken in; else no retry can be held to it.
-   * @param response what a retry is told; undefined: it is told that there is nothing to tell.
-   * @param done told whether a retry will be told the response, before the client has the last byte of it.
+   * Ends the claim of a request that was carried out.
+   * @param isBodyWhole whether `takeBody` received the complete body. If not, retries cannot be compared to it, and the
+   *   response is not stored.
+   * @param response answers retries. If undefined, retries get `idempotency_not_stored`.
+   * @param done called with whether the response is stored, before the client has the last byte.
    */
   end(
     status: number,
@@ -74,17 +75,17 @@ export class KeyClaim {
   }
 }
 
-/** Replay is what a request gets that was carried out before, once it is seen to have the same body. */
+/** Replay is the result of an earlier request. It answers a retry only if the body is the same. */
 export class Replay {
   readonly isReplay = true;
 
   constructor(
-    /** SHA-256 of the body that the first request had, base64url. */
+    /** SHA-256 of the body of the first request, base64url. */
     readonly bodyHash: string,
-    /** Reads the response; undefined: it is kept no longer. Rejects with a `Problem` where it cannot be read. */
+    /** Reads the stored response; undefined if it has expired. Rejects with a `Problem` if the store fails. */
     readonly read: () => Promise<KeptResponse | undefined>,
   ) {}
 }
 
-/** Keyed is what the key of a request has led to. */
+/** Keyed is the result of an `Idempotency-Key` for which the request is not refused. */
 export type Keyed = KeyClaim | Replay;

@@ -1,4 +1,4 @@
-/** Which texts are an `Idempotency-Key`, and which key they are. */
+/** Valid and invalid values of `Idempotency-Key`. */
 import { expect, it } from '@jest/globals';
 import { Problem } from '../platform/problems/errors.js';
 import { keyOf } from './key-field.js';
@@ -38,14 +38,14 @@ it.each([
   `"${'x'.repeat(256)}"`,
   'x'.repeat(100_000),
   `"${'\\"'.repeat(50_000)}`,
-])('%j is none', (field) => {
+])('rejects %j', (field) => {
   expect(keyOf(field, [])).toBeInstanceOf(Problem);
   expect(keyOf(field, [])).toMatchObject({ code: 'invalid_idempotency_key', status: 400 });
 });
 
-it('is none where there are several fields, which Node joins to one that could be a key', () => {
+it('rejects repeated headers, which Node joins into one value', () => {
   expect(keyOf('a', ['Host', 'h', 'idempotency-KEY', 'a'])).toBe('a');
   expect(keyOf('a, b', ['Idempotency-Key', 'a', 'Host', 'h', 'idempotency-key', 'b'])).toBeInstanceOf(Problem);
-  // The value of another field is no name.
+  // A header value that looks like the name does not count.
   expect(keyOf('a', ['X-Name', 'Idempotency-Key', 'Idempotency-Key', 'a'])).toBe('a');
 });

@@ -1,16 +1,13 @@
-/**
- * The field `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): which key a client has chosen for a
- * request that it may send again.
- */
+/** Parses the `Idempotency-Key` request header (draft-ietf-httpapi-idempotency-key-header-07). */
 import { FixedProblem } from '../platform/problems/errors.js';
 
-/** Of a key, quotes and escapes not counted. */
+/** Maximum length of a key in characters, without quotes and escapes. */
 const LONGEST_KEY = 255;
-/** A String of Structured Fields (RFC 9651 section 3.3.3), as the draft has it. */
+/** A String of Structured Fields (RFC 9651 section 3.3.3), which is the syntax of the draft. */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])+)"$/;
-/** The same without quotes, as most clients send it. */
+/** An unquoted key, which most clients send. */
 const BARE = /^[!#-~](?:[ !#-~]*[!#-~])?$/;
-/** Longer ones are not looked at: every character of a String may be escaped. */
+/** Maximum length of the header value. Each character of a String can be escaped, and there are two quotes. */
 const LONGEST_FIELD = 2 * LONGEST_KEY + 2;
 
 const INVALID = new FixedProblem('invalid_idempotency_key', {
@@ -18,9 +15,10 @@ const INVALID = new FixedProblem('invalid_idempotency_key', {
 });
 
 /**
- * The key in a field, without quotes: `"a"` and `a` are the same key.
- * @param field its value; several fields joined by a comma are not told from one that has a comma, see `rawHeaders`.
- * @param rawHeaders name, value, name, value, as they came in: to see whether there are several.
+ * Returns the key without quotes. `"a"` and `a` are the same key.
+ * @param field the value of the header. Node joins repeated headers with a comma, which a single key may also contain.
+ * @param rawHeaders alternating names and values as received, to detect a repeated header.
+ * @returns the problem `invalid_idempotency_key` if the value is not a key, or if the header is repeated.
  */
 export function keyOf(field: string, rawHeaders: readonly string[]): string | FixedProblem {
   if (field.length > LONGEST_FIELD || isTwice(rawHeaders)) return INVALID;

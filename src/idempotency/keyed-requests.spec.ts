@@ -1,4 +1,4 @@
-/** What a process promises of requests with a key, also while their store does not: no waiting without end. */
+/** Requests with an `Idempotency-Key`, also while the store is unavailable or hangs. */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import { TestClock } from '../../test/support/stores.js';
@@ -11,37 +11,39 @@ import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordStore, Room } fr
 const NAME = { caller: 'key_1', keyHash: 'hash' };
 const RESPONSE: KeptResponse = { status: 201, code: '', lines: '', body: Buffer.from('{}') };
 
-/** A store that does what a test says, and remembers what it was told. */
+/** Store controlled by the test, which records its calls. */
 class ScriptedStore implements RecordStore {
-  readonly told: string[] = [];
+  readonly calls: string[] = [];
   room: Room = 'plenty';
   claimed: Claimed = { state: 'claimed' };
-  /** What every call waits for. */
+  /** Delays every call. */
   gate: Promise<unknown> = Promise.resolve();
 
   async claim({ owner }: ClaimTerms): Promise<Claimed> {
     await this.gate;
-    this.told.push(`claim ${owner.length > 0}`);
+    this.calls.push(`claim ${owner.length > 0}`);
     return this.claimed;
   }
   async extend(claims: readonly ClaimTerms[]): Promise<void> {
-    this.told.push(`extend ${claims.length}`);
+    this.calls.push(`extend ${claims.length}`);
   }
   async end(_claim: ClaimTerms, outcome: Outcome): Promise<boolean> {
     await this.gate;
-    this.told.push(outcome.kind === 'done' ? `done ${outcome.status} ${outcome.response?.body.toString()}` : 'unknown');
+    this.calls.push(
+      outcome.kind === 'done' ? `done ${outcome.status} ${outcome.response?.body.toString()}` : 'unknown',
+    );
     return true;
   }
   async release(): Promise<void> {
     await this.gate;
-    this.told.push('release');
+    this.calls.push('release');
   }
   async read(): Promise<KeptResponse | undefined> {
     await this.gate;
     return RESPONSE;
   }
   close(): void {
-    this.told.push('close');
+    this.calls.push('close');
   }
 }
 
@@ -62,7 +64,7 @@ describe('requests with a key', () => {
   });
 
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
-  /** What something comes to, and after how many ms of the time that passes meanwhile. */
+  /** Lets `ms` pass. Returns the value and the time until it resolved. */
   const within = async <Value>(ms: number, pending: Promise<Value>): Promise<[Value, number]> => {
     const beganMs = performance.now();
     const timed = pending.then((value): [Value, number] => [value, performance.now() - beganMs]);
@@ -86,7 +88,7 @@ describe('requests with a key', () => {
     expect(await claim()).toMatchObject({ code });
   });
 
-  it('are told what is kept, and else that it is not', async () => {
+  it('get the stored response, or an error if it was not stored', async () => {
     store.claimed = { state: 'done', status: 201, bodyHash: 'of the first', isKept: true };
     const replay = await claim();
     expect(replay).toBeInstanceOf(Replay);
@@ -95,23 +97,23 @@ describe('requests with a key', () => {
     expect(await claim()).toMatchObject({ code: 'idempotency_not_stored' });
   });
 
-  it('end once, whatever is said of them later', async () => {
+  it('end only once', async () => {
     const made = await claimed();
     made.takeBody(Buffer.from('{}'));
     expect(await kept(made)).toBe(true);
     made.release();
     made.lose();
     expect(await kept(made)).toBe(false);
-    expect(store.told).toEqual(['claim true', 'done 201 {}']);
+    expect(store.calls).toEqual(['claim true', 'done 201 {}']);
   });
 
-  it('keep no response whose request was not read whole', async () => {
+  it('do not store the response if the request body was not read completely', async () => {
     const made = await claimed();
     expect(await new Promise((resolve) => made.end(201, false, RESPONSE, resolve))).toBe(false);
-    expect(store.told.at(-1)).toBe('done 201 undefined');
+    expect(store.calls.at(-1)).toBe('done 201 undefined');
   });
 
-  it('are refused within a deadline by a store that hangs, then at once, and carried out when it is back', async () => {
+  it('are refused within the deadline while the store hangs, then immediately, until it is back', async () => {
     let open = (): void => undefined;
     store.gate = new Promise<void>((resolve) => (open = resolve));
     const [refused, tookMs] = await within(3_500, claim());
@@ -125,15 +127,15 @@ describe('requests with a key', () => {
     expect(await claim()).toBeInstanceOf(KeyClaim);
   });
 
-  it('whose claim got no response are released twice when the store is back: it may run behind the first', async () => {
+  it('are released twice if their claim failed, because it may reach the store after the first release', async () => {
     store.gate = Promise.reject(new Error('away'));
     expect(await claim()).toBeInstanceOf(Problem);
     store.gate = Promise.resolve();
     await pass(6_600);
-    expect(store.told).toEqual(['release', 'release']);
+    expect(store.calls).toEqual(['release', 'release']);
   });
 
-  it('do not hold their responses back for a store that hangs, and tell it later that they were done', async () => {
+  it('do not delay responses while the store hangs, and write the outcome later', async () => {
     const made = await claimed();
     let fail = (_reason: Error): void => undefined;
     store.gate = new Promise((_resolve, reject) => (fail = reject));
@@ -143,34 +145,34 @@ describe('requests with a key', () => {
     fail(new Error('away'));
     store.gate = Promise.resolve();
     await pass(1_500);
-    // The response is too much to be held for many.
-    expect(store.told).toEqual(['claim true', 'done 201 undefined']);
+    // Pending outcomes do not keep the response.
+    expect(store.calls).toEqual(['claim true', 'done 201 undefined']);
   });
 
-  it('are said to live as long as they are under way', async () => {
+  it('have their leases extended while they are in progress', async () => {
     const made = await claimed();
     await pass(5_500);
-    expect(store.told).toEqual(['claim true', 'extend 1']);
+    expect(store.calls).toEqual(['claim true', 'extend 1']);
     await kept(made);
     await pass(5_200);
-    expect(store.told.filter((each) => each.startsWith('extend'))).toHaveLength(1);
+    expect(store.calls.filter((each) => each.startsWith('extend'))).toHaveLength(1);
   });
 
-  it('whose outcome could not be told yet have it told before the end of the program', async () => {
+  it('have pending outcomes written on shutdown', async () => {
     const made = await claimed();
     store.gate = Promise.reject(new Error('away'));
     made.lose();
     await pass(10);
     store.gate = Promise.resolve();
     await requests.stop();
-    expect(store.told).toEqual(['claim true', 'unknown', 'close']);
+    expect(store.calls).toEqual(['claim true', 'unknown', 'close']);
   });
 
-  it('keep no responses where the store has little room, and are refused where it has none', async () => {
+  it('do not store responses if the store is short of memory, and are refused if it is full', async () => {
     const made = await claimed();
     store.room = 'tight';
     expect(await kept(made)).toBe(false);
-    expect(store.told.at(-1)).toBe('done 201 undefined');
+    expect(store.calls.at(-1)).toBe('done 201 undefined');
     expect(await claim()).toBeInstanceOf(KeyClaim);
     store.room = 'none';
     expect(await claim()).toMatchObject({ code: 'idempotency_unavailable' });
@@ -178,7 +180,7 @@ describe('requests with a key', () => {
     expect(await kept(await claimed())).toBe(true);
   });
 
-  it('of an account keep so many bytes of responses within an hour', async () => {
+  it('do not store more bytes than the hourly budget of the account', async () => {
     const body = Buffer.alloc(65_536);
     const keep = async (): Promise<boolean> => {
       const made = await claimed();
@@ -191,13 +193,13 @@ describe('requests with a key', () => {
     expect(await keep()).toBe(true);
   });
 
-  it('that come to nothing are counted, and throttled at last', async () => {
+  it('are throttled if too many of them are refused', async () => {
     store.claimed = { state: 'mismatch' };
     for (let count = 0; count < 600; count++) expect(await claim()).toMatchObject({ code: 'idempotency_mismatch' });
     const refused = await claim();
     expect(refused).toMatchObject({ code: 'too_many_idempotent_retries', status: 429 });
     expect((refused as Problem).options.headers).toEqual(expect.arrayContaining(['Retry-After']));
-    expect(store.told).toHaveLength(600);
+    expect(store.calls).toHaveLength(600);
     clock.advance(62_000);
     expect(await claim()).toMatchObject({ code: 'idempotency_mismatch' });
   });

@@ -1,9 +1,9 @@
 /**
- * Requests with an `Idempotency-Key` in this process: each claims its record before anything is done, its lease is
- * extended while it is under way, and what came of it is told to the store before its client has the last byte.
+ * Manages the requests with an `Idempotency-Key` in this process. Each request claims its record before it is forwarded.
+ * Its lease is extended while it is in progress. Its outcome is written before the client receives the last byte.
  *
- * Without the store no such request is carried out: a client that sends a key asks for once or not at all. Requests
- * without a key never come here.
+ * If the store is unavailable, such requests are refused, because the client asked for at most one execution. Requests
+ * without a key are not affected.
  */
 import { randomBytes } from 'node:crypto';
 import { Breaker } from '../platform/breaker.js';
@@ -17,27 +17,27 @@ import type { ClaimTerms, Claimed, KeptResponse, Outcome, RecordName, RecordStor
 import { inProgress, MISMATCH, notStored, OUTCOME_UNKNOWN, tooManyRetries, unavailable } from './refusals.js';
 import { StorageBudget } from './storage-budget.js';
 import type { Problem } from '../platform/problems/errors.js';
-import { UnsaidOutcomes } from './unsaid.js';
+import { PendingOutcomes } from './pending-outcomes.js';
 
 /**
- * How long a process may be silent before nobody knows what came of its requests. It says that it lives three times in
- * this time.
+ * Time without an extension after which the outcome of a request counts as unknown. Leases are extended three times as
+ * often.
  */
 export const LEASE_MS = 15_000;
 const EXTENSION_INTERVAL_MS = LEASE_MS / 3;
-/** The longest that a request waits for its claim: a statement of the database may take 2 s, a call to Redis 250 ms. */
+/** Maximum wait for a claim. A database statement can take 2 s, a call to Redis 250 ms. */
 const CLAIM_TIMEOUT_MS = 2_500;
-/** The longest that a response waits for being kept. */
+/** Maximum time that a response is delayed while it is stored. */
 const RESPONSE_TIMEOUT_MS = 500;
-/** Requests with a claim in this process; one more is refused. */
-const MOST_CLAIMS = 20_000;
+/** Maximum number of open claims in this process. Further requests are refused. */
+const MAX_CLAIMS = 20_000;
 const OWNER_BYTES = 12;
 
-/** KeyedRequests claims records, and sees to their ends. */
+/** KeyedRequests claims records, extends their leases and writes their outcomes. */
 export class KeyedRequests implements ClaimOwner, ReadsGauges {
   private readonly open = new Map<ClaimTerms, number>();
-  private readonly telling = new Set<Promise<void>>();
-  private readonly unsaid: UnsaidOutcomes;
+  private readonly writes = new Set<Promise<void>>();
+  private readonly pending: PendingOutcomes;
   private readonly free: FreeRequests;
   private readonly budget: StorageBudget;
   private readonly breaker: Breaker;
@@ -48,19 +48,23 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     clock: Clock,
     private readonly log: Logger,
   ) {
-    this.unsaid = new UnsaidOutcomes(store);
+    this.pending = new PendingOutcomes(store);
     this.free = new FreeRequests(clock);
     this.budget = new StorageBudget(clock);
     this.breaker = new Breaker(clock);
     this.timer = setInterval(() => void this.extend(), EXTENSION_INTERVAL_MS).unref();
   }
 
-  /** Claims the record of a request, or says what its client is told instead. Never rejects. */
+  /**
+   * Claims the record of a request. Never rejects.
+   * @param retentionMs how long the record is kept.
+   * @returns the claim, the stored response of an earlier request, or the problem to respond with.
+   */
   async claim(accountId: string, name: RecordName, fingerprint: string, retentionMs: number): Promise<Keyed | Problem> {
     const waitMs = this.free.waitMs(name.caller);
     if (waitMs > 0) return count('throttled', tooManyRetries(waitMs));
     const { breaker } = this;
-    const isFull = this.open.size >= MOST_CLAIMS || this.store.room === 'none';
+    const isFull = this.open.size >= MAX_CLAIMS || this.store.room === 'none';
     if (isFull || !breaker.allows()) return count('unavailable', unavailable(breaker.waitMs));
     const owner = randomBytes(OWNER_BYTES).toString('base64url');
     const terms: ClaimTerms = { name, accountId, fingerprint, owner, leaseMs: LEASE_MS, retentionMs };
@@ -68,45 +72,45 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
       const claimed = await within(CLAIM_TIMEOUT_MS, this.store.claim(terms));
       if (breaker.succeeded())
         this.log.info({ event: 'idempotency_store_back' }, 'Idempotency keys are looked up again');
-      return this.conclude(claimed, terms);
+      return this.resultOf(claimed, terms);
     } catch (error) {
-      this.noteFailure(error);
-      // It may have been claimed, or be claimed yet.
-      this.unsaid.addDoubtful(terms);
+      this.recordFailure(error);
+      // The store may have claimed it, or may do so later.
+      this.pending.addDoubtful(terms);
       return count('unavailable', unavailable(breaker.waitMs, error));
     }
   }
 
   released(terms: ClaimTerms): void {
     METRICS.idempotentOutcomes.series('released').inc();
-    this.free.note(terms.name.caller);
-    this.tell(terms, undefined);
+    this.free.add(terms.name.caller);
+    this.write(terms, undefined);
   }
 
   ended(terms: ClaimTerms, outcome: Outcome, done?: (isStored: boolean) => void): void {
-    this.tell(terms, this.asRoomAllows(terms, outcome), done);
+    this.write(terms, this.dropUnstorable(terms, outcome), done);
   }
 
   readGauges(): void {
     METRICS.idempotencyClaims.series().set(this.open.size);
-    METRICS.idempotencyUnsaid.series().set(this.unsaid.length);
+    METRICS.idempotencyUnsaid.series().set(this.pending.length);
   }
 
-  /** Tells the store what it can be told of, and lets it go. Never rejects. */
+  /** Writes the remaining outcomes and closes the store. Never rejects. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await Promise.all(this.telling);
-    await within(CLAIM_TIMEOUT_MS, this.unsaid.stop()).catch(() => undefined);
+    await Promise.all(this.writes);
+    await within(CLAIM_TIMEOUT_MS, this.pending.stop()).catch(() => undefined);
     this.store.close();
   }
 
-  private conclude(claimed: Claimed, terms: ClaimTerms): Keyed | Problem {
+  private resultOf(claimed: Claimed, terms: ClaimTerms): Keyed | Problem {
     if (claimed.state === 'claimed') {
       this.open.set(terms, performance.now());
       METRICS.idempotentRequests.series('carried_out').inc();
       return new KeyClaim(terms, this);
     }
-    this.free.note(terms.name.caller);
+    this.free.add(terms.name.caller);
     switch (claimed.state) {
       case 'under_way':
         return count('in_progress', inProgress());
@@ -120,31 +124,31 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     }
   }
 
-  /** What is stored of an outcome: no response where it would fill a store that others need. */
-  private asRoomAllows({ accountId }: ClaimTerms, outcome: Outcome): Outcome {
+  /** Removes the response from an outcome if the store is short of space or the account has used its budget. */
+  private dropUnstorable({ accountId }: ClaimTerms, outcome: Outcome): Outcome {
     if (outcome.kind === 'unknown' || outcome.response === undefined) return outcome;
     const { lines, body } = outcome.response;
-    const isRoom = this.store.room === 'plenty' && this.budget.takes(accountId, lines.length + body.length);
-    return isRoom ? outcome : { ...outcome, response: undefined };
+    const fits = this.store.room === 'plenty' && this.budget.spend(accountId, lines.length + body.length);
+    return fits ? outcome : { ...outcome, response: undefined };
   }
 
   private async read(name: RecordName): Promise<KeptResponse | undefined> {
     try {
       return await within(CLAIM_TIMEOUT_MS, this.store.read(name));
     } catch (error) {
-      this.noteFailure(error);
+      this.recordFailure(error);
       throw count('unavailable', unavailable(this.breaker.waitMs, error));
     }
   }
 
-  /** Tells the store what came of a claim; later where it cannot be told now. */
-  private tell(terms: ClaimTerms, outcome: Outcome | undefined, done?: (isStored: boolean) => void): void {
+  /** Writes an outcome, or releases the claim if it is undefined. A failed write is retried later. */
+  private write(terms: ClaimTerms, outcome: Outcome | undefined, done?: (isStored: boolean) => void): void {
     this.open.delete(terms);
-    const telling = this.tellNow(terms, outcome, once(done)).finally(() => this.telling.delete(telling));
-    this.telling.add(telling);
+    const write = this.writeNow(terms, outcome, once(done)).finally(() => this.writes.delete(write));
+    this.writes.add(write);
   }
 
-  private async tellNow(
+  private async writeNow(
     terms: ClaimTerms,
     outcome: Outcome | undefined,
     done: (isStored: boolean) => void,
@@ -155,17 +159,17 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
       if (outcome === undefined) await within(CLAIM_TIMEOUT_MS, this.store.release(terms));
       else isStored = await within(CLAIM_TIMEOUT_MS, this.store.end(terms, outcome));
     } catch (error) {
-      this.noteFailure(error);
-      if (!this.unsaid.add(terms, outcome))
+      this.recordFailure(error);
+      if (!this.pending.add(terms, outcome))
         this.log.error({ event: 'idempotency_outcome_lost' }, 'The outcome of a request is not written down');
     } finally {
       clearTimeout(late);
     }
-    if (outcome !== undefined) METRICS.idempotentOutcomes.series(nameOf(outcome, isStored)).inc();
+    if (outcome !== undefined) METRICS.idempotentOutcomes.series(metricNameOf(outcome, isStored)).inc();
     done(isStored && outcome?.kind === 'done' && outcome.response !== undefined);
   }
 
-  /** Says of the requests that have been under way for long that their process lives. */
+  /** Extends the leases of the requests that have been in progress for at least half an interval. */
   private async extend(): Promise<void> {
     const dueMs = performance.now() - EXTENSION_INTERVAL_MS / 2;
     const due: ClaimTerms[] = [];
@@ -174,11 +178,11 @@ export class KeyedRequests implements ClaimOwner, ReadsGauges {
     try {
       await this.store.extend(due);
     } catch (error) {
-      this.noteFailure(error);
+      this.recordFailure(error);
     }
   }
 
-  private noteFailure(cause: unknown): void {
+  private recordFailure(cause: unknown): void {
     if (!this.breaker.failed()) return;
     this.log.warn(
       { event: 'idempotency_store_lost', err: cause },
@@ -192,21 +196,21 @@ function count(outcome: Parameters<typeof METRICS.idempotentRequests.series>[0],
   return problem;
 }
 
-function nameOf(outcome: Outcome, isStored: boolean): 'stored' | 'not_stored' | 'unknown' {
+function metricNameOf(outcome: Outcome, isStored: boolean): 'stored' | 'not_stored' | 'unknown' {
   if (outcome.kind === 'unknown') return 'unknown';
   return isStored && outcome.response !== undefined ? 'stored' : 'not_stored';
 }
 
-function once(told: ((isStored: boolean) => void) | undefined): (isStored: boolean) => void {
-  let isTold = told === undefined;
+function once(callback: ((isStored: boolean) => void) | undefined): (isStored: boolean) => void {
+  let isCalled = callback === undefined;
   return (isStored) => {
-    if (isTold) return;
-    isTold = true;
-    told?.(isStored);
+    if (isCalled) return;
+    isCalled = true;
+    callback?.(isStored);
   };
 }
 
-/** Rejects where a value does not come in time; what it is of may go on. */
+/** Rejects if the value does not resolve in time. Does not cancel the operation behind it. */
 async function within<Value>(timeoutMs: number, value: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

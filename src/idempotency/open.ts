@@ -1,4 +1,4 @@
-/** Puts requests with an `Idempotency-Key` together: their records are where quotas are counted. */
+/** Opens the store for requests with an `Idempotency-Key`: Redis if it is configured, otherwise the database. */
 import type { Ground } from '../config/ground.js';
 import type { Logger } from '../platform/log.js';
 import { connectRedis, REDIS_START_TIMEOUT_MS, redisReady } from '../stores/redis/connect.js';
@@ -7,8 +7,8 @@ import { KeyedRequests } from './keyed-requests.js';
 import { RedisRecords } from './redis-records.js';
 
 /**
- * Opens them; where there is Redis on a connection of their own, so that a response keeps no decision waiting. Rejects
- * where that does not answer at start.
+ * Opens the store and registers its shutdown. Redis gets a separate connection, so that stored responses do not delay
+ * quota decisions. Rejects if Redis does not respond in time.
  */
 export async function openKeyedRequests(ground: Ground, recordTime: RecordTime): Promise<KeyedRequests> {
   const { config, database, clock, log, gauges, shutdown } = ground;
@@ -17,7 +17,7 @@ export async function openKeyedRequests(ground: Ground, recordTime: RecordTime):
     redisUrl === undefined ? new DatabaseRecords(database.db, recordTime) : await redisRecords(redisUrl, log.logger);
   const requests = new KeyedRequests(store, clock, log.logger);
   gauges.push(requests);
-  // Behind the last response.
+  // After the last response.
   shutdown.add('write what came of keyed requests', () => requests.stop());
   return requests;
 }

@@ -1,6 +1,6 @@
 /**
- * Forgets records in the database whose time is over. Belongs to the worker role; any number of workers may do it at
- * once. In Redis they go by themselves.
+ * Deletes expired records from the database. Runs in the worker role, on any number of workers at once. Records in Redis
+ * expire by themselves.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -8,19 +8,18 @@ import type { Tables } from '../stores/database/schema.js';
 import type { RecordTime } from './database-records.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 
-/** Rows of one statement: with their responses some megabytes, and others wait for no longer than that takes. */
+/** Maximum rows per statement. With their responses they take some megabytes, and other statements wait meanwhile. */
 const ROWS_AT_ONCE = 50;
-/** Between two statements, so that others come in. */
+/** Pause between statements, to let others run. */
 const PAUSE_MS = 20;
 
-/** RecordSweep looks after them. */
 export class RecordSweep {
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly now: RecordTime,
   ) {}
 
-  /** Runs once. Rejects as the database does. Resolves with how many records it has forgotten. */
+  /** Deletes all expired records in batches. Returns how many. Rejects with the error of the database. */
   async run(isStopped: IsStopped = neverStopped): Promise<number> {
     for (let total = 0; ;) {
       const deleted = await this.deleteSome();
@@ -40,7 +39,7 @@ export class RecordSweep {
     const result = await this.db
       .deleteFrom('idempotent_request')
       .where(({ eb, refTuple }) => eb(refTuple('api_key_id', 'key_hash'), 'in', old.$asTuple('api_key_id', 'key_hash')))
-      // Claimed anew in this moment.
+      // Skips records that were claimed again in the meantime.
       .where('expires_at', '<=', this.now())
       .executeTakeFirst();
     return Number(result.numDeletedRows);

@@ -1,85 +1,95 @@
-/** What is kept of a request with an `Idempotency-Key`, and where: the record, its states, and the store of records. */
+/** Types of idempotency records: the record, its states, and the store. */
 
 /** RecordName identifies a record: who sent its request, and the hash of the `Idempotency-Key`. */
 export interface RecordName {
-  /** ID of the API key (`key_…`), or the actor of a request to the admin API. Callers never see each other's records. */
+  /**
+   * ID of the API key (`key_…`), or the actor of a request to the admin API. Callers never see each other's records.
+   */
   readonly caller: string;
   /** SHA-256 of the `Idempotency-Key`, base64url. */
   readonly keyHash: string;
 }
 
 /**
- * Room says what a store still takes: `plenty`, everything; `tight`, no responses, but what came of requests; `none`,
- * nothing new.
+ * Room says what a store still accepts.
+ * - `plenty`: everything.
+ * - `tight`: claims and outcomes, but no responses.
+ * - `none`: no new claims.
  */
 export type Room = 'plenty' | 'tight' | 'none';
 
-/** ClaimTerms is what a request claims its record with. */
+/** ClaimTerms identifies a claim and its lifetimes. */
 export interface ClaimTerms {
   readonly name: RecordName;
-  /** Whose request it is. */
+  /** Account that sent the request. */
   readonly accountId: string;
   /** Digest of method, path, query and content type; see `fingerprintOf`. */
   readonly fingerprint: string;
-  /** Tells the request from whoever claims the record before and after it. */
+  /** Random ID of the claim, unlike that of earlier and later claims of the same record. */
   readonly owner: string;
-  /** How long its process may be silent before nobody knows what came of it, ms. */
+  /** Time without an extension after which the outcome counts as unknown, ms. */
   readonly leaseMs: number;
-  /** How long the record is kept, from its end on, and as long as it has none, ms. */
+  /** How long the record is kept after the claim, and again after its outcome, ms. */
   readonly retentionMs: number;
 }
 
-/** What a claim has found. */
+/** Claimed is the result of a claim. */
 export type Claimed =
-  /** Nothing: the record is the request's own now. */
+  /** There was no record. The request owns it now. */
   | { readonly state: 'claimed' }
-  /** Another request has it, and its process lives. */
+  /** Another request has the record, and its lease is valid. */
   | { readonly state: 'under_way' }
-  /** Another request had it, of which nobody knows what came. */
+  /** Another request had the record, and its outcome is not known. */
   | { readonly state: 'unknown' }
-  /** It is the record of another request: method, path, query or content type differ. */
+  /** The key was used with a request that differs in method, path, query or content type. */
   | { readonly state: 'mismatch' }
-  /** The request was done before. */
+  /** The request was carried out before. `isKept` says whether its response is stored. */
   | { readonly state: 'done'; readonly bodyHash: string; readonly status: number; readonly isKept: boolean };
 
-/** KeptResponse is a response that is told again. */
+/** KeptResponse is a stored response that answers retries. */
 export interface KeptResponse {
   readonly status: number;
-  /** Of the problem that it is; empty for any other response. */
+  /** Error code of the response. Empty if it is not an error of the gateway. */
   readonly code: string;
-  /** Field lines that are the same each time, each with its CRLF, in Latin-1. */
+  /** Header lines to repeat, each with its CRLF, in Latin-1. */
   readonly lines: string;
   readonly body: Buffer;
 }
 
-/** What came of a request. */
+/** Outcome is the result of a request. */
 export type Outcome =
-  /** It was done. `response`: undefined where it is not kept. `bodyHash`: '' where the body was not read whole. */
+  /**
+   * It was carried out. `response` is undefined if it is not stored. `bodyHash` is '' if the body was not read
+   * completely.
+   */
   | {
       readonly kind: 'done';
       readonly bodyHash: string;
       readonly status: number;
       readonly response: KeptResponse | undefined;
     }
-  /** It may have been done. */
+  /** It may have been carried out. */
   | { readonly kind: 'unknown' };
 
-/** RecordStore keeps records. Whatever it is asked it does as one step, or rejects where it cannot be asked. */
+/**
+ * RecordStore stores idempotency records. Each operation on a record is atomic. Methods reject if the store is
+ * unavailable.
+ */
 export interface RecordStore {
   readonly room: Room;
-  /** Claims a record that nobody has, or says what is known of it. */
+  /** Claims the record if it is free. Otherwise returns its state. */
   claim(terms: ClaimTerms): Promise<Claimed>;
-  /** Extends the leases of requests that are under way, and their records; others stay as they are. */
+  /** Extends the leases and records of requests in progress. Does not change claims that have ended. */
   extend(claims: readonly ClaimTerms[]): Promise<void>;
   /**
-   * Writes down what came of a request, also where its lease is over; makes the record anew where that has gone.
-   * @returns whether it stands there now: false where another request has the record.
+   * Writes the outcome of a request, even after its lease. Creates the record if it has expired.
+   * @returns false if another request has the record, or an outcome is already written.
    */
   end(claim: ClaimTerms, outcome: Outcome): Promise<boolean>;
-  /** Forgets a request of which nothing came: it may be sent again. */
+  /** Deletes the claim of a request that was not carried out, so that it can be sent again. */
   release(claim: ClaimTerms): Promise<void>;
-  /** The response that was kept; undefined where there is none any more. */
+  /** Returns the stored response, or undefined if there is none. */
   read(name: RecordName): Promise<KeptResponse | undefined>;
-  /** Lets go of what it holds. */
+  /** Stops timers and closes connections. */
   close(): void;
 }

@@ -1,4 +1,7 @@
-/** Records in Redis: a hash for each, which goes by itself when its time is over. The time is Redis's own. */
+/**
+ * Stores idempotency records in Redis: one hash per record, which expires by itself. All times are by the clock of
+ * Redis.
+ */
 import type { Logger } from '../platform/log.js';
 import type { RedisClient } from '../stores/redis/connect.js';
 import { idempotencyKey } from '../stores/redis/keys.js';
@@ -11,10 +14,10 @@ const CLAIM = new Script(CLAIM_LUA);
 const EXTEND = new Script(EXTEND_LUA);
 const END = new Script(END_LUA);
 const RELEASE = new Script(RELEASE_LUA);
-/** As `CLAIM_LUA` says them. */
+/** States by the number that `CLAIM_LUA` returns. */
 const STATES = ['claimed', 'under_way', 'unknown', 'mismatch'] as const;
 
-/** RedisRecords is the store of records that all nodes share where there is Redis. */
+/** RedisRecords is the record store that all nodes share if Redis is configured. */
 export class RedisRecords implements RecordStore {
   private readonly memory: RedisRoom;
 
@@ -40,7 +43,7 @@ export class RedisRecords implements RecordStore {
   }
 
   async extend(claims: readonly ClaimTerms[]): Promise<void> {
-    // Sent together, as one write; in a Cluster their keys are in different slots.
+    // Separate commands in one write, because in a Redis Cluster the keys are in different slots.
     await Promise.all(
       claims.map(({ name, owner, leaseMs }) => EXTEND.run(this.client, [keyOf(name)], [owner, leaseMs])),
     );

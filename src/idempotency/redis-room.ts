@@ -1,6 +1,6 @@
 /**
- * How much room Redis has. The counters of the limits are there too, and must never be without: responses are not
- * stored any more when its memory gets tight, and no request is carried out under a key when it is nearly full.
+ * Watches the memory of Redis, which also holds the quota counters. When memory gets tight, responses are no longer
+ * stored. When it is nearly full, requests with an `Idempotency-Key` are refused.
  */
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../platform/log.js';
@@ -12,7 +12,7 @@ const INTERVAL_MS = 5_000;
 const TIGHT_PERCENT = 75;
 const FULL_PERCENT = 90;
 
-/** RedisRoom asks Redis now and then. */
+/** RedisRoom checks the memory of Redis periodically. */
 export class RedisRoom {
   room: Room = 'plenty';
   private readonly timer: NodeJS.Timeout;
@@ -21,11 +21,11 @@ export class RedisRoom {
     private readonly client: RedisClient,
     private readonly log: Logger,
   ) {
-    this.timer = setInterval(() => void this.look(), INTERVAL_MS).unref();
+    this.timer = setInterval(() => void this.check(), INTERVAL_MS).unref();
   }
 
-  /** Looks once. Never rejects: one that does not tell has room until it refuses. */
-  async look(): Promise<void> {
+  /** Checks the memory once. Never rejects: a node that does not report its memory counts as having room. */
+  async check(): Promise<void> {
     const nodes = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
     const percents = await Promise.all(nodes.map(percentUsed));
     const percent = Math.max(0, ...percents);
@@ -47,8 +47,8 @@ async function percentUsed(client: Redis): Promise<number> {
   try {
     const text = await client.info('memory');
     const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
-    const most = numberOf('maxmemory');
-    return most === 0 ? 0 : (numberOf('used_memory') / most) * 100;
+    const maxBytes = numberOf('maxmemory');
+    return maxBytes === 0 ? 0 : (numberOf('used_memory') / maxBytes) * 100;
   } catch {
     return 0;
   }

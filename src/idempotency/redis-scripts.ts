@@ -1,7 +1,8 @@
 /**
- * What Redis runs of records. A record is a hash: `h` fingerprint, `o` owner, `d` end of the lease (ms; 0: nobody knows
- * what came of it), and once it is done `s` status, `b` digest of the body, and where the response is kept `c` code,
- * `f` field lines, `r` body.
+ * Lua scripts for records. A record is a hash with these fields:
+ * - `h` fingerprint, `o` owner, `d` end of the lease (ms, 0 once the request has ended).
+ * - `s` status and `b` digest of the request body, if it was carried out.
+ * - `c` error code, `f` header lines and `r` body of the response, if it is stored.
  */
 
 const NOW = `
@@ -10,8 +11,8 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * KEYS: record. ARGV: fingerprint, owner, lease (ms), retention (ms). Response: 0 claimed, 1 under way, 2 unknown,
- * 3 mismatch; or 4, status, digest of the body, 1 where the response is kept.
+ * KEYS: record. ARGV: fingerprint, owner, lease (ms), retention (ms). Returns 0 claimed, 1 under way, 2 unknown,
+ * 3 mismatch, or 4 with status, digest of the body, and 1 if the response is stored.
  */
 export const CLAIM_LUA = `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'h', 'd', 's', 'b')
@@ -26,7 +27,7 @@ if tonumber(r[2]) > now then return {1} end
 return {2}
 `;
 
-/** KEYS: record. ARGV: owner, lease (ms). Response: nothing. */
+/** KEYS: record. ARGV: owner, lease (ms). Returns nothing. */
 export const EXTEND_LUA = `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'o', 's', 'd')
 if r[1] ~= ARGV[1] or r[2] or r[3] == '0' then return end
@@ -36,8 +37,9 @@ if redis.call('PTTL', KEYS[1]) < 2 * lease then redis.call('PEXPIRE', KEYS[1], 2
 `;
 
 /**
- * KEYS: record. ARGV: owner, fingerprint, retention (ms); where it was done status and digest of the body; where the
- * response is kept code, field lines, body. Response: 1 where it stands there now.
+ * KEYS: record. ARGV: owner, fingerprint, retention (ms), then status and digest of the body if the request was carried
+ * out, then code, header lines and body if the response is stored. Returns 1 if written, 0 if another claim or an
+ * earlier outcome is there.
  */
 export const END_LUA = `
 local r = redis.call('HMGET', KEYS[1], 'o', 's')
@@ -49,7 +51,7 @@ if ARGV[6] then redis.call('HSET', KEYS[1], 'c', ARGV[6], 'f', ARGV[7], 'r', ARG
 return 1
 `;
 
-/** KEYS: record. ARGV: owner. Response: nothing. */
+/** KEYS: record. ARGV: owner. Returns nothing. */
 export const RELEASE_LUA = `
 local r = redis.call('HMGET', KEYS[1], 'o', 's')
 if r[1] == ARGV[1] and not r[2] then redis.call('DEL', KEYS[1]) end

@@ -1,8 +1,8 @@
-/** Why a request with an `Idempotency-Key` is neither carried out nor told again. */
+/** Errors for requests with an `Idempotency-Key` that are neither carried out nor answered with a stored response. */
 import { FixedProblem, Problem } from '../platform/problems/errors.js';
 import { DO_NOT_RETRY, retryFields } from '../platform/problems/retry-after.js';
 
-/** The 409 of a request whose first attempt has not ended. */
+/** Creates the 409 for a retry while the first request is still in progress. */
 export function inProgress(): Problem {
   return new Problem('idempotency_in_progress', {
     detail: 'The request with this Idempotency-Key is still under way. Send it again to hear what came of it.',
@@ -11,7 +11,7 @@ export function inProgress(): Problem {
   });
 }
 
-/** The 422 of a key that belongs to another request. */
+/** The 422 for a key that was used with a different request. */
 export const MISMATCH = new FixedProblem('idempotency_mismatch', {
   detail:
     'This Idempotency-Key was sent with another request before: method, path, query, Content-Type or body differ. ' +
@@ -19,7 +19,7 @@ export const MISMATCH = new FixedProblem('idempotency_mismatch', {
   headers: DO_NOT_RETRY,
 });
 
-/** The 409 of a request of which nobody knows whether it was carried out. */
+/** The 409 for a request that may or may not have been carried out. */
 export const OUTCOME_UNKNOWN = new FixedProblem('idempotency_outcome_unknown', {
   detail:
     'The request with this Idempotency-Key was sent, and nobody knows what came of it. It is not carried out again: ' +
@@ -27,7 +27,10 @@ export const OUTCOME_UNKNOWN = new FixedProblem('idempotency_outcome_unknown', {
   headers: DO_NOT_RETRY,
 });
 
-/** The 409 of a request that was carried out, and whose response was not kept. */
+/**
+ * Creates the 409 for a request that was carried out, but whose response was not stored.
+ * @param status of the response to the first request.
+ */
 export function notStored(status: number): Problem {
   return new Problem('idempotency_not_stored', {
     detail:
@@ -38,7 +41,10 @@ export function notStored(status: number): Problem {
   });
 }
 
-/** The 503 of a request whose key cannot be looked up. @param waitMs until it can be asked again, as far as known. */
+/**
+ * Creates the 503 for a request whose key cannot be looked up.
+ * @param waitMs time until the client should retry.
+ */
 export function unavailable(waitMs: number, cause?: unknown): Problem {
   return new Problem('idempotency_unavailable', {
     detail: 'Idempotency keys cannot be looked up right now, so the request was not carried out. Try again.',
@@ -48,7 +54,7 @@ export function unavailable(waitMs: number, cause?: unknown): Problem {
   });
 }
 
-/** The 429 of a key whose requests are repeated without end. */
+/** Creates the 429 for an API key with too many repeated requests. @param waitMs time until the client may retry. */
 export function tooManyRetries(waitMs: number): Problem {
   return new Problem('too_many_idempotent_retries', {
     detail: 'Too many requests with an Idempotency-Key were repetitions, or came to nothing. Send fewer of them.',

@@ -37,20 +37,20 @@ describeWithOwnRedis('the room in a Redis', () => {
     [97, 'none'],
   ] as const)('at %d percent is %s', async (percent, expected) => {
     await fillTo(percent);
-    await room.look();
+    await room.check();
     expect(room.room).toBe(expected);
     await client.config('SET', 'maxmemory', 0);
-    await room.look();
+    await room.check();
     expect(room.room).toBe('plenty');
     const told = expected === 'plenty' ? [] : [expected, 'plenty'];
     expect(lines.map((line) => [line.event, line.room])).toEqual(told.map((each) => ['idempotency_store_room', each]));
   });
 
   it('is plenty without a bound, and where nobody tells', async () => {
-    await room.look();
+    await room.check();
     expect(room.room).toBe('plenty');
     await redis.kill9();
-    await room.look();
+    await room.check();
     expect(room.room).toBe('plenty');
   });
 });

@@ -3,7 +3,7 @@
  * call ends, its claim ends with it: recorded, released if nothing was carried out, or lost if nobody can say.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
-import { fateOf } from '../../idempotency/fate.js';
+import { outcomeOfStatus } from '../../idempotency/outcome-of-status.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
 import { keptLines } from '../../idempotency/kept-fields.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -75,10 +75,10 @@ export class ResponseRecorder implements ResponseKeeper {
 
   /**
    * Reports whether an error of the backend is the result of the request. Ends the claim if it is not.
-   * @param authenticates see `fateOf`.
+   * @param authenticates see `outcomeOfStatus`.
    */
   wantsError({ status, isBodyWhole }: RespondingCall, authenticates: boolean): boolean {
-    const fate = fateOf(status, authenticates);
+    const fate = outcomeOfStatus(status, authenticates);
     // Refused after a part of the body: the request was never carried out as a whole.
     if (fate === 'released' || !isBodyWhole) this.claim.release();
     else if (fate === 'unknown') this.claim.lose();

@@ -1,7 +1,7 @@
-/** What came of requests is told to the store later, each of them. */
+/** Outcomes that wait for the store are all written. */
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { ClaimTerms } from './record.js';
-import { UnsaidOutcomes } from './unsaid.js';
+import { PendingOutcomes } from './pending-outcomes.js';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -15,20 +15,20 @@ const termsOf = (owner: string): ClaimTerms => ({
   retentionMs: 86_400_000,
 });
 
-it('at the end of the program, too, while the store is being told of the first', async () => {
+it('writes all pending outcomes on shutdown while an earlier write is in progress', async () => {
   let open = (): void => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
-  const told: string[] = [];
+  const released: string[] = [];
   const release = async ({ owner }: ClaimTerms): Promise<void> => {
     await gate;
-    told.push(owner);
+    released.push(owner);
   };
-  const unsaid = new UnsaidOutcomes({ release, end: () => Promise.reject(new Error('not asked for')) });
+  const pending = new PendingOutcomes({ release, end: () => Promise.reject(new Error('not asked for')) });
   const owners = Array.from({ length: 50 }, (_, at) => `owner ${at}`);
-  for (const owner of owners) unsaid.add(termsOf(owner), undefined);
+  for (const owner of owners) pending.add(termsOf(owner), undefined);
   await jest.advanceTimersByTimeAsync(1_000);
-  const end = unsaid.stop();
+  const end = pending.stop();
   open();
   await end;
-  expect(told).toEqual(owners);
+  expect(released).toEqual(owners);
 });
