@@ -1,4 +1,4 @@
-/** What the steps of the request path look at of a request, and where they put what they found. */
+/** The request as the admission steps read it, with the fields for their results. */
 import type { Operation } from '../config/model/schema.js';
 import type { ClientResponse } from '../http/client/client-response.js';
 import type { Keyed } from '../idempotency/key-claim.js';
@@ -11,10 +11,10 @@ import type { Problem } from '../platform/problems/errors.js';
 import type { TokenDoor } from '../keys/clients/token-door.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
 
-/** EndingPhase says how far the end of what was asked for has come; a value of a metric. */
+/** EndingPhase is the deprecation phase of the requested operation. Used as a metric label. */
 export type EndingPhase = (typeof ENDING_PHASES)[number];
 
-/** AdmissionRequest is a request on its way through the steps, whatever it came in by. */
+/** AdmissionRequest is a request on its way through the steps, for any protocol. */
 export interface AdmissionRequest extends CountedRequest {
   readonly method: string | undefined;
   /** Path and query, as received. */
@@ -22,35 +22,35 @@ export interface AdmissionRequest extends CountedRequest {
   /** The path without the query. */
   readonly path: string;
   readonly clientAddress: string;
-  /** The first `Authorization` of the request. */
+  /** The first `Authorization` header. */
   readonly authorization: string | undefined;
-  /** Name, value, name, value: to see whether there are several; empty where whoever read it has seen to that. */
+  /** Alternating names and values, to detect repeated headers. Empty if the parser has already rejected those. */
   readonly rawHeaders: readonly string[];
-  /** The `Idempotency-Key`, as received; several are joined. */
+  /** The `Idempotency-Key` header as received. Repeated headers are joined. */
   readonly idempotencyField: string | undefined;
   readonly contentType: string | undefined;
-  /** Where access tokens are taken in the place of keys; undefined: keys are, as nearly everywhere. */
+  /** Set for endpoints that accept access tokens instead of API keys. */
   readonly tokenDoor?: TokenDoor | undefined;
-  /** Hears that the key has been accepted, whatever the later steps say. */
+  /** Notified when the key is accepted, whether or not later steps refuse the request. */
   readonly response: Pick<ClientResponse, 'noteAdmitted'>;
-  /** Whether the address is that of a proxy of ours that nobody has named to us. */
+  /** Whether the address is that of a proxy missing from `trustedProxies`. See `isUnknownProxy`. */
   readonly isFromUnknownProxy: boolean;
 
-  /** What the path leads to, where somebody has looked already. */
+  /** The matched route, if it is already known. */
   readonly match: RouteMatch | undefined;
   operation: Operation | undefined;
   key: CachedKey | undefined;
   subject: QuotaSubject | undefined;
-  /** What its `Idempotency-Key` has led to; undefined without one. */
+  /** Result of the `Idempotency-Key`. Undefined without one. */
   keyed: Keyed | undefined;
   decision: QuotaDecision | undefined;
-  /** Why a step said no, where it did not throw: a 429 comes by the thousand, and throwing is not free. */
+  /** Reason for the refusal of a step. Not thrown, because throwing is slow and 429 responses can be frequent. */
   refusal: Problem | undefined;
-  /** What of its end was met: then it is counted who still asks. */
+  /** Phase of the operation's deprecation, for the metric of its callers. '' if it is not deprecated. */
   ending: EndingPhase | '';
-  // Field lines of every response to it, each with its CRLF.
-  /** The dates of an end. */
+  // Header lines for the response, each with its CRLF.
+  /** Deprecation and sunset dates. */
   endingLines: string;
-  /** What is left. */
+  /** Remaining quota. */
   quotaLines: string;
 }

@@ -1,4 +1,4 @@
-/** Who still calls what is deprecated: out of the usage of the last days, for operators who are about to end it. */
+/** Reports which accounts still call deprecated operations, from the usage of the last days. */
 import { sql, type Kysely } from 'kysely';
 import type { Config } from '../config/model/schema.js';
 import type { Tables } from '../stores/database/schema.js';
@@ -8,35 +8,35 @@ import type { Clock } from '../platform/clock.js';
 import { endingOf } from '../proxy/routing/ending.js';
 import { dateOf } from '../quota/usage/usage-query.js';
 
-/** How far back it looks: who calls less often than once a week is found by the metric. */
+/** Days of usage in the report. The metric covers accounts that call less often than once a week. */
 export const DEPRECATED_CALLS_DAYS = 7;
-/** Of more callers than these, those with the most requests are told. */
+/** Maximum number of callers in the report. Those with the most requests are included. */
 export const MOST_DEPRECATED_CALLERS = 100;
 const DAY_MS = 86_400_000;
 
-/** An operation that is deprecated, or will have ended by a date. */
+/** DeprecatedOperation is an operation that is deprecated or past its sunset. */
 export interface DeprecatedOperation {
   readonly operation: string;
-  /** ms; null: only its end is said. */
+  /** Time of the deprecation in ms. Null if only a sunset is configured. */
   readonly deprecatedMs: number | null;
-  /** ms; null: that is not decided. */
+  /** Time of the sunset in ms. Null if there is none. */
   readonly sunsetMs: number | null;
 }
 
-/** What one account has called of one operation. */
+/** DeprecatedCaller is the usage of one operation by one account. */
 export interface DeprecatedCaller {
   readonly operation: string;
   readonly accountId: string;
   readonly accountName: string;
   readonly requests: number;
-  /** In the account's zone, `2026-11-22`. */
+  /** Last day with requests in the account's time zone, such as `2026-11-22`. */
   readonly lastDay: string;
 }
 
 export interface DeprecatedCallsReport {
   readonly operations: readonly DeprecatedOperation[];
   readonly callers: readonly DeprecatedCaller[];
-  /** Whether there are more than are told. */
+  /** Whether there are more callers than the report includes. */
   readonly hasMore: boolean;
 }
 
@@ -48,7 +48,6 @@ interface Row {
   readonly last_day: number;
 }
 
-/** DeprecatedCalls reads who they are. */
 export class DeprecatedCalls {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -56,7 +55,7 @@ export class DeprecatedCalls {
     private readonly clock: Clock,
   ) {}
 
-  /** One statement, by the index of days; none where nothing is deprecated. */
+  /** Reads the report. Queries the database only if an operation is deprecated. */
   async read(): Promise<DeprecatedCallsReport> {
     const nowMs = this.clock.now();
     const operations = this.operations(nowMs);
@@ -78,7 +77,7 @@ export class DeprecatedCalls {
     return { operations, callers, hasMore: rows.length > MOST_DEPRECATED_CALLERS };
   }
 
-  /** What is deprecated now, or has ended; the next to end first. */
+  /** Returns the operations that are deprecated or past their sunset, sorted by sunset. */
   private operations(nowMs: number): DeprecatedOperation[] {
     const { operations, file, publicUrl } = this.config();
     const found = operations.flatMap((operation) => {

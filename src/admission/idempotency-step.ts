@@ -1,8 +1,11 @@
 /**
- * Step 4 of 5, for a POST or PATCH with an `Idempotency-Key` alone: whether it was sent before. Behind what the key may
- * do, and before the quota, so that a repetition costs nothing. Refuses with 400 what is no key, 409 what is under way
- * or of which nobody knows what came, 422 another request under the same key, 429 repetitions without end, and 503
- * while nobody can tell.
+ * Step 4 of 5: repeated requests. Applies only to POST and PATCH with an `Idempotency-Key`. Runs before the quota step,
+ * so that repetitions use no quota. Refuses with these codes:
+ * - 400 if the key is malformed.
+ * - 409 if the first request is in progress, its outcome is unknown, or its response was not stored.
+ * - 422 if the key was used with a different request.
+ * - 429 if there are too many repetitions.
+ * - 503 if the store is unavailable.
  */
 import { fingerprintOf, recordName } from '../idempotency/fingerprint.js';
 import type { Keyed } from '../idempotency/key-claim.js';
@@ -15,17 +18,16 @@ import type { AdmissionRequest } from './admission-request.js';
 import type { QuotaReport } from './quota-report.js';
 import type { Step } from './step.js';
 
-/** Whether a method takes a key: of the others those that change something are idempotent by themselves. */
+/** Methods that support a key. PUT and DELETE are idempotent by definition. */
 const TAKES_KEY: ReadonlySet<string | undefined> = new Set(['POST', 'PATCH']);
 
-/** IdempotencyParts are what the step stands on. */
 interface IdempotencyParts {
-  /** Undefined in a process that forwards nothing, where nobody asks the step. */
+  /** Undefined in a process that does not forward requests, and never runs the step. */
   readonly keyedRequests: KeyedRequests | undefined;
   readonly quotaReport: QuotaReport;
 }
 
-/** IdempotencyStep claims the record of a request. It says later. */
+/** IdempotencyStep claims the record of a request. It always waits if there is a key to claim. */
 export class IdempotencyStep implements Step<Keyed | Problem> {
   private readonly requests: KeyedRequests | undefined;
   private readonly report: QuotaReport;
@@ -52,21 +54,21 @@ export class IdempotencyStep implements Step<Keyed | Problem> {
     return true;
   }
 
-  /** A request that is not made has no key: it would be the first with any. */
+  /** Returns undefined, because a preview has no `Idempotency-Key`. */
   preview(): undefined {
     return undefined;
   }
 
   private async claim(request: AdmissionRequest, field: string, retentionMs: number): Promise<Keyed | Problem> {
     const keyed = await this.claimed(request, field, retentionMs);
-    // Whoever is not carried out learns what is left all the same.
+    // Responses without a backend call report the remaining quota, too.
     if (keyed instanceof Problem || keyed.isReplay) await this.report.repeatTo(request);
     return keyed;
   }
 
   private async claimed(request: AdmissionRequest, field: string, retentionMs: number): Promise<Keyed | Problem> {
     const { method = '', url, contentType, rawHeaders, key } = request;
-    // Without these the step stands in the wrong place.
+    // Happens only if the steps run in the wrong order.
     if (this.requests === undefined || key === undefined) return new Problem('internal_error');
     const idempotencyKey = keyOf(field, rawHeaders);
     if (idempotencyKey instanceof Problem) {

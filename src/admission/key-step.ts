@@ -1,6 +1,8 @@
 /**
- * Step 2 of 5: who is calling. Refuses with 429 an address that has sent too many wrong keys, before it looks at the
- * key; then with 401, 403 for the address, a paused key or a suspended account, 503 when nobody can tell.
+ * Step 2 of 5: authentication. First, addresses that sent too many wrong keys get 429. Then the key is checked:
+ * - 401 if it is missing or not valid.
+ * - 403 if it is paused, not allowed from this address, or its account is suspended.
+ * - 503 if the key cannot be looked up.
  */
 import { DeniedKey, type Authenticator } from '../keys/authenticator.js';
 import { bearerSecret, keyInUrl } from '../keys/bearer.js';
@@ -13,14 +15,13 @@ import type { AdmissionRequest } from './admission-request.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import type { Step } from './step.js';
 
-/** KeyParts are what the step stands on. */
 interface KeyParts {
   readonly authenticator: Authenticator;
   readonly failedAttempts: FailedAttempts;
   readonly recorder: UsageRecorder;
 }
 
-/** KeyStep finds the key of a request. It says later where the database has to be asked for it. */
+/** KeyStep authenticates a request. It waits only if the key must be read from the database. */
 export class KeyStep implements Step<CachedKey | Problem> {
   private readonly authenticator: Authenticator;
   private readonly failedAttempts: FailedAttempts;
@@ -41,8 +42,8 @@ export class KeyStep implements Step<CachedKey | Problem> {
     }
     let secret = bearerSecret(request.authorization, request.rawHeaders, request.url);
     if (typeof secret !== 'string') {
-      // Where access tokens are taken, there is no key: `authorization/mcp-door.ts`. What is malformed is malformed
-      // there as well.
+      // Some endpoints accept access tokens instead of keys, see `authorization/mcp-door.ts`. A malformed header is
+      // an error there, too.
       if (secret.code !== 'malformed_authorization') secret = request.tokenDoor?.read(request.authorization) ?? secret;
       if (typeof secret !== 'string') return this.refuse(request, secret);
     }
@@ -68,7 +69,7 @@ export class KeyStep implements Step<CachedKey | Problem> {
     const { clientAddress, operation } = request;
     request.refusal = request.tokenDoor?.refusal(problem) ?? problem;
     if (isFailedAttempt(problem.code)) this.failedAttempts.note(clientAddress, request.isFromUnknownProxy);
-    // A refusal of a known key stands in its usage.
+    // Refusals of a known key count in its usage.
     else if (problem instanceof DeniedKey && problem.key.subject !== undefined && operation !== undefined) {
       this.recorder.denied(problem.key.subject, operation);
     }

@@ -1,4 +1,4 @@
-/** What a version and its operations tell their callers about their end, and the end itself; see `ending.ts`. */
+/** Deprecation and sunset of operations: response headers and refusals. See `ending.ts`. */
 import type { Clock } from '../platform/clock.js';
 import type { Config, Operation } from '../config/model/schema.js';
 import type { Problem } from '../platform/problems/errors.js';
@@ -6,10 +6,10 @@ import { endingOf, endProblem, type Ending } from '../proxy/routing/ending.js';
 import type { AdmissionRequest } from './admission-request.js';
 
 export class LifeCycle {
-  /** By the operation's index; nothing for those without dates, which pay one look into this array. */
+  /** Endings by operation index. Undefined for operations without dates. */
   private endings: (Ending | undefined)[] = [];
 
-  /** @param publicUrl origin of the API; asked when the first response needs it. */
+  /** @param publicUrl returns the origin of the API. Called when the first response needs it. */
   constructor(
     config: Pick<Config, 'file' | 'operations'>,
     private readonly publicUrl: () => string,
@@ -18,22 +18,22 @@ export class LifeCycle {
     this.use(config);
   }
 
-  /** Goes by this configuration from now on. */
+  /** Replaces the operations and dates. */
   use({ file, operations }: Pick<Config, 'file' | 'operations'>): void {
     const endings: (Ending | undefined)[] = [];
     for (const operation of operations) endings[operation.index] = endingOf(operation, file.api, this.publicUrl);
     this.endings = endings;
   }
 
-  /** What a request for the operation is refused with now. */
+  /** Returns the error for requests to the operation, or undefined while it is available. */
   endOf(operation: Operation): Problem | undefined {
     const ending = this.endings[operation.index];
     return ending === undefined ? undefined : endProblem(ending, this.clock.now());
   }
 
   /**
-   * Adds the fields to the response. @returns what the request is refused with, see
-   * `endProblem`; it carries the fields.
+   * Sets the header lines and the phase of a request.
+   * @returns the error if the operation has ended, which has the same headers. See `endProblem`.
    */
   apply(request: Pick<AdmissionRequest, 'endingLines' | 'ending'>, operation: Operation): Problem | undefined {
     const ending = this.endings[operation.index];

@@ -1,7 +1,4 @@
-/**
- * The steps of the request path, opened once: for whoever serves requests in this process, and for whoever explains
- * them.
- */
+/** Creates the admission steps of the process, for serving requests and for `explain`. */
 import { LifeCycle } from './life-cycle.js';
 import { QuotaReport } from './quota-report.js';
 import { Routes } from './routes.js';
@@ -16,14 +13,12 @@ import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import type { Keys } from '../keys/open.js';
 import type { Quotas } from '../quota/open-quotas.js';
 
-/**
- * PublicUrl is the origin of the API, which is not known before a port is bound where the configuration leaves it open.
- */
+/** PublicUrl is the origin of the API. If the configuration does not set it, it depends on the bound port. */
 export class PublicUrl {
-  /** Where the errors' pages are, under this origin. */
+  /** Addresses of the error pages under this origin. */
   readonly errorPages: ErrorPages;
   private boundPort: number;
-  /** What the file says, with this port: asked for with every message of an assistant. */
+  /** Cached result of `get`, which runs for every MCP message. */
   private known: { readonly file: GatewayFile; readonly url: string } | undefined;
 
   constructor(private readonly config: RunningConfig) {
@@ -42,7 +37,7 @@ export class PublicUrl {
     return this.known.url;
   }
 
-  /** Takes the port on which the gateway listens. */
+  /** Sets the port on which the gateway listens. */
   bind(port: number): void {
     this.boundPort = port;
     this.known = undefined;
@@ -50,20 +45,20 @@ export class PublicUrl {
   }
 }
 
-/** Admission is the steps and what they stand on. */
+/** Admission contains the steps and their dependencies. */
 export interface Admission extends StepParts {
   readonly steps: Steps;
   readonly publicUrl: PublicUrl;
 }
 
-/** AdmissionRooms is what the steps ask. */
+/** AdmissionRooms are the dependencies from other rooms. */
 export interface AdmissionRooms {
   readonly keys: Keys;
   readonly quotas: Quotas;
   readonly keyedRequests: KeyedRequests | undefined;
 }
 
-/** Opens the steps; they follow the configuration. */
+/** Creates the steps and updates them on configuration changes. */
 export function openAdmission(
   { config, clock, log }: Pick<Ground, 'config' | 'clock' | 'log'>,
   { keys, quotas, keyedRequests }: AdmissionRooms,

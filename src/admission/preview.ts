@@ -1,20 +1,20 @@
-/** What would become of a request, by the steps that it would be asked; counts nothing. */
+/** Previews how the admission steps would treat a request. Counts nothing. */
 import type { Problem } from '../platform/problems/errors.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import { requestLineProblem } from './request-line.js';
 import { STEPS, type Steps } from './steps.js';
 
-/** What a step finds. */
+/** StepPreview is the result of one step. */
 export interface StepPreview {
   readonly name: keyof Steps;
-  /** What it would refuse the request with; undefined where it would let it pass. */
+  /** The error with which the step would refuse the request. Undefined if it would pass. */
   readonly problem: Problem | undefined;
 }
 
 /**
- * Previews a request without an `Idempotency-Key`: what each step finds, in their order. The first that refuses it is
- * what the request is told; where none does its backend would answer, or the gateway itself. Every step is asked, and
- * notes in the request what it finds. Never rejects.
+ * Previews a request without an `Idempotency-Key`. Never rejects.
+ * @param request also receives results of the steps, such as its operation.
+ * @returns the results of all steps in order, including those after a refusal. The response would be the first problem.
  */
 export async function previewSteps(steps: Steps, request: PreviewedRequest): Promise<readonly StepPreview[]> {
   const line = request.operation === undefined ? requestLineProblem(request.method, request.url) : undefined;

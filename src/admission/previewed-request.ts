@@ -1,27 +1,27 @@
-/** A request that is not made, as the steps are asked of it. */
+/** A hypothetical request, for previews. */
 import type { Operation } from '../config/model/schema.js';
 import type { CachedKey } from '../keys/cached-key.js';
 import type { Preview } from '../quota/preview.js';
 
-/** BuiltIn is what the gateway answers itself, which costs nothing: to whoever has a key, or to everyone. */
+/** BuiltIn is a page of the gateway that uses no quota: `keyed` requires an API key, `public` does not. */
 export type BuiltIn = 'keyed' | 'public';
 
-/** PreviewedRequest is a request that is not made, and what the steps find out of it. */
+/** PreviewedRequest is a hypothetical request with the results of the steps. */
 export class PreviewedRequest {
   readonly method: string;
-  /** Empty where an operation is named. */
+  /** Empty if the preview is for an operation. */
   readonly url: string;
-  /** Undefined where none is found, and for what is built in. */
+  /** Undefined if there is none, and for built-in pages. */
   operation: Operation | undefined;
   builtIn: BuiltIn | undefined;
-  /** The limits of the key's plan; undefined where the plan is not in the configuration, or nobody knows the counts. */
+  /** Limits of the key's plan. Undefined if the plan is not configured or the counters are unavailable. */
   live: Preview | undefined;
   shadow: Preview | undefined;
 
   /**
-   * @param asked an operation, or method and URL as they would come in.
-   * @param key as requests would find it.
-   * @param clientAddress undefined: from anywhere that the key may be used from.
+   * @param asked an operation, or the method and URL of a request.
+   * @param key see `ApiKeyCache.build`.
+   * @param clientAddress undefined to skip the address checks.
    */
   constructor(
     asked: Operation | { readonly method: string; readonly url: string },
@@ -33,7 +33,6 @@ export class PreviewedRequest {
     this.operation = 'url' in asked ? undefined : asked;
   }
 
-  /** The path without the query. */
   get path(): string {
     const [path = ''] = this.url.split('?');
     return path;

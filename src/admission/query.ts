@@ -1,13 +1,14 @@
-/** The query of a request target: what may stand there as it is. */
+/** Validates the query of a request target. */
 import { Problem } from '../platform/problems/errors.js';
 
 /**
- * Characters that no client sends raw. Allowed are the characters of RFC 3986 section 3.4, and those that browsers leave raw in a
- * query (WHATWG URL, query percent-encode set). The backend judges a percent sign that begins no escape.
+ * Characters that must be percent-encoded. Allowed are the characters of RFC 3986 section 3.4, and those that browsers
+ * do not encode in a query (WHATWG URL, query percent-encode set). A percent sign without an escape is left to the
+ * backend.
  */
 const UNFIT = /[^A-Za-z0-9._~!$&'()*+,;=:@/?%[\]\\^`{|}-]/;
 
-/** What is wrong with the query or with a fragment of a URL, undefined where nothing is. */
+/** Returns the error in the query of a URL, or undefined if it is valid. Fragments are not allowed. */
 export function queryProblem(url: string): Problem | undefined {
   const at = url.search(/[?#]/);
   const unfit = at === -1 ? undefined : UNFIT.exec(url.slice(at))?.[0];

@@ -1,4 +1,4 @@
-/** The usage fields for responses that count nothing: a known key always learns what is left. */
+/** Adds quota headers to responses that use no quota. */
 import type { Clock } from '../platform/clock.js';
 import { linesWithOwn, quotaLines, type OwnPolicy } from '../quota/model/headers.js';
 import type { QuotaDecision } from '../quota/model/policies.js';
@@ -7,10 +7,9 @@ import type { Limiter } from '../quota/limiter.js';
 import type { AdmissionRequest } from './admission-request.js';
 import { RecentReports } from './recent-reports.js';
 
-/** ReportedRequest is what is told of its quota. */
 type ReportedRequest = Pick<AdmissionRequest, 'subject' | 'quotaLines'>;
 
-/** QuotaReport adds what is left to responses that count nothing. */
+/** QuotaReport sets the quota header lines of requests that use no quota. */
 export class QuotaReport {
   private readonly recent: RecentReports;
 
@@ -22,17 +21,16 @@ export class QuotaReport {
   }
 
   /**
-   * Adds the fields of a request that costs nothing. Without counters to ask, the response goes out without them: it is
-   * about something else and must not fail for want of these fields.
-   * @param own a limit of the endpoint itself, which is told beside those of the plan.
-   * @returns what to wait for; undefined where the counters answered at once. Never rejects.
+   * Sets the header lines. If the counters are unavailable, the response has none, because it must not fail for them.
+   * @param own a limit of the endpoint, reported in addition to those of the plan.
+   * @returns a promise that never rejects, or undefined if the lines are already set or the request has no subject.
    */
   addTo(request: ReportedRequest, own?: OwnPolicy): Promise<void> | undefined {
     const { subject } = request;
     return subject === undefined ? undefined : this.ask(request, subject, own);
   }
 
-  /** The same for a request that is refused whatever its quota is: what was said a moment ago may be said again. */
+  /** Does the same for a refused request, for which a recent report can be reused. */
   repeatTo(request: ReportedRequest): Promise<void> | undefined {
     const { subject } = request;
     if (subject === undefined) return undefined;
@@ -53,10 +51,10 @@ export class QuotaReport {
           })
           .catch(ignore);
       }
-      // These counters are in this process, and are asked as quickly as anything could be kept.
+      // Counters in this process are as fast as the cache.
       append(request, subject, decision, own);
     } catch {
-      // As above.
+      // The response goes out without the headers.
     }
     return undefined;
   }
@@ -68,5 +66,5 @@ function append(request: ReportedRequest, subject: QuotaSubject, decision: Quota
 }
 
 function ignore(): void {
-  // As above.
+  // The response goes out without the headers.
 }

@@ -1,6 +1,6 @@
 /**
- * Step 5 of 5: whether there is room. Every window of key and account in one decision, which counts when it admits and
- * counts nothing when it refuses. Refuses with 429, or 503 where a plan says closed and the counters are away.
+ * Step 5 of 5: quotas. One decision covers all windows of the key and its account. Only admitted requests are counted.
+ * Refuses with 429, or with 503 if the counters are unavailable and the plan does not admit requests without them.
  */
 import type { Operation } from '../config/model/schema.js';
 import type { ApiKeyRecord } from '../keys/api-key.js';
@@ -17,18 +17,17 @@ import type { AdmissionRequest } from './admission-request.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import type { Step } from './step.js';
 
-/** QuotaParts are what the step stands on. */
 interface QuotaParts {
   readonly quotas: Limiter;
   readonly recorder: UsageRecorder;
 }
 
-/** QuotaStep asks the counters. It says later where they are in Redis. */
+/** QuotaStep checks and counts the quotas. It waits if the counters are in Redis. */
 export class QuotaStep implements Step<QuotaDecision> {
   private readonly quotas: Limiter;
   private readonly recorder: UsageRecorder;
   private readonly admitted = new Map<string, ValueSeries>();
-  /** By plan, and by the bits of `violated`. */
+  /** Series by plan and by the bits of `violated`. */
   private readonly refused = new Map<string, (readonly ValueSeries[] | undefined)[]>();
 
   constructor({ quotas, recorder }: QuotaParts) {
@@ -39,7 +38,7 @@ export class QuotaStep implements Step<QuotaDecision> {
   ask(request: AdmissionRequest, waiting: Waiting<QuotaDecision>): boolean | undefined {
     const { subject, operation } = request;
     if (operation === undefined) return false;
-    // What was carried out before has been counted.
+    // The first request has already been counted.
     if (request.keyed?.isReplay === true) return true;
     if (subject === undefined) throw unknownPlan(request.key?.record);
     const decision = this.quotas.decideFor(waiting, subject, operation.cost);
@@ -86,7 +85,7 @@ export class QuotaStep implements Step<QuotaDecision> {
     return false;
   }
 
-  /** One series for each policy that refuses. */
+  /** Returns the series of each violated policy. */
   private refusedBy(plan: string, violated: number): readonly ValueSeries[] {
     let byPolicies = this.refused.get(plan);
     if (byPolicies === undefined) this.refused.set(plan, (byPolicies = []));

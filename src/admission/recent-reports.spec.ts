@@ -1,7 +1,4 @@
-/**
- * Whoever is refused again and again is told of its quota without asking the counters each time; never less than it has
- * used here.
- */
+/** Refused requests reuse a recent report, but never one with less usage than this process has counted. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { countsWith, type NamedCounts, subjectWith } from '../../test/support/quotas.js';
 import type { QuotaDecision } from '../quota/model/policies.js';
@@ -16,8 +13,8 @@ beforeEach(() => {
   reports = new RecentReports({ now: () => nowMs });
 });
 
-/** A report as it comes from the counters, which the subject has seen before anybody is told of it. */
-function told(subject: QuotaSubject, used: Partial<NamedCounts> = {}): QuotaDecision {
+/** Creates a report, and sets it as the last seen counts of the subject, as the counters do. */
+function reportOf(subject: QuotaSubject, used: Partial<NamedCounts> = {}): QuotaDecision {
   const decision = {
     admitted: true,
     source: 'store',
@@ -38,7 +35,7 @@ describe('a report', () => {
   it('is repeated for a tenth of a second', () => {
     const subject = subjectWith({ keyMinute: 60 });
     expect(reports.of(subject)).toBeUndefined();
-    const decision = told(subject, { keyMinute: 3 });
+    const decision = reportOf(subject, { keyMinute: 3 });
     reports.keep(subject, decision);
     nowMs += 99;
     expect(reports.of(subject)).toBe(decision);
@@ -50,30 +47,30 @@ describe('a report', () => {
     'is not repeated when another %s has been seen since, in the same millisecond or later',
     (window) => {
       const subject = subjectWith({ [window]: 60 });
-      reports.keep(subject, told(subject));
-      told(subject, { [window]: 1 });
+      reports.keep(subject, reportOf(subject));
+      reportOf(subject, { [window]: 1 });
       expect(reports.of(subject)).toBeUndefined();
     },
   );
 
   it('is not repeated when the clock has been set back', () => {
     const subject = subjectWith({ keyMinute: 60 });
-    reports.keep(subject, told(subject));
+    reports.keep(subject, reportOf(subject));
     nowMs -= 1;
     expect(reports.of(subject)).toBeUndefined();
   });
 
-  it('is of one key', () => {
+  it('belongs to one key', () => {
     const [one, other] = [subjectWith({}), subjectWith({}, { keyId: 'key_2' })];
-    reports.keep(one, told(one));
-    told(other);
+    reports.keep(one, reportOf(one));
+    reportOf(other);
     expect(reports.of(other)).toBeUndefined();
   });
 });
 
-it('takes the room of a thousand keys at most', () => {
+it('keeps at most a thousand reports', () => {
   const subjects = Array.from({ length: 1_001 }, (_, index) => subjectWith({}, { keyId: `key_${index}` }));
-  for (const subject of subjects) reports.keep(subject, told(subject));
+  for (const subject of subjects) reports.keep(subject, reportOf(subject));
   const kept = subjects.filter((subject) => reports.of(subject) !== undefined);
   expect(kept).toEqual([subjects.at(-1)]);
 });

@@ -1,17 +1,17 @@
 /**
- * What was last said of a key's quota, kept for an instant: for those who are refused before their quota is asked for.
- * Nothing limits them, and each of their requests would be as much work for the counters as one that is admitted.
+ * Caches the quota report of a key for a short time, for requests that are refused before the quota step. No quota
+ * limits such requests, and without the cache each would cost the counters as much as an admitted one.
  */
 import type { Clock } from '../platform/clock.js';
 import type { QuotaCounts, QuotaDecision } from '../quota/model/policies.js';
 import type { QuotaSubject } from '../quota/model/subject.js';
 
 /**
- * How late a report may be about what other keys of the account, or other nodes, have used; of the key's own requests
- * here it is not.
+ * How long a report is reused. It may miss requests of other keys of the account and on other nodes, but not the key's
+ * own requests here.
  */
 const REPEATED_MS = 100;
-/** Keys that are refused all the time are few; beyond, all are forgotten. */
+/** Maximum number of reports. Above it, the cache is cleared. */
 const MOST_REPORTS = 1_000;
 
 interface Report {
@@ -30,18 +30,18 @@ export class RecentReports {
     this.reports.set(subject, { decision, atMs: this.clock.now() });
   }
 
-  /** The last report, where it still holds; undefined: ask. */
+  /** Returns the last report if it is still valid. Otherwise, the caller must query the counters. */
   of(subject: QuotaSubject): QuotaDecision | undefined {
     const report = this.reports.get(subject);
     if (report === undefined) return undefined;
     const ageMs = this.clock.now() - report.atMs;
-    // Negative: the clock went back, and nothing is known.
+    // A negative age means that the clock was set back.
     if (ageMs >= 0 && ageMs < REPEATED_MS && areSame(subject.lastSeen, report.decision.used)) return report.decision;
     this.reports.delete(subject);
     return undefined;
   }
 }
 
-function areSame(seen: QuotaCounts | undefined, told: Readonly<QuotaCounts>): boolean {
-  return seen !== undefined && seen.every((count, index) => count === told[index]);
+function areSame(seen: QuotaCounts | undefined, reported: Readonly<QuotaCounts>): boolean {
+  return seen !== undefined && seen.every((count, index) => count === reported[index]);
 }

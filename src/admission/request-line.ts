@@ -1,14 +1,12 @@
-/**
- * What may stand in the first line of a request, before anybody looks for what it asks for. Refuses with 400, 414, 501.
- */
+/** Validates the request line before routing. Refuses with 400, 414, 501. */
 import { methodProblem } from '../platform/methods.js';
 import { Problem } from '../platform/problems/errors.js';
 import { queryProblem } from './query.js';
 
-/** Longest path and query. Node's own limit is on the whole head and answers with a less helpful 431. */
+/** Maximum length of path and query. Node's limit covers the whole head, and its 431 is less helpful. */
 const LONGEST_URL = 8_192;
 
-/** What is wrong with method and URL of a request; undefined where nothing is. */
+/** Returns the error in the method or URL of a request, or undefined if both are valid. */
 export function requestLineProblem(method: string | undefined, url: string): Problem | undefined {
   return methodProblem(method) ?? urlProblem(url);
 }

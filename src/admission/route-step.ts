@@ -1,6 +1,6 @@
 /**
- * Step 1 of 5: which operation is asked for. Refuses with 404, 405 + `Allow`, 400 for a path that can be read in two
- * ways, 410 after a sunset and in a brown-out.
+ * Step 1 of 5: routing. Refuses with 404, 405 and `Allow`, 400 for ambiguous paths, and 410 after a sunset or during a
+ * brownout.
  */
 import { isReferencePage } from '../proxy/routing/built-in-paths.js';
 import type { RouteMatch } from '../proxy/routing/operation-table.js';
@@ -12,7 +12,7 @@ import type { BuiltIn, PreviewedRequest } from './previewed-request.js';
 import type { Routes } from './routes.js';
 import type { Step } from './step.js';
 
-/** RouteStep finds the operation of a request. It always says at once. */
+/** RouteStep finds the operation of a request. It never waits. */
 export class RouteStep implements Step {
   private readonly routes: Routes;
   private readonly lifeCycle: LifeCycle;
@@ -49,7 +49,7 @@ export class RouteStep implements Step {
   }
 }
 
-/** What the gateway itself has at a path: the caller's usage, which needs a key, or a page for everyone. */
+/** Returns the kind of built-in page at a path. The caller's usage needs a key, other pages are public. */
 function builtInAt(match: RouteMatch, { method, path }: PreviewedRequest): BuiltIn | undefined {
   if (match.kind !== 'not_ours') return undefined;
   if (match.builtIn !== undefined) return match.builtIn === '/usage' ? 'keyed' : 'public';

@@ -1,7 +1,4 @@
-/**
- * What is certain not to be there is refused at once; whatever Nest's router may know, or read in another way, is left
- * to it.
- */
+/** Paths that certainly do not exist are refused at once. Those that Nest's router may know are left to it. */
 import { describe, expect, it } from '@jest/globals';
 import type { Config, Operation } from '../config/model/schema.js';
 import { Routes } from './routes.js';
@@ -28,12 +25,12 @@ describe('a path', () => {
     ['/docs/errors', 'not_ours'],
   ])('%s is %s', (path, kind) => expect(kindOf(path)).toBe(kind));
 
-  it('that has other methods is known to have them', () => {
+  it('lists its methods if the requested one is missing', () => {
     expect(kindOf('/api/v1/customers', { method: 'POST' })).toBe('method_not_allowed');
     expect(kindOf('/api/v1/usage', { method: 'POST' })).toBe('method_not_allowed');
   });
 
-  it.each(['/docs', '/docs/errors'])('may be a page of the reference where operations stand below %s', (basePath) => {
+  it.each(['/docs', '/docs/errors'])('may be a reference page if the base path is %s', (basePath) => {
     expect(kindOf(`${basePath}/nothing`, { basePath })).toBe('not_ours');
     expect(kindOf(`${basePath}/customers`, { basePath })).toBe('operation');
   });

@@ -1,4 +1,4 @@
-/** The operations of the running configuration, by the path under which the outside asks for them. */
+/** Finds the operations of the current configuration by request path. */
 import type { Config } from '../config/model/schema.js';
 import { BUILT_IN_PATHS, REFERENCE_ROOT } from '../proxy/routing/built-in-paths.js';
 import { NOT_OURS, OperationTable, type RouteMatch } from '../proxy/routing/operation-table.js';
@@ -7,7 +7,7 @@ export class Routes {
   private table: OperationTable;
   readonly basePath: string;
   private readonly prefix: string;
-  /** Pages of the reference stand among the operations. */
+  /** Whether pages of the API reference and operations share a path prefix. */
   private readonly hasPagesBelow: boolean;
 
   constructor(config: Config) {
@@ -18,27 +18,27 @@ export class Routes {
     this.table = new OperationTable(config.operations, BUILT_IN_PATHS);
   }
 
-  /** Makes these operations ready; they are found from the call of what it resolves with on. The base path stays. */
+  /** Builds the table for new operations. Returns a function that puts it into use. The base path does not change. */
   async prepare({ operations }: Pick<Config, 'operations'>): Promise<() => void> {
     const table = await OperationTable.inTurns(operations, BUILT_IN_PATHS);
     return () => void (this.table = table);
   }
 
-  /** What a path leads to. @param path with the base path, as received, without the query. */
+  /** Matches a request. @param path as received, with the base path and without the query. */
   match(method: string | undefined, path: string): RouteMatch {
     if (!path.startsWith(this.prefix)) return NOT_OURS;
     const match = this.table.match(method ?? '', path.slice(this.basePath.length));
     return this.hasPagesBelow && match.kind === 'not_found' ? NOT_OURS : match;
   }
 
-  /** The methods of a path, as `Allow` lists them; undefined where nothing is there. */
+  /** Returns the methods of a path as an `Allow` value, or undefined if the path does not exist. */
   methodsOf({ path }: { readonly path: string }): string | undefined {
     if (!path.startsWith(this.prefix)) return undefined;
     const match = this.table.match('', path.slice(this.basePath.length));
     return match.kind === 'method_not_allowed' ? match.allow : undefined;
   }
 
-  /** Path and query below the base path: what a backend is asked for. */
+  /** Returns the path and query for the backend, without the base path. */
   backendPath({ url }: { readonly url: string }): string {
     return url.slice(this.basePath.length);
   }

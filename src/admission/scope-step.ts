@@ -1,4 +1,4 @@
-/** Step 3 of 5: what the key may do. Refuses with 403 and names the scopes that are missing. */
+/** Step 3 of 5: permissions. Refuses with 403 and lists the missing scopes. */
 import { scopeProblem } from '../keys/scope-problem.js';
 import type { Problem } from '../platform/problems/errors.js';
 import { nowOrTold, type Waiting } from '../platform/waiting.js';
@@ -8,13 +8,12 @@ import type { QuotaReport } from './quota-report.js';
 import type { PreviewedRequest } from './previewed-request.js';
 import type { Step } from './step.js';
 
-/** ScopeParts are what the step stands on. */
 interface ScopeParts {
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
 }
 
-/** ScopeStep compares scopes. It says later where the quota that a refusal tells of has to be asked for. */
+/** ScopeStep checks scopes. It waits only if the quota headers of a refusal must be queried. */
 export class ScopeStep implements Step<false> {
   private readonly report: QuotaReport;
   private readonly recorder: UsageRecorder;
@@ -26,13 +25,13 @@ export class ScopeStep implements Step<false> {
 
   ask(request: AdmissionRequest, waiting: Waiting<false>): boolean | undefined {
     const { key, operation } = request;
-    // Deny by default: without a key or an operation this step has been put in the wrong place.
+    // Happens only if the steps run in the wrong order. Deny by default.
     if (key === undefined || operation === undefined) return false;
     if (key.scopeSet.allows(operation)) return true;
     if (request.subject !== undefined) this.recorder.denied(request.subject, operation);
     request.refusal = scopeProblem(key.scopeSet.scopes, operation.scopes);
-    const told = this.report.repeatTo(request);
-    return told === undefined ? false : nowOrTold(told.then(no), waiting);
+    const report = this.report.repeatTo(request);
+    return report === undefined ? false : nowOrTold(report.then(no), waiting);
   }
 
   conclude(): false {

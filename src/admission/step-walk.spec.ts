@@ -1,4 +1,4 @@
-/** The steps are asked in their order, each once; what says later is waited for without a promise. */
+/** Steps run in order, once each. Late results need no promise. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Waiting } from '../platform/waiting.js';
 import { Problem } from '../platform/problems/errors.js';
@@ -6,7 +6,7 @@ import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
 import { StepWalk } from './step-walk.js';
 
-/** A step that says what the test says; undefined: later, and it lets pass whom it is told 1 for. */
+/** Step controlled by the test. If undefined, it waits, and passes if the late result is 1. */
 class Stub implements Step<number> {
   readonly asked: AdmissionRequest[] = [];
   verdict: boolean | Error | undefined = true;
@@ -63,51 +63,51 @@ describe('a walk through the steps', () => {
       refused: (reason) => void refused.push(reason),
     }).begin(request);
 
-  it('asks them in their order, once, and admits the request at once', () => {
+  it('runs the steps once in order, and admits the request synchronously', () => {
     begin();
     expect(order).toEqual(['route', 'key', 'scope', 'quota']);
     expect([admitted, refused]).toEqual([[request], []]);
   });
 
-  it('ends with the one that says no', () => {
+  it('stops at the step that refuses', () => {
     steps.key.verdict = false;
     begin();
     expect([order, admitted]).toEqual([['route', 'key'], []]);
     expect(refused.map((reason) => (reason as Problem).status)).toEqual([500]);
   });
 
-  it('refuses with what the step says', () => {
+  it('refuses with the problem of the step', () => {
     request.refusal = new Problem('insufficient_scope');
     steps.scope.verdict = false;
     begin();
     expect(refused).toEqual([request.refusal]);
   });
 
-  it('ends with the one that throws', () => {
+  it('stops at the step that throws', () => {
     const error = new Error('a fault');
     steps.scope.verdict = error;
     begin();
     expect([refused, admitted]).toEqual([[error], []]);
   });
 
-  it('refuses with a fault of whoever serves what is admitted', () => {
+  it('refuses with the error of the admitted handler', () => {
     fault = new Error('a fault behind the steps');
     begin();
     expect([refused, admitted]).toEqual([[fault], [request]]);
   });
 
-  describe('with a step that says later', () => {
+  describe('with a step that waits', () => {
     beforeEach(() => {
       steps.key.verdict = undefined;
       begin();
     });
 
-    it('waits', async () => {
+    it('waits for the result', async () => {
       await turn();
       expect([order, admitted, refused]).toEqual([['route', 'key'], [], []]);
     });
 
-    it('goes on with what the step concludes, before the callback returns', () => {
+    it('continues with the late result before the callback returns', () => {
       steps.key.waiting?.answered(1);
       expect([order, admitted, refused]).toEqual([['route', 'key', 'scope', 'quota'], [request], []]);
     });
@@ -121,7 +121,7 @@ describe('a walk through the steps', () => {
       expect([refused, admitted]).toEqual([[expect.any(type)], []]);
     });
 
-    it('refuses with a fault behind the steps: whoever calls back learns nothing of it', () => {
+    it('refuses with an error after the steps, without throwing to the caller of the callback', () => {
       fault = new Error('a fault behind the steps');
       expect(() => steps.key.waiting?.answered(1)).not.toThrow();
       expect([refused, admitted]).toEqual([[fault], [request]]);

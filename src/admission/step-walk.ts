@@ -1,34 +1,33 @@
 /**
- * How a request goes through the steps: one after the other, once, and to its backend behind the last of them. It takes
- * one object here, and no promise where a step says at once or by callback.
+ * Runs the admission steps of a request in order. Allocates one object per request, and no promises for steps that
+ * return immediately or use a callback.
  */
 import type { Waiting } from '../platform/waiting.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { Step } from './step.js';
 
-/** WalkEnd is told what became of each request, once. */
+/** WalkEnd receives the result of each request. One method is called, once. */
 export interface WalkEnd<Request extends AdmissionRequest> {
-  /** Every step has let it pass. What this throws refuses the request. */
+  /** Handles a request that passed all steps. If it throws, the request is refused with the error. */
   admitted(request: Request): void;
-  /** A step said no, or something failed. */
+  /** Handles a request that a step refused, or for which a step failed. */
   refused(reason: unknown, request: Request): void;
 }
 
-/** StepWalk leads requests through the steps. */
 export class StepWalk<Request extends AdmissionRequest> {
   constructor(
     private readonly steps: readonly Step[],
     private readonly end: WalkEnd<Request>,
   ) {}
 
-  /** Leads a request through. It is admitted or refused, now or later. */
+  /** Runs the steps. Calls `WalkEnd` before it returns, or later. */
   begin(request: Request): void {
-    this.goOn(new Passage(this, request));
+    this.resume(new Passage(this, request));
   }
 
-  /** Asks the steps from the next one on. */
-  goOn(passage: Passage<Request>): void {
+  /** Runs the remaining steps. */
+  resume(passage: Passage<Request>): void {
     const { steps } = this;
     const { request } = passage;
     try {
@@ -36,7 +35,7 @@ export class StepWalk<Request extends AdmissionRequest> {
         const mayPass = steps[passage.next++]!.ask(request, passage);
         if (mayPass === undefined) return;
         if (!mayPass) {
-          this.end.refused(whyNot(request), request);
+          this.end.refused(refusalOf(request), request);
           return;
         }
       }
@@ -46,7 +45,7 @@ export class StepWalk<Request extends AdmissionRequest> {
     }
   }
 
-  /** A step has what it let a request wait for. */
+  /** Continues with the late result of a step. */
   answered(passage: Passage<Request>, late: unknown): void {
     const { request } = passage;
     let mayPass: boolean;
@@ -56,8 +55,8 @@ export class StepWalk<Request extends AdmissionRequest> {
       this.end.refused(error, request);
       return;
     }
-    if (mayPass) this.goOn(passage);
-    else this.end.refused(whyNot(request), request);
+    if (mayPass) this.resume(passage);
+    else this.end.refused(refusalOf(request), request);
   }
 
   failed(passage: Passage<Request>, error: unknown): void {
@@ -65,9 +64,9 @@ export class StepWalk<Request extends AdmissionRequest> {
   }
 }
 
-/** A request among the steps: how far it has come, and who waits for those that say later. */
+/** Passage holds the position of a request in the steps, and receives late results. */
 class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
-  /** Which step is asked next. */
+  /** Index of the next step. */
   next = 0;
 
   constructor(
@@ -84,7 +83,7 @@ class Passage<Request extends AdmissionRequest> implements Waiting<unknown> {
   }
 }
 
-/** Why a step said no: it says so itself, or it stands in the wrong place. */
-function whyNot({ refusal }: AdmissionRequest): Problem {
+/** Returns the reason of a refusal. A step that refuses without one is a fault. */
+function refusalOf({ refusal }: AdmissionRequest): Problem {
   return refusal ?? new Problem('internal_error');
 }

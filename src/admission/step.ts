@@ -1,25 +1,22 @@
-/**
- * What a step of the request path is: asked by a request, concluded when its verdict comes later, and
- * previewed for whoever explains.
- */
+/** Interface of the admission steps. */
 import type { Waiting } from '../platform/waiting.js';
 import type { Problem } from '../platform/problems/errors.js';
 import type { AdmissionRequest } from './admission-request.js';
 import type { PreviewedRequest } from './previewed-request.js';
 
 /**
- * Step is one thing that every request is asked before it is forwarded; `steps.ts` lists them. A step looks at
- * `AdmissionRequest` and at nothing else, so that every plane can ask the same. It says no by `false`, with the reason
- * in `refusal`; what fails is thrown.
+ * Step is a check that runs before a request is forwarded; `steps.ts` lists them. A step depends only on
+ * `AdmissionRequest`, so that every protocol can use it. To refuse, it returns false and sets `refusal`. It throws
+ * other errors.
  */
 export interface Step<Late = unknown> {
-  /** Asks whether the request may go on; undefined: `waiting` is told later what to `conclude` from. */
+  /** Runs the check. Returns undefined if `waiting` will receive a result for `conclude` later. */
   ask(request: AdmissionRequest, waiting: Waiting<Late>): boolean | undefined;
-  /** Concludes from what came late whether the request may go on. */
+  /** Completes the check with the late result. */
   conclude(request: AdmissionRequest, late: Late): boolean;
   /**
-   * Previews what the step would refuse a request with; undefined where it would let it pass. Counts nothing, and
-   * leaves no trace. Asked of every step, also behind one that refuses: what it finds is told as well. Never rejects.
+   * Returns the error with which the step would refuse the request, or undefined. Counts nothing and has no side
+   * effects outside the request. Runs for every step, even after a refusal. Never rejects.
    */
   preview(request: PreviewedRequest): Problem | undefined | Promise<Problem | undefined>;
 }

@@ -1,14 +1,13 @@
 /**
- * READ FIRST: the request path, top to bottom. What runs is this list, and it is what `explain` previews.
+ * READ FIRST: the request path, top to bottom. `explain` previews the same list of steps.
  *
- * - Before it, `gateway/listener/entrance.ts` gives the request its name and refuses what is framed badly: 400, 414,
- *   431, 501.
- * - `step-walk.ts` leads it through the steps. The first refusal ends it, and a refused request has cost nothing.
- * - Behind the last one, `gateway/steps/backend.ts` forwards it: 413, 502, 503, 504 and whatever the backend says.
- * - Whatever refuses or fails, `gateway/request/error.filter.ts` writes the one error shape.
- * - At the end, `gateway/request/request-end.ts` ends its usage, its metrics and its one log line.
+ * - First, `gateway/listener/entrance.ts` assigns the request ID and rejects malformed requests: 400, 414, 431, 501.
+ * - `step-walk.ts` runs the steps. The first refusal ends the request, and refused requests use no quota.
+ * - Then `gateway/steps/backend.ts` forwards the request: 413, 502, 503, 504, or the response of the backend.
+ * - `gateway/request/error.filter.ts` writes all errors in the same format.
+ * - Finally, `gateway/request/request-end.ts` records usage and metrics, and writes the log line.
  *
- * Guards ask the same steps of requests that come through Nest's router (`gateway/steps/step-guards.ts`).
+ * For requests through Nest's router, guards run the same steps (`gateway/steps/step-guards.ts`).
  */
 import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';
@@ -25,7 +24,7 @@ import type { Routes } from './routes.js';
 import { ScopeStep } from './scope-step.js';
 import type { Step } from './step.js';
 
-/** StepParts are what the steps stand on. */
+/** StepParts are the dependencies of the steps. */
 export interface StepParts {
   readonly routes: Routes;
   readonly lifeCycle: LifeCycle;
@@ -34,47 +33,45 @@ export interface StepParts {
   readonly quotas: Limiter;
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
-  /** Undefined in a process that forwards nothing. */
+  /** Undefined in a process that does not forward requests. */
   readonly keyedRequests: KeyedRequests | undefined;
 }
 
 interface Row {
   readonly name: 'route' | 'key' | 'scope' | 'idempotency' | 'quota';
-  /** Every status that the step refuses with. */
+  /** Status codes of the refusals of the step. */
   readonly refusesWith: readonly number[];
   readonly open: (parts: StepParts) => Step;
-  /** Only requests with an `Idempotency-Key` are asked it: all others must not pay for it. */
+  /** Whether the step runs only for requests with an `Idempotency-Key`, so that others do not pay for it. */
   readonly isForKeyed?: true;
 }
 
-/** STEPS is what every request is asked, in this order. */
+/** STEPS lists the steps in the order in which they run. */
 export const STEPS: readonly Row[] = [
-  // Which operation is asked for, and whether it has ended.
+  // Finds the operation, and refuses it after its sunset.
   { name: 'route', refusesWith: [400, 404, 405, 410], open: (parts) => new RouteStep(parts) },
-  // Who is calling, from where.
+  // Authenticates the API key.
   { name: 'key', refusesWith: [400, 401, 403, 429, 503], open: (parts) => new KeyStep(parts) },
-  // What the key may do.
+  // Checks the scopes of the key.
   { name: 'scope', refusesWith: [403], open: (parts) => new ScopeStep(parts) },
-  // Whether it was sent before.
+  // Detects repeated requests.
   {
     name: 'idempotency',
     refusesWith: [400, 409, 422, 429, 503],
     open: (parts) => new IdempotencyStep(parts),
     isForKeyed: true,
   },
-  // Whether there is room, in every window at once.
+  // Checks and counts all quotas.
   { name: 'quota', refusesWith: [429, 503], open: (parts) => new QuotaStep(parts) },
 ];
 
-/** Steps are the steps by their names. */
 export type Steps = Readonly<Record<Row['name'], Step>>;
 
-/** Opens every step on its parts. */
 export function openSteps(parts: StepParts): Steps {
   return Object.fromEntries(STEPS.map(({ name, open }) => [name, open(parts)])) as Steps;
 }
 
-/** The steps in their order. */
+/** Returns the steps in the order in which they run. */
 export function inOrder(steps: Steps): readonly Step[] {
   return STEPS.map(({ name }) => steps[name]);
 }

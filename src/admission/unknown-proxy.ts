@@ -1,11 +1,11 @@
-/** Whether a request comes through a load balancer that nobody has told us of. */
+/** Detects load balancers that are missing from `trustedProxies`. */
 import type { ClientMessage } from '../http/client/client-response.js';
 import { plainAddress } from '../platform/network-list.js';
 import { isPrivateAddress } from '../keys/client-network.js';
 
 /**
- * Whether the address is that of a proxy among ours which `trustedProxies` does not name: it says for whom it speaks,
- * and is not on the internet, from where anyone could say so.
+ * Reports whether the client address is that of a proxy missing from `trustedProxies`: the request has a forwarding
+ * header and comes directly from a private address. On the internet, anyone can send such a header.
  */
 export function isUnknownProxy({ headers, socket }: ClientMessage, clientAddress: string): boolean {
   if (headers['x-forwarded-for'] === undefined && headers['forwarded'] === undefined) return false;

@@ -14,8 +14,8 @@ const MOST_AT_ONCE = 100;
 export type RecordTime = () => RawBuilder<number>;
 
 /**
- * Returns the clock for records. With PostgreSQL it is the clock of the server, which all nodes share. With SQLite it is
- * the monotonic clock of the machine plus `aheadMs`. If someone sets the system clock ahead, records must not expire
+ * Returns the clock for records. With PostgreSQL it is the clock of the server, which all nodes share. With SQLite it
+ * is the monotonic clock of the machine plus `aheadMs`. If someone sets the system clock ahead, records must not expire
  * early, in this process or in a worker that starts later.
  * @param aheadMs `clockAheadMs` of the first process.
  */

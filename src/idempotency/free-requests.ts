@@ -1,6 +1,6 @@
 /**
- * Throttles requests with an `Idempotency-Key` that use no quota: repetitions, and requests that are refused after their
- * claim. No plan limits them, but each one queries the store. The count is per API key and process.
+ * Throttles requests with an `Idempotency-Key` that use no quota: repetitions, and requests that are refused after
+ * their claim. No plan limits them, but each one queries the store. The count is per API key and process.
  */
 import { LRUCache } from 'lru-cache';
 import { MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';

@@ -10,8 +10,8 @@ export interface ClaimOwner {
 }
 
 /**
- * KeyClaim is the claim of the first request with its key. Its holder must call `release`, `lose` or `end`, of which only
- * the first call counts. Until then the lease is extended.
+ * KeyClaim is the claim of the first request with its key. Its holder must call `release`, `lose` or `end`, of which
+ * only the first call counts. Until then the lease is extended.
  */
 export class KeyClaim {
   readonly isReplay = false;

@@ -1,6 +1,7 @@
 /**
- * Manages the requests with an `Idempotency-Key` in this process. Each request claims its record before it is forwarded.
- * Its lease is extended while it is in progress. Its outcome is written before the client receives the last byte.
+ * Manages the requests with an `Idempotency-Key` in this process. Each request claims its record before it is
+ * forwarded. Its lease is extended while it is in progress. Its outcome is written before the client receives the last
+ * byte.
  *
  * If the store is unavailable, such requests are refused, because the client asked for at most one execution. Requests
  * without a key are not affected.

@@ -1,6 +1,6 @@
 /**
- * Deletes expired records from the database. Runs in the worker role, on any number of workers at once. Records in Redis
- * expire by themselves.
+ * Deletes expired records from the database. Runs in the worker role, on any number of workers at once. Records in
+ * Redis expire by themselves.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';

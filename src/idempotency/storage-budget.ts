@@ -1,6 +1,6 @@
 /**
- * Limits how many bytes of responses an account can store per hour. Stored responses stay for a day, so one account with
- * many large responses could fill the store that all accounts share. The count is per process.
+ * Limits how many bytes of responses an account can store per hour. Stored responses stay for a day, so one account
+ * with many large responses could fill the store that all accounts share. The count is per process.
  */
 import { LRUCache } from 'lru-cache';
 import { MINUTE_SECONDS, SlidingWindow } from '../platform/sliding-window.js';

@@ -1,33 +1,33 @@
-/** A request that another plane serves on the public listener, as the gateway hands it over. */
+/** The request type that the gateway passes to doors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 import type { CloseListener } from '../../proxy/targets/forward-request.js';
 import type { AdmissionRequest } from '../admission-request.js';
 import type { RequestSource } from './request-source.js';
 
-/** DoorRequest is a request as a door has it: it has its name, it is framed well, and nobody has asked for its key. */
+/** DoorRequest is a validated request with a request ID. Its key has not been checked. */
 export interface DoorRequest extends AdmissionRequest {
   readonly requestId: string;
-  /** Random digits for its request ID and its span. An inner request has the same ones. */
+  /** Random digits for the request ID and the span. Inner calls share them. */
   readonly names: string;
   readonly message: ClientMessage;
-  /** The same as Node has it: only that can have a body. */
+  /** Node's request, which is needed to read the body. */
   readonly incoming: IncomingMessage;
   readonly response: ClientResponse;
-  /** For what cannot be written whole; see `ClientResponse`. */
+  /** Node's response, for streaming. See `ClientResponse`. */
   readonly nodeResponse: ServerResponse;
-  /** What the client spoke. */
+  /** Scheme of the client connection. */
   readonly scheme: 'http' | 'https';
-  /** Field lines that say which pages may read the response, each with its CRLF. */
+  /** CORS header lines, each with its CRLF. */
   corsLines: string;
-  /** Field lines that every response to it carries, each with its CRLF: request id, limits. */
+  /** Header lines for every response, such as the request ID and the limits. Each has its CRLF. */
   readonly responseLines: string;
-  /** The field `Date` of a response that begins now, with its CRLF. */
+  /** `Date` header line for a response that starts now, with its CRLF. */
   readonly dateLine: string;
-  /** Of the bodies: read from the client, and written to it. */
+  /** Body bytes read from the client (`bytesIn`) and written to it (`bytesOut`). */
   bytesIn: number;
   bytesOut: number;
   source: RequestSource | undefined;
-  /** Told when its connection is done with it, or gone. */
+  /** Called when the response is finished or the connection is closed. */
   closeListener: CloseListener | undefined;
 }

@@ -1,25 +1,28 @@
 /**
- * What another plane serves on the public listener, past Fastify and Nest: a door has its paths, the gateway gives it
- * what comes for them behind the entrance, and sees to the end of each.
+ * Doors are endpoints that another plane serves on the public listener, without Fastify and Nest. The gateway validates
+ * the requests for their paths, passes them on, and ends them.
  */
 import type { DoorRequest } from './door-request.js';
 import type { InnerPath } from './inner-call.js';
 
-/** Door is what a plane serves on the public listener. */
+/** Door serves some paths of the public listener. */
 export interface Door {
-  /** Whether it serves a path, which is none of the API; without the query. */
+  /** Reports whether the door serves a path. The path has no query, and is not part of the API. */
   takes(path: string): boolean;
-  /** Serves a request: responds to it, or has it refused. Never throws. */
+  /** Serves a request: responds, or calls `DoorHost.refuse`. Never throws. */
   serve(request: DoorRequest): void;
 }
 
-/** DoorHost is what the gateway does for a door. */
+/** DoorHost is the interface of the gateway for doors. */
 export interface DoorHost {
-  /** Where requests of the API that a door makes itself begin. */
+  /** Starts API requests on behalf of the door. */
   readonly inner: InnerPath;
-  /** Responds to a request with what was thrown, or with why a step said no: the one error shape, its end, its log. */
+  /**
+   * Sends the error response, then ends and logs the request.
+   * @param reason a thrown error, or the problem of a step.
+   */
   refuse(request: DoorRequest, reason: unknown): void;
 }
 
-/** Opens a door, which has the gateway behind it. */
+/** OpenDoor creates a door for a gateway. */
 export type OpenDoor = (host: DoorHost) => Door;

@@ -1,61 +1,64 @@
 /**
- * A request of the API that is made inside, for a client that speaks another protocol: it is asked every step, counted,
- * forwarded, refunded and logged as if it had come in by its connection, and its response comes back whole.
+ * API requests that the gateway makes itself for a client of another protocol. They pass all steps, and are counted,
+ * forwarded, refunded and logged like requests from a connection. The response is returned as a whole.
  */
 import type { Operation } from '../../config/model/schema.js';
 import type { CachedKey } from '../../keys/cached-key.js';
 import type { Problem } from '../../platform/problems/errors.js';
 import type { DoorRequest } from './door-request.js';
 
-/** InnerCall is a request that is made inside. */
+/** InnerCall is an API request made by the gateway. */
 export interface InnerCall {
-  /** What it must lead to: a URL that leads elsewhere is refused as one that leads nowhere. */
+  /** The expected operation. A URL of another operation is refused as not found. */
   readonly operation: Operation;
-  /** Path and query, with the base path. */
+  /** Path and query, including the base path. */
   readonly url: string;
   /**
-   * Field lines for the backend, names in lower case, each with its CRLF: without `Content-Length`, and without what
-   * the gateway sets. An `idempotency-key` among them is one.
+   * Header lines for the backend with lower-case names, each with its CRLF. Must not contain `Content-Length` or
+   * headers that the gateway sets. An `idempotency-key` header has its usual effect.
    */
   readonly lines: string;
   readonly body: Buffer | undefined;
-  /** The client's request that it is made of: its key, its address, its id, its trace, its Host. */
+  /** The client's request, which supplies the key, address, request ID, trace and Host. */
   readonly carrier: DoorRequest;
   /**
-   * The carrier's key, where the key step has found it within this turn of the event loop: it is not asked for again.
-   * Undefined: it is, as time has passed in which it may have been revoked.
+   * The key of the carrier, if the key step found it in this turn of the event loop. If undefined, the key is looked up
+   * again, because it may have been revoked since.
    */
   readonly key: CachedKey | undefined;
-  /** The tool that it stands for, in the log. */
+  /** Name of the tool, for the log. */
   readonly tool: string;
-  /** Of the body of the response: what is larger is cut, and the backend's connection let go of. */
+  /** Maximum bytes of the response body. A larger body is cut, and the backend connection is closed. */
   readonly mostBytes: number;
 }
 
-/** InnerResponse is what came of it. Of use until whoever is given it has returned. */
+/** InnerResponse is the response to an inner call. Valid only until the callback returns. */
 export interface InnerResponse {
-  /** The status that a client would have had. */
+  /** Status code that a client would receive. */
   readonly status: number;
-  /** Its field lines, each with its CRLF; none where there is a problem. */
+  /** Header lines, each with its CRLF. Empty if there is a problem. */
   readonly lines: string;
-  /** As many bytes of the body as were asked for. */
+  /** The body, up to `mostBytes`. */
   readonly body: Buffer;
-  /** Whether there was more of it. */
+  /** Whether the body was cut. */
   readonly isCut: boolean;
-  /** Why there is none: what a client would have been told. */
+  /** The error, if there is no response. */
   readonly problem: Problem | undefined;
-  /** The lines on what is left of the quota, each with its CRLF. */
+  /** Header lines with the remaining quota, each with its CRLF. */
   readonly quotaLines: string;
 }
 
-/** RunningCall is an inner call that is under way. */
+/** RunningCall is an inner call in progress. */
 export interface RunningCall {
-  /** Ends it as if its client had left: nothing comes back any more. Does nothing once it has ended. */
+  /** Cancels the call as if the client had disconnected. The callback is not called. Does nothing after the end. */
   cancel(): void;
 }
 
-/** InnerPath is where inner calls begin. */
+/** InnerPath starts inner calls. */
 export interface InnerPath {
-  /** Begins a call. @param done called once, now or later, unless it is cancelled before; must not throw. */
+  /**
+   * Starts a call.
+   * @param done called once, possibly before `begin` returns, unless the call is cancelled. Must not throw.
+   */
   begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall;
 }

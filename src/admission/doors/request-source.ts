@@ -1,10 +1,10 @@
-/** By what a request has come in, where that is another plane's door: for its log line and its row of the log. */
+/** Origin of a request that came in by a door, for its log line and its row of the request log. */
 
-/** RequestSource is the protocol that a request stands in; a request of the API itself has none. */
+/** RequestSource is the protocol of a request. Plain API requests have none. */
 export interface RequestSource {
   readonly name: 'mcp';
-  /** The tool that was called; empty: none was. */
+  /** Name of the called tool. Empty if none was called. */
   readonly tool: string;
-  /** Whether another request has been made of it, which is counted and logged in its place. */
+  /** Whether an inner call was made for the request. That call is counted and logged instead. */
   readonly isCarrier: boolean;
 }
