@@ -1,13 +1,13 @@
-/** The lists of keys and tokens, as they stand in their rows. */
+/** Parsing of stored lists. */
 import { expect, it } from '@jest/globals';
 import type { Logger } from '../platform/log.js';
 import { AllowedNetworks } from './allowed-networks.js';
 
-it('an empty list is none: any address is allowed', () => {
+it('an empty list allows all addresses', () => {
   expect(new AllowedNetworks(undefined).read([], 'key_1')).toBeUndefined();
 });
 
-it('an entry that cannot be read lets nobody in, and is logged once for its key', () => {
+it('an unreadable entry matches no address, and is logged once per key', () => {
   const logged: unknown[] = [];
   const networks = new AllowedNetworks({ warn: (line: unknown) => logged.push(line) } as unknown as Logger);
   for (let time = 0; time < 3; time++) {

@@ -1,19 +1,20 @@
-/** The networks that an API key or a token may be used from. */
+/** Reads the allowed networks of API keys and tokens. */
 import type { Logger } from '../platform/log.js';
 import { NetworkList } from '../platform/network-list.js';
 
-/** Keys and tokens whose unreadable entries are remembered, so that each is logged once. */
-const MOST_TOLD = 1_000;
+/** Maximum number of owners with a logged warning. Warnings for further ones are dropped. */
+const MAX_WARNED = 1_000;
 
-/** AllowedNetworks reads the lists of keys and tokens from their rows. */
+/** AllowedNetworks parses stored lists, and logs unreadable entries once per owner. */
 export class AllowedNetworks {
-  private readonly told = new Set<string>();
+  private readonly warned = new Set<string>();
 
   constructor(private readonly log: Logger | undefined) {}
 
   /**
-   * Reads a stored list. An entry that today's rules refuse matches no address, and is logged once.
-   * @param ownerId key or token that has the list. @returns undefined where any address is allowed.
+   * Parses a stored list. An entry that is no longer valid matches no address.
+   * @param ownerId ID of the key or token, for the log.
+   * @returns undefined if all addresses are allowed.
    */
   read(entries: readonly string[], ownerId: string): NetworkList | undefined {
     if (entries.length === 0) return undefined;
@@ -21,8 +22,8 @@ export class AllowedNetworks {
   }
 
   private warn(entry: string, ownerId: string): void {
-    if (this.told.has(ownerId) || this.told.size >= MOST_TOLD) return;
-    this.told.add(ownerId);
+    if (this.warned.has(ownerId) || this.warned.size >= MAX_WARNED) return;
+    this.warned.add(ownerId);
     this.log?.warn(
       { event: 'allowed_ips_unreadable', owner: ownerId, entry },
       'an entry of allowed_ips cannot be read and matches no address: set the list anew',

@@ -1,4 +1,4 @@
-/** Keys in memory while the bus or the database is away: how long they go on, and what becomes of them afterwards. */
+/** Cached keys while the bus or the database is unavailable, and afterwards. */
 import { describe, expect, it } from '@jest/globals';
 import { record, refusalOf, setUp } from '../../test/support/key-cache.js';
 import { METRICS } from '../platform/metrics.js';
@@ -18,7 +18,7 @@ describe('without the bus', () => {
     expect(FRESH_WITHOUT_BUS_MS).toBe(10_000);
   });
 
-  it('what was checked before the bus came back is checked again, for a message may have been missed', async () => {
+  it('keys read before the bus came back are read again, because a message may be missing', async () => {
     const { clock, database, bus, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');
@@ -31,7 +31,7 @@ describe('without the bus', () => {
     expect(database.queries).toHaveLength(2);
   });
 
-  it('a clock that went back makes nothing trusted', async () => {
+  it('no key is trusted after the clock was set back', async () => {
     const { clock, database, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');
@@ -54,7 +54,7 @@ describe('without the bus', () => {
 });
 
 describe('without the database', () => {
-  it('a known key goes on, and an unknown key is unavailable, never unknown', async () => {
+  it('a cached key is accepted, and other keys get 503 instead of 401', async () => {
     const { clock, database, bus, cache, find } = setUp();
     database.rows.set('a', record('a'));
     const known = await find('a');
@@ -73,7 +73,7 @@ describe('without the database', () => {
     expect(problem.options.detail).not.toContain('the database is away');
   });
 
-  it('only the first request waits for it: the next ones go on while it is asked behind them', async () => {
+  it('only the first request waits for the recheck', async () => {
     const { clock, database, cache, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');
@@ -85,7 +85,7 @@ describe('without the database', () => {
     expect(database.queries.length).toBe(asked + 1);
   });
 
-  it('nobody is remembered as unknown: once it is back the key is found', async () => {
+  it('failed lookups are not cached', async () => {
     const { database, cache, find } = setUp();
     database.rows.set('a', record('a'));
     database.down = true;
@@ -94,7 +94,7 @@ describe('without the database', () => {
     expect((await find('a'))?.record.hash).toBe('a');
   });
 
-  it('a change that was made meanwhile is in force once it is back', async () => {
+  it('a change made meanwhile applies once it is back', async () => {
     const { clock, database, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');
@@ -103,12 +103,12 @@ describe('without the database', () => {
     await find('a');
     database.down = false;
     database.rows.set('a', record('a', { keyStatus: 'revoked' }));
-    await find('a'); // asks behind the request
+    await find('a'); // starts a recheck in the background
     await new Promise((done) => setImmediate(done));
     expect((await find('a'))?.record.keyStatus).toBe('revoked');
   });
 
-  it('a known key does not outlive the stated hour', async () => {
+  it('a cached key is accepted for an hour at most', async () => {
     const { clock, database, cache, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');
@@ -120,7 +120,7 @@ describe('without the database', () => {
     expect(LONGEST_STALE_MS).toBe(3_600_000);
   });
 
-  it('requests that wait for look-ups are bounded; those beyond are refused at once', async () => {
+  it('pending lookups are limited, and further requests are refused immediately', async () => {
     const { database, cache } = setUp();
     const gate = Promise.withResolvers<void>();
     database.gate = gate.promise;

@@ -1,10 +1,10 @@
-/** Keys in memory: what is asked of the database, what a change makes of them, and how many there are. */
+/** Cached keys: lookups, invalidation and the maximum size. */
 import { describe, expect, it } from '@jest/globals';
 import { entries, record, series, setUp } from '../../test/support/key-cache.js';
 import { FRESH_WITHOUT_BUS_MS } from './key-staleness.js';
 
 describe('a key in memory', () => {
-  it('is answered at once and costs no look-up', async () => {
+  it('is returned synchronously without a lookup', async () => {
     const { database, cache, find } = setUp();
     database.rows.set('a', record('a'));
     const first = await find('a');
@@ -15,7 +15,7 @@ describe('a key in memory', () => {
     expect([series('memory') - hits, series('database') - misses]).toEqual([1, 0]);
   });
 
-  it('is looked up once for all who ask meanwhile, and many keys share a query', async () => {
+  it('is looked up once by concurrent requests, and many keys share a query', async () => {
     const { database, find } = setUp();
     for (let index = 0; index < 250; index++) database.rows.set(`h${index}`, record(`h${index}`));
     const asked = [...database.rows.keys()].flatMap((hash) => [find(hash), find(hash)]);
@@ -25,7 +25,7 @@ describe('a key in memory', () => {
     expect(database.queries.length).toBeLessThanOrEqual(6);
   });
 
-  it('goes at once when the key is changed, and only that key', async () => {
+  it('is removed when it changes, without other keys', async () => {
     const { database, bus, cache, find } = setUp();
     database.rows.set('a', record('a')).set('b', record('b'));
     await Promise.all([find('a'), find('b')]);
@@ -35,7 +35,7 @@ describe('a key in memory', () => {
     expect((await find('a'))?.record.keyStatus).toBe('revoked');
   });
 
-  it('goes with every other key of its account when the account is changed', async () => {
+  it('is removed with all keys of its account when the account changes', async () => {
     const { database, bus, cache, find } = setUp();
     database.rows
       .set('a', record('a'))
@@ -50,7 +50,7 @@ describe('a key in memory', () => {
     expect(database.queries.flat().filter((hash) => hash === 'c')).toHaveLength(1);
   });
 
-  it('keeps its quota subject over a re-check, so that counts in memory stay with it', async () => {
+  it('keeps its quota subject and counts over a recheck', async () => {
     const { clock, database, bus, find } = setUp();
     database.rows.set('a', record('a'));
     const before = await find('a');
@@ -63,7 +63,7 @@ describe('a key in memory', () => {
 });
 
 describe('keys in memory', () => {
-  it('are bounded: those go that nobody uses, and changes reach the ones that stay', async () => {
+  it('are limited in number: unused ones are evicted, and the others are invalidated', async () => {
     const { cache, database, bus } = setUp(10);
     for (let at = 0; at < 50; at++) database.rows.set(`k${at}`, record(`k${at}`, { accountId: `acc_${at % 3}` }));
     const asked = (): number => database.queries.flat().length;
@@ -83,7 +83,7 @@ describe('keys in memory', () => {
 });
 
 describe('a change during a look-up', () => {
-  it('never leaves the old row in memory, and the answer is the new row', async () => {
+  it('returns the new row, and does not cache the old one', async () => {
     const { database, bus, find } = setUp();
     database.rows.set('a', record('a'));
     const gate = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ describe('a change during a look-up', () => {
     expect((await find('a'))?.record.keyStatus).toBe('revoked');
   });
 
-  it('that keeps coming ends with an answer that is not kept', async () => {
+  it('returns a row that is not cached if changes do not stop', async () => {
     const { database, bus, find } = setUp();
     database.rows.set('a', record('a'));
     const plain = database.findByHashes.bind(database);
@@ -112,14 +112,14 @@ describe('a change during a look-up', () => {
     expect(database.queries.length).toBe(before + 1);
   });
 
-  it('while the bus was down is not trusted because the bus came up before the answer', async () => {
+  it('does not trust the row if the bus came up only before the response', async () => {
     const { clock, database, bus, find } = setUp();
     database.rows.set('a', record('a'));
     bus.since = null;
     const gate = Promise.withResolvers<void>();
     database.gate = gate.promise;
     const found = find('a');
-    clock.nowMs += 100; // the key is revoked now; nobody is told
+    clock.nowMs += 100; // the key is revoked now, without a message
     database.rows.set('a', record('a', { keyStatus: 'revoked' }));
     clock.nowMs += 100;
     bus.since = clock.nowMs;
@@ -132,14 +132,14 @@ describe('a change during a look-up', () => {
 });
 
 describe('unknown keys', () => {
-  it('are asked for once in a minute', async () => {
+  it('are looked up once a minute', async () => {
     const { database, cache, find } = setUp();
     expect(await find('junk')).toBeUndefined();
     expect(cache.find('junk')).toBeUndefined();
     expect(database.queries).toHaveLength(1);
   });
 
-  it('take a bounded part of the memory, and none from the known ones', async () => {
+  it('are limited in number, and do not evict known keys', async () => {
     const { database, cache, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');
@@ -151,7 +151,7 @@ describe('unknown keys', () => {
     expect(cache.find('a')).toMatchObject({ record: { hash: 'a' } });
   });
 
-  it('that are deleted from the database are gone from memory at the next check', async () => {
+  it('deleted from the database are removed at the next check', async () => {
     const { cache, clock, database, find } = setUp();
     database.rows.set('a', record('a'));
     await find('a');

@@ -1,7 +1,7 @@
 /**
- * Keys in memory. A key is trusted while the message bus is known to have missed nothing, else for ten
- * seconds; then the database is asked again. While the database is away, known keys go on for an hour;
- * unknown ones are an error, never a 401.
+ * Cache of API keys. A key is trusted for five minutes while the bus has missed no message, and otherwise for ten
+ * seconds. Then it is read again. If the database is unavailable, cached keys work for an hour. Other keys get 503,
+ * never 401.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.js';
@@ -16,16 +16,16 @@ import { CachedKeys } from './cached-keys.js';
 
 /** How long a record is trusted while the bus is up. */
 const FRESH_WITH_BUS_MS = 300_000;
-/** How long an unknown hash is remembered as unknown. */
+/** How long an unknown hash is cached. */
 const UNKNOWN_MS = 60_000;
 
 const MOST_KNOWN = 100_000;
 const MOST_UNKNOWN = 10_000;
-/** Hashes in one query, and queries at once. */
+/** Maximum number of hashes per query, and of concurrent queries. */
 const HASHES_PER_QUERY = 100;
 const MOST_QUERIES = 2;
 const READ_ATTEMPTS = 3;
-/** Requests that may wait for look-ups; beyond, the response is 503 at once. */
+/** Maximum number of pending lookups. Further requests get 503 immediately. */
 const MOST_WAITING = 10_000;
 
 interface Waiting {
@@ -36,10 +36,10 @@ interface Waiting {
 
 interface Read {
   readonly records: readonly ApiKeyRecord[];
-  /** Whether no change came in meanwhile. */
+  /** Whether no invalidation arrived during the query. */
   readonly current: boolean;
   /**
-   * A row is as old as the beginning of its read: the bus may have come up, and have missed a change, before its end.
+   * Start of the query, which is the age of the records. The bus may have missed a change before the end of the query.
    */
   readonly beganMs: number;
 }
@@ -51,7 +51,7 @@ export class ApiKeyCache {
   private readonly waiting = new Map<string, Waiting>();
   private queue: string[] = [];
   private queries = 0;
-  /** Grows with every invalidation: a look-up that was under way may have read the old row. */
+  /** Number of invalidations, to detect lookups that may have read an old row. */
   private invalidations = 0;
 
   private readonly hits = METRICS.keyLookups.series('memory');
@@ -65,7 +65,7 @@ export class ApiKeyCache {
     private readonly factory: CachedKeyFactory,
     private readonly bus: InvalidationBus,
     private readonly clock: Clock,
-    /** Keys that are remembered; the database is asked for what is beyond. */
+    /** Maximum number of cached keys. */
     mostKnown = MOST_KNOWN,
   ) {
     this.known = new CachedKeys(mostKnown);
@@ -80,8 +80,8 @@ export class ApiKeyCache {
   }
 
   /**
-   * The key with this secret's hash; undefined when there is none. Answers at once when the key is fresh in memory.
-   * @throws Problem `authentication_unavailable` when the database must be asked and cannot be.
+   * Finds a key by the digest of its secret. Undefined if there is none. Returns no promise if the result is in memory.
+   * The promise rejects with `authentication_unavailable` if the database is needed and unavailable.
    */
   find(hash: string): CachedKey | undefined | Promise<CachedKey | undefined> {
     const key = this.current(hash);
@@ -99,14 +99,14 @@ export class ApiKeyCache {
     return this.load(hash);
   }
 
-  /** The key with this secret's hash as far as it is in memory. Is no use of it. */
+  /** Returns a key if it is in memory, without marking it as used. It may be out of date. */
   peek(hash: string): CachedKey | undefined {
     return this.known.get(hash);
   }
 
   /**
-   * The key of a record as requests would find it, with what this process knows of its counts. It
-   * is not kept, and this is no use of it.
+   * Builds the key of a record with the counts of this process, as requests would find it. The key is not cached, and
+   * no use is recorded.
    */
   build(record: ApiKeyRecord): CachedKey {
     const previous = this.known.ofAccount(record.accountId).find((known) => known.record.keyId === record.keyId);
@@ -114,8 +114,8 @@ export class ApiKeyCache {
   }
 
   /**
-   * What is in memory, with the limits of now: a grant ends with its month, also
-   * while the database is away; plans change.
+   * Returns a cached key with current limits. Grants end with their month even if the database is unavailable, and
+   * plans can change.
    */
   private current(hash: string): CachedKey | undefined {
     const key = this.known.use(hash);
@@ -131,14 +131,14 @@ export class ApiKeyCache {
 
   private isFresh(key: CachedKey): boolean {
     const ageMs = this.clock.now() - key.checkedAtMs;
-    // A clock that went back makes the age negative: then nothing is known about it.
+    // A negative age means that the clock was set back.
     if (ageMs < 0) return false;
     if (ageMs < FRESH_WITHOUT_BUS_MS) return true;
     const since = this.bus.connectedSince();
     return since !== null && key.checkedAtMs >= since && ageMs < FRESH_WITH_BUS_MS;
   }
 
-  /** Asks the database again about a key that is in memory; goes on with what is known while the database is away. */
+  /** Reads a cached key again. If the database is unavailable, returns the cached key while it is not too old. */
   private recheck(hash: string, key: CachedKey): CachedKey | undefined | Promise<CachedKey | undefined> {
     const usable = Math.abs(this.clock.now() - key.checkedAtMs) < LONGEST_STALE_MS;
     const loaded = this.load(hash);
@@ -155,7 +155,7 @@ export class ApiKeyCache {
     });
   }
 
-  /** One look-up per hash at a time, many hashes per query, a bounded number of queries. */
+  /** Queues a lookup, or joins the pending one for the same hash. */
   private load(hash: string): Promise<CachedKey | undefined> {
     const already = this.waiting.get(hash);
     if (already !== undefined) return already.promise;
@@ -188,7 +188,7 @@ export class ApiKeyCache {
     this.queries -= 1;
   }
 
-  /** Reads records, again while changes come in meanwhile; `current: false` when they kept coming. */
+  /** Reads records, and repeats the query if invalidations arrive during it. Gives up after `READ_ATTEMPTS`. */
   private async read(hashes: readonly string[]): Promise<Read> {
     for (let attempt = 1; ; attempt++) {
       const before = this.invalidations;

@@ -1,20 +1,20 @@
-/** Columns of a key's row that hold JSON: read on the request path, and by what manages keys. */
+/** Reads and writes the JSON columns of API keys. */
 import type { KeyLimits } from '../quota/model/effective-limits.js';
 
-/** A JSON array of strings, as our own columns hold them. */
+/** Parses a JSON array of strings. Does not validate it. */
 export function parseStrings(json: string): readonly string[] {
   return JSON.parse(json) as string[];
 }
 
-/** Limits of a key, as its row holds them. */
+/** Parses the limits of a key. Null if it has the plan's. */
 export function parseLimits(json: string | null): KeyLimits | null {
   return json === null ? null : (JSON.parse(json) as KeyLimits);
 }
 
-/** What the row holds; null for the plan's. */
+/** Returns the column value for limits. Null for the limits of the plan. */
 export function limitsJson(limits: KeyLimits | null): string | null {
   if (limits === null) return null;
   const { minute, month } = limits;
-  // In one order, so that equal limits are equal text; JSON leaves undefined out.
+  // Fixed order, so that equal limits have equal text. JSON omits undefined.
   return JSON.stringify({ minute, month });
 }

@@ -1,6 +1,6 @@
 /**
- * What an API key's secret looks like: `tg_live_<30 base62><6 base62 CRC-32>`, GitHub's token format with our prefix.
- * The checksum covers the 30 random characters, so junk is told apart without asking a store.
+ * Format of API key secrets: `tg_live_<30 base62><6 base62 CRC-32>`, GitHub's token format with another prefix. The
+ * checksum covers the 30 random characters, so that most invalid keys are detected without a lookup.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -10,12 +10,12 @@ const PREFIX_LENGTH = 'tg_live_'.length;
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 
-/** Length of every secret, in characters. */
+/** Length of a secret in characters. */
 export const SECRET_LENGTH = PREFIX_LENGTH + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
 export type ApiKeyEnvironment = 'live' | 'test';
 
-/** The checksum of 30 random characters: CRC-32 (IEEE) in base62, left-padded with `0` to six characters. */
+/** Returns the CRC-32 (IEEE) of the random characters in base62, left-padded with `0` to six characters. */
 export function checksum(random: string): string {
   let value = crc32(random);
   let text = '';
@@ -26,13 +26,13 @@ export function checksum(random: string): string {
   return text.padStart(CHECKSUM_LENGTH, '0');
 }
 
-/** A new secret with 178 bits from the system's random source. */
+/** Creates a secret with 178 random bits. */
 export function createSecret(environment: ApiKeyEnvironment): string {
   const random = randomBase62(RANDOM_LENGTH);
   return `tg_${environment}_${random}${checksum(random)}`;
 }
 
-/** Uniform base62 characters: bytes of 248 and above are thrown away, so that no character is likelier than another. */
+/** Returns uniformly distributed base62 characters. Discards bytes of 248 and above to avoid a bias. */
 export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
@@ -43,11 +43,11 @@ export function randomBase62(length: number): string {
   return text;
 }
 
-/** By character code the value of a base62 digit, or -1. */
+/** Value of a base62 digit by character code, or -1. */
 const DIGITS = new Int8Array(128).fill(-1);
 for (let value = 0; value < ALPHABET.length; value++) DIGITS[ALPHABET.charCodeAt(value)] = value;
 
-/** What each value of a byte does to a CRC-32 (IEEE 802.3, reflected). */
+/** Lookup table for CRC-32 (IEEE 802.3, reflected). */
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 0 ? crc >>> 1 : 0xedb88320 ^ (crc >>> 1);
@@ -55,8 +55,8 @@ const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * Whether the text has the shape of a secret and its checksum fits. Costs no look-up. Every request is asked this: one
- * pass over the characters takes less than half of what a call of zlib's `crc32` and a look at each digit do.
+ * Reports whether a text has the format and checksum of a secret. Runs for every request. One pass over the characters
+ * takes less than half the time of zlib's `crc32` with a separate check of the digits.
  */
 export function isWellFormedSecret(text: string): boolean {
   if (text.length !== SECRET_LENGTH) return false;
@@ -68,7 +68,7 @@ export function isWellFormedSecret(text: string): boolean {
     if (digitOf(code) < 0) return false;
     crc = (CRC_TABLE[(crc ^ code) & 0xff] ?? 0) ^ (crc >>> 8);
   }
-  // The last six characters are compared as a number, which saves building the expected string.
+  // Compares the checksum as a number to avoid creating a string.
   let claimed = 0;
   for (; index < SECRET_LENGTH; index++) {
     const digit = digitOf(text.charCodeAt(index));
@@ -82,70 +82,67 @@ function digitOf(code: number): number {
   return DIGITS[code] ?? -1;
 }
 
-/** SHA-256 of the whole secret in lower-case hex: the only form in which a secret is written down. */
+/** Returns the SHA-256 of a secret in lower-case hex, the only form in which secrets are stored. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/**
- * The same hash as it stays in memory, for each key in use: a character for each of its 32
- * bytes, half as long. On the request path.
- */
+/** Returns the SHA-256 of a secret in Latin-1. It takes half the memory of hex. Runs on the request path. */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'latin1');
 }
 
-/** The hash as the database has it. @param digest as `digestOf` gives it. */
+/** Converts a digest from `digestOf` to the hex form of the database. */
 export function hexOfDigest(digest: string): string {
   return Buffer.from(digest, 'latin1').toString('hex');
 }
 
-/** The hash as it stays in memory. @param hex as the database has it. */
+/** Converts a hash from the hex form of the database to that of `digestOf`. */
 export function digestOfHex(hex: string): string {
   return Buffer.from(hex, 'hex').toString('latin1');
 }
 
-/** What people recognise a key by: its prefix and its last four characters. */
+/** Returns the prefix and the last four characters of a secret, for people to recognize it. */
 export function hintOf(secret: string): string {
   return `${secret.slice(0, PREFIX_LENGTH)}…${secret.slice(-4)}`;
 }
 
-/** Access tokens have the same form: see below. */
+/** Matches secrets and access tokens. */
 const SECRET = /tg_(?:live|test|mcpt)_[0-9A-Za-z]{36}/;
 const SECRETS = /tg_(live|test|mcpt)_[0-9A-Za-z]{36}/g;
 
-/** Whether an API key stands in a text, as it is or percent-encoded. */
+/** Reports whether a text contains a secret or an access token, plain or percent-encoded. */
 export function holdsSecret(text: string): boolean {
   return (text.includes('tg_') && SECRET.test(text)) || (text.includes('%') && SECRET.test(decoded(text)));
 }
 
-/** A text with every API key in it made unreadable, for texts of the client's own that are logged or sent back. */
+/** Redacts the secrets in a client's text that is logged or sent back. */
 export function withoutSecrets(text: string): string {
   if (!holdsSecret(text)) return text;
   return (SECRET.test(text) ? text : decoded(text)).replaceAll(SECRETS, 'tg_$1_[redacted]');
 }
 
-/** Decoded once, whatever else is wrong with it. */
+/** Percent-decodes a text once. Leaves invalid escapes unchanged. */
 function decoded(text: string): string {
   return text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
 /**
- * An access token of an OAuth client has the form of a key's secret, with a prefix of its own: it is told apart from a
- * key without a look-up, and where keys are taken it is none.
+ * Prefix of the access tokens of OAuth clients. The rest has the format of a secret. With the prefix, tokens and keys
+ * can be distinguished without a lookup, and a token is not accepted as a key.
  */
 const ACCESS_TOKEN_PREFIX = 'tg_mcpt_';
 
-/** What stands in the place of a hint, where a key's secrets are access tokens. */
+/** Hint for keys whose secrets are access tokens. */
 export const ACCESS_TOKEN_HINT = `${ACCESS_TOKEN_PREFIX}…`;
 
-/** A new token with 178 bits from the system's random source. */
+/** Creates an access token with 178 random bits. */
 export function createAccessToken(): string {
   const random = randomBase62(RANDOM_LENGTH);
   return `${ACCESS_TOKEN_PREFIX}${random}${checksum(random)}`;
 }
 
-/** Whether the text has the shape of an access token and its checksum fits. Costs no look-up. */
+/** Reports whether a text has the format and checksum of an access token. */
 export function isAccessToken(text: string): boolean {
   return (
     text.startsWith(ACCESS_TOKEN_PREFIX) && isWellFormedSecret(`tg_live_${text.slice(ACCESS_TOKEN_PREFIX.length)}`)

@@ -1,4 +1,4 @@
-/** The request path's questions to the database: which key has this secret, and which keys were used. */
+/** Database queries of the request path: finds keys by hash, and writes last uses. */
 import { sql, type Kysely } from 'kysely';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
@@ -10,7 +10,7 @@ import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-columns.js';
 import { InternTable } from '../platform/intern-table.js';
 
-/** Far below both databases' limits on parameters. */
+/** Below the parameter limits of both databases. */
 const MAX_ROWS_PER_STATEMENT = 500;
 const USE_COLUMNS: readonly JsonColumn[] = [
   { name: 'id', type: 'text' },
@@ -19,26 +19,26 @@ const USE_COLUMNS: readonly JsonColumn[] = [
 const SECRET_USE_COLUMNS: readonly JsonColumn[] = [...USE_COLUMNS, { name: 'ip', type: 'text' }];
 
 export class DatabaseKeyLookup implements ApiKeyLookup {
-  private readonly words = new SameWords();
-  private readonly lists = new SameLists();
+  private readonly strings = new InternedStrings();
+  private readonly lists = new InternedLists();
 
   constructor(
     protected readonly db: Kysely<Tables>,
     private readonly kind: DatabaseHandle['kind'],
   ) {}
 
-  /** One statement for all. Rejects with `DatabaseUnavailable` where the database cannot be asked. */
+  /** Rejects with `DatabaseUnavailable` if the database cannot be queried. */
   async findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]> {
     const records: ApiKeyRecord[] = [];
     for (const some of chunks(hashes)) records.push(...(await this.findSome(some)));
     return records;
   }
 
-  /** Notes when secrets and their keys were last used. An older time than the stored one changes nothing. */
+  /** Writes the last uses of secrets and their keys. Does not replace later times. */
   async touchLastUsed(batch: readonly SecretUse[]): Promise<void> {
-    // A part at a time: with all keys of a busy minute at once the event loop would stand still.
+    // In chunks, because all keys of a busy minute at once would block the event loop.
     for (const some of chunks(batch)) {
-      // In one order for all processes, or PostgreSQL would have them wait for each other.
+      // Sorted, so that processes lock the rows in the same order and do not deadlock.
       const keys = [...latestByKey(some)].sort(byFirst);
       await sql`
         update api_key set last_used_at = seen.at from ${jsonRows(this.kind, USE_COLUMNS, keys, 'seen')}
@@ -87,34 +87,31 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
       hash: digestOfHex(row.hash),
       keyId: row.key_id,
       accountId: row.account_id,
-      keyStatus: this.words.same(row.key_status),
-      environment: this.words.same(row.environment),
+      keyStatus: this.strings.intern(row.key_status),
+      environment: this.strings.intern(row.environment),
       scopes: this.lists.parsed(row.scopes),
       ...lifetime(row.key_expires_at, row.secret_expires_at),
       allowedIps: this.lists.parsed(row.allowed_ips),
-      accountStatus: this.words.same(row.account_status),
-      plan: this.words.same(row.plan),
-      timeZone: this.words.same(row.time_zone),
+      accountStatus: this.strings.intern(row.account_status),
+      plan: this.strings.intern(row.plan),
+      timeZone: this.strings.intern(row.time_zone),
       billingDay: row.billing_day,
       limitChanges: limitChanges(row),
     }));
   }
 }
 
-/**
- * A database hands out a string of its own for every field of every row; a hundred
- * thousand keys have few words among them.
- */
-class SameWords {
+/** Interns strings. The database drivers create a new string per field, but a hundred thousand keys have few values. */
+class InternedStrings {
   private readonly table = new InternTable<string>();
 
-  same<Word extends string>(word: Word): Word {
+  intern<Word extends string>(word: Word): Word {
     return (this.table.get(word) ?? this.table.keep(word, word)) as Word;
   }
 }
 
-/** JSON arrays of strings, by their text: keys with the same scopes share one. */
-class SameLists {
+/** Interns JSON arrays of strings. Keys with the same scopes share an array. */
+class InternedLists {
   private readonly table = new InternTable<readonly string[]>();
 
   parsed(json: string): readonly string[] {
@@ -127,7 +124,7 @@ function lifetime(key: number | null, secret: number | null): Pick<ApiKeyRecord,
   return { expiresAt: secret, rotatedOut: true };
 }
 
-/** Almost every key has none of it, and shares one value. */
+/** Returns the changes to the limits of the plan. Most keys have none, and share one value. */
 function limitChanges(row: {
   limits: string | null;
   key_grant_period: number;
@@ -154,7 +151,7 @@ function* chunks<T>(items: Iterable<T>): Generator<T[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Two secrets of one key may have been used: a statement that joins a row twice takes either. */
+/** Returns one time per key. If two secrets of a key were used, an update join would pick either row. */
 function latestByKey(uses: readonly SecretUse[]): Map<string, number> {
   const latest = new Map<string, number>();
   for (const { keyId, usedAtMs } of uses) latest.set(keyId, Math.max(usedAtMs, latest.get(keyId) ?? 0));

@@ -1,12 +1,11 @@
-/** What the request path knows of a key, where it finds it, and how it hears that it has changed. */
+/** Types for API keys on the request path: records, their lookup, and invalidation. */
 import type { LimitChanges } from '../quota/model/effective-limits.js';
 
 /**
- * The row of a key joined with its secret and its account, as plain immutable data. The store reads it, the
- * cache keeps it, the key step judges it.
+ * ApiKeyRecord is the row of a key joined with one of its secrets and its account. Immutable.
  */
 export interface ApiKeyRecord {
-  /** SHA-256 of the secret that was presented, as `digestOf` gives it. */
+  /** SHA-256 of the secret, see `digestOf`. */
   readonly hash: string;
   readonly keyId: string;
   readonly accountId: string;
@@ -14,50 +13,48 @@ export interface ApiKeyRecord {
   readonly environment: 'live' | 'test';
   readonly scopes: readonly string[];
   /**
-   * Milliseconds since the epoch: the earlier of the key's own expiry and the end
-   * of this secret's overlap; null: never.
+   * The earlier of the expiration of the key and the end of the rotation overlap of the secret, in ms since the epoch.
+   * Null if neither is set.
    */
   readonly expiresAt: number | null;
-  /** True where `expiresAt` is the end of a rotation's overlap, so that the refusal can say so. */
+  /** Whether `expiresAt` is the end of a rotation overlap, for the text of the refusal. */
   readonly rotatedOut: boolean;
-  /** Addresses and CIDR blocks; empty: any address. */
+  /** Allowed addresses and CIDR blocks. Empty to allow all. */
   readonly allowedIps: readonly string[];
   readonly accountStatus: 'active' | 'suspended';
   readonly plan: string;
   readonly timeZone: string;
   readonly billingDay: number;
-  /** What makes its limits differ from the plan's; `NO_LIMIT_CHANGES` where nothing does. */
+  /** Changes to the limits of the plan. `NO_LIMIT_CHANGES` if there are none. */
   readonly limitChanges: LimitChanges;
 }
 
-/**
- * Where the request path finds keys. Implemented over the database; a dead database rejects, an unknown hash is null.
- */
+/** ApiKeyLookup reads keys from the database for the request path. */
 export interface ApiKeyLookup {
-  /** All records for these hashes, in any order; a hash that is missing from the result is unknown. */
+  /** Returns the records of these hashes in any order, without unknown ones. Rejects if the database is unavailable. */
   findByHashes(hashes: readonly string[]): Promise<readonly ApiKeyRecord[]>;
 }
 
-/** A change that every node must hear of. Sent after the transaction that made it has committed. */
+/** Invalidation announces a change of a key or an account. Published after the transaction has committed. */
 export type Invalidation =
   | { readonly type: 'api_key'; readonly accountId: string; readonly keyId: string }
   | { readonly type: 'account'; readonly accountId: string };
 
-/** Until when every change is known to have been heard, ms since the epoch. */
+/** Heard tells up to which time all changes have been received, in ms since the epoch. */
 export interface Heard {
-  /** `Infinity`: none can be missed; `-Infinity`: none has been heard of. */
+  /** `Infinity` if no change can be missed, `-Infinity` if changes are not received. */
   readonly untilMs: number;
-  /** The same at the beginning of the last gap; null: there was none. */
+  /** `untilMs` at the start of the last gap. Null if there was no gap. */
   readonly gapFromMs: number | null;
 }
 
-/** How changes reach the other processes: in process, or Redis pub/sub. */
+/** InvalidationBus sends changes to other processes. Implemented in process and with Redis pub/sub. */
 export interface InvalidationBus {
-  /** Best effort and bounded in time: a bus that is down does not fail the change (caches are bounded by age). */
+  /** Publishes a change. Best effort: does not reject if the bus is down, because cached keys expire. */
   publish(change: Invalidation): Promise<void>;
   subscribe(listener: (change: Invalidation) => void): void;
-  /** Time since which no message can have been missed, in ms since the epoch; null while the bus is down. */
+  /** Returns the time since which no message was missed, in ms since the epoch. Null while the bus is down. */
   connectedSince(): number | null;
-  /** What may have been missed. */
+  /** Returns up to which time changes have been received. */
   heard(): Heard;
 }

@@ -1,4 +1,4 @@
-/** Who is calling: from the secret that was sent to a key that may be used now, from here. */
+/** Authenticates secrets, and checks whether their keys can be used. */
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import { DO_NOT_RETRY } from '../platform/problems/retry-after.js';
@@ -10,7 +10,9 @@ import type { LastUsed } from './last-used.js';
 import { scopeProblem } from './scope-problem.js';
 import { missingScopes } from './scopes.js';
 
-/** A key that is known and alive was refused all the same: 403. Whoever keeps usage learns which. */
+/**
+ * DeniedKey is the 403 for an existing key that cannot be used now. Carries the key, so that its usage can be recorded.
+ */
 export class DeniedKey extends Problem {
   constructor(
     code: 'ip_not_allowed' | 'account_suspended' | 'key_paused',
@@ -38,11 +40,11 @@ export class Authenticator {
   ) {}
 
   /**
-   * The key that a secret belongs to, or why it may not be used: 401 `invalid_api_key`, `revoked_api_key`,
-   * `expired_api_key`; 403 `key_paused`, `ip_not_allowed`, `account_suspended`, all three as `DeniedKey`.
-   * @param secret well formed, see `bearerSecret`.
-   * @param address where the request comes from.
-   * @throws Problem 503 `authentication_unavailable`: the promise rejects.
+   * Authenticates a secret and records its use.
+   * @param secret well-formed secret, see `bearerSecret`.
+   * @param address of the client.
+   * @returns the key, a 401 (`invalid_api_key`, `revoked_api_key`, `expired_api_key`), or a 403 as `DeniedKey`
+   *   (`key_paused`, `ip_not_allowed`, `account_suspended`). The promise rejects with `authentication_unavailable`.
    */
   authenticate(secret: string, address: string): CachedKey | Problem | Promise<CachedKey | Problem> {
     const found = this.cache.find(digestOf(secret));
@@ -50,9 +52,8 @@ export class Authenticator {
   }
 
   /**
-   * The key that a secret belongs to, for whoever counts and lets nobody in: no use of the key, and not said to
-   * anybody.
-   * @throws Problem 503 `authentication_unavailable`: the promise rejects.
+   * Looks up the key of a secret without recording a use. For counters; never for authentication.
+   * The promise rejects with `authentication_unavailable`.
    */
   recognise(
     secret: string,
@@ -67,23 +68,23 @@ export class Authenticator {
   }
 
   /**
-   * Looks up the key of a secret, also one that may not be used, without recording a use. Undefined: there is none.
+   * Looks up the key of a secret without recording a use, whether or not it can be used. Undefined if there is none.
    * Rejects with `authentication_unavailable`.
    */
   async find(secret: string): Promise<CachedKey | undefined> {
     return this.cache.find(digestOf(secret));
   }
 
-  /** The key that a secret belongs to, also one that may not be used, as far as it is in memory. Is no use of it. */
+  /** Returns the key of a secret if it is in memory, without recording a use. The key may be unusable. */
   ownerOf(secret: string): CachedKey | undefined {
     return this.cache.peek(digestOf(secret));
   }
 
   /**
-   * Why a key that was let in may not go on with what it does; undefined: it may, or nobody can tell at the moment. Is
-   * no use of the key. Never rejects.
-   * @param hash of the secret that was presented.
+   * Checks a key again during a long request, without recording a use. Never rejects.
+   * @param hash digest of the secret, see `digestOf`.
    * @param needed scopes of the operation.
+   * @returns the reason to end the request. Undefined if the key is still valid or the lookup fails.
    */
   async recheck(hash: string, address: string, needed: readonly string[]): Promise<Problem | undefined> {
     let key: CachedKey | undefined;
@@ -99,8 +100,8 @@ export class Authenticator {
   }
 
   /**
-   * Why a known key would be refused now; undefined: it would be let in. Is no use of the key. @param address
-   * undefined: from anywhere.
+   * Returns the error with which a key would be refused now, or undefined. Records no use.
+   * @param address undefined to skip the check of the address.
    */
   foretell(key: CachedKey, address: string | undefined): Problem | undefined {
     return unusable(key, address, this.clock.now());
@@ -117,12 +118,12 @@ export class Authenticator {
 }
 
 /**
- * Why a key may not be used now, from here.
- * @param address undefined: from anywhere.
+ * Returns the reason why a key cannot be used now, or undefined.
+ * @param address undefined to skip the check of the address.
  */
 function unusable(key: CachedKey, address: string | undefined, nowMs: number): Problem | undefined {
   const { record } = key;
-  // A key that is in force pays one comparison, as many states as there may be.
+  // One comparison for active keys.
   if (record.keyStatus !== 'active') return outOfForce(key, nowMs);
   if (record.expiresAt !== null && nowMs >= record.expiresAt) return expired(record);
   if (address !== undefined && key.allowedAddresses !== undefined && !key.allowedAddresses.holds(address)) {
@@ -136,7 +137,7 @@ function unusable(key: CachedKey, address: string | undefined, nowMs: number): P
   return undefined;
 }
 
-/** Of a key that is revoked or paused. What ends for good comes before what may go on. */
+/** Returns the reason for a revoked or paused key. An expired key is reported as expired, even if it is paused. */
 function outOfForce(key: CachedKey, nowMs: number): Problem {
   const { keyStatus, expiresAt } = key.record;
   if (keyStatus === 'revoked') return REVOKED_KEY;

@@ -7,13 +7,13 @@ import { bearerSecret, insufficientScopeChallenge, refusedKey } from './bearer.j
 const PATH = '/api/v1/customers';
 const KEY = createSecret('live');
 
-/** What a request with these Authorization headers is refused with, or its secret. */
+/** Returns the secret or the problem for these Authorization headers. */
 function present(headers: readonly string[], url = PATH): string | Problem {
   const raw = headers.flatMap((value) => ['Authorization', value]);
   return bearerSecret(headers[0], ['Host', 'api', ...raw], url);
 }
 
-/** The words of a refusal. */
+/** Returns the detail of a problem. */
 function wordsOf(secret: string | Problem): string | undefined {
   return typeof secret === 'string' ? undefined : secret.options.detail;
 }
@@ -81,7 +81,7 @@ describe('what a request without credentials is told', () => {
   });
 });
 
-describe('junk in the place of a key', () => {
+describe('a malformed key', () => {
   const flipped = KEY.slice(0, -1) + (KEY.endsWith('0') ? '1' : '0');
   it.each([
     ['a wrong checksum', flipped],
@@ -105,7 +105,7 @@ describe('junk in the place of a key', () => {
     );
   });
 
-  it('never comes back in the words of the refusal', () => {
+  it('is not repeated in the error', () => {
     const problem = present([`Bearer ${flipped}`]);
     expect(JSON.stringify([problem, String(problem), (problem as Problem).options])).not.toContain(flipped.slice(8));
   });
@@ -118,7 +118,7 @@ describe('junk in the place of a key', () => {
   });
 });
 
-describe('a request that says two things', () => {
+describe('a request with two Authorization headers', () => {
   it.each([
     ['twice the same key', [`Bearer ${KEY}`, `Bearer ${KEY}`]],
     ['a key and another scheme', [`Bearer ${KEY}`, 'Basic eDp5']],
@@ -151,7 +151,7 @@ describe('a key in the URL', () => {
     },
   );
 
-  it('is told to be rotated, and not repeated', () => {
+  it('gets the advice to rotate it, and is not repeated', () => {
     const problem = present([`Bearer ${KEY}`], inQuery) as Problem;
     expect(problem.options.detail).toMatch(/Rotate this key/);
     expect(JSON.stringify(problem.options)).not.toContain(KEY);
@@ -169,7 +169,7 @@ describe('challenges', () => {
     );
   });
 
-  it('hold no character that error_description may not have', () => {
+  it('contain only characters that error_description allows', () => {
     const { options } = refusedKey('invalid_api_key', 'a "b" \\c\r\nSet-Cookie: d é');
     const description = /error_description="(.*)"$/s.exec(options.headers?.[1] ?? '')?.[1];
     expect(description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);

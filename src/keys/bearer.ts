@@ -1,6 +1,6 @@
 /**
- * How a key comes in: `Authorization: Bearer <key>` (RFC 6750 section 2.1), once, and nowhere else. The challenges that
- * a refusal carries are written here too (RFC 6750 section 3).
+ * Parses `Authorization: Bearer <key>` (RFC 6750 section 2.1), the only way to send a key. Creates the challenges of
+ * refusals (RFC 6750 section 3).
  */
 import { FixedProblem, type ErrorCode, type Problem } from '../platform/problems/errors.js';
 import { holdsSecret, isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
@@ -31,11 +31,10 @@ const KEY_IN_URL = new FixedProblem('malformed_authorization', {
 });
 
 /**
- * The secret of a request; a problem where it has none: `missing_api_key`, `invalid_api_key` or
- * `malformed_authorization`.
- * @param authorization the header as Node gives it (the first one, when there are several).
- * @param rawHeaders name, value, name, value: to see whether there are several.
- * @param url path and query as received: a key in it is refused, because URLs end up in logs and histories.
+ * Returns the secret of a request, or `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
+ * @param authorization the first `Authorization` header.
+ * @param rawHeaders alternating names and values, to detect a repeated header.
+ * @param url path and query as received. A key in it is refused, because URLs appear in logs and histories.
  */
 export function bearerSecret(
   authorization: string | undefined,
@@ -45,9 +44,9 @@ export function bearerSecret(
   if (holdsSecret(url)) return authorization === undefined ? KEY_IN_URL_ALONE : KEY_IN_URL;
   if (authorization === undefined) return NO_HEADER;
   if (countAuthorization(rawHeaders) > 1) return TWO_HEADERS;
-  // The scheme is case-insensitive (RFC 9110 section 11.1); one space or more follow it.
+  // The scheme is case-insensitive (RFC 9110 section 11.1), and one or more spaces follow it.
   if (authorization.length < 7 || authorization.slice(0, 7).toLowerCase() !== 'bearer ') {
-    // What an empty variable leaves: the parser has removed the space behind the scheme.
+    // Typical of an empty variable. The parser has removed the space after the scheme.
     return authorization.toLowerCase() === 'bearer' ? NO_KEY : OTHER_SCHEME;
   }
   const secret = authorization.length === SECRET_LENGTH + 7 ? authorization.slice(7) : authorization.slice(7).trim();
@@ -55,23 +54,23 @@ export function bearerSecret(
   return isWellFormedSecret(secret) ? secret : MALFORMED_KEY;
 }
 
-/** Why a request that sends its key as it should is refused all the same: a secret stands in its URL too. */
+/** Returns the error for a request with a secret in its URL, even if it also has a valid header. */
 export function keyInUrl(url: string): Problem | undefined {
   return holdsSecret(url) ? KEY_IN_URL : undefined;
 }
 
-/** A 401 with the challenge that RFC 6750 asks for: without an error code when there were no credentials at all. */
+/** Creates a 401 with the challenge of RFC 6750. It has no error code if there were no credentials. */
 export function refusedKey(code: ErrorCode, detail: string): FixedProblem {
   const header = code === 'missing_api_key' ? REALM : challenge('invalid_token', detail);
   return new FixedProblem(code, { detail, headers: ['WWW-Authenticate', header] });
 }
 
-/** The challenge of a 403 for missing scopes; names all scopes that the operation needs (RFC 6750 section 3.1). */
+/** Returns the challenge of a 403 for missing scopes, with all scopes of the operation (RFC 6750 section 3.1). */
 export function insufficientScopeChallenge(needed: readonly string[]): string {
   return `${REALM}, error="insufficient_scope", scope="${needed.join(' ')}"`;
 }
 
-/** `error_description` may hold no quote and no backslash, and ASCII only. */
+/** Creates a challenge. `error_description` allows only ASCII without quotes and backslashes. */
 function challenge(error: string, description: string): string {
   return (
     `${REALM}, error="${error}", ` +

@@ -1,4 +1,4 @@
-/** What a key in memory is limited to, and when that changes by itself. */
+/** Limits of cached keys, and their changes over time. */
 import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
 import type { GatewayFile } from '../config/model/schema.js';
@@ -26,7 +26,7 @@ const factory = new CachedKeyFactory(PLANS, new ScopeSets());
 const build = (of: ApiKeyRecord, previous?: CachedKey, nowMs = LAST_SECOND_MS) => factory.build(of, nowMs, previous);
 const granted = { accountGrant: { month: NOVEMBER, amount: 1_000 } };
 
-it('an address list of older rules lets in nobody whom it does not plainly name', () => {
+it('an entry that is no longer valid matches no address', () => {
   const held = (allowedIps: readonly string[], address: string) =>
     build(keyRecord({ allowedIps })).allowedAddresses?.holds(address);
   expect(held(['::ffff:203.0.113.0/24'], '127.0.0.1')).toBe(false);
@@ -35,14 +35,14 @@ it('an address list of older rules lets in nobody whom it does not plainly name'
 });
 
 describe('the quota subject of a key', () => {
-  it('lives on while the limits stay, however they come about', () => {
+  it('is reused while the effective limits are the same', () => {
     const before = build(record());
     expect(build(record(), before).subject).toBe(before.subject);
     expect(build(record({ keyLimits: { minute: 60 } }), before).subject).toBe(before.subject);
     expect(build(record({ accountGrant: { month: 20_261_001, amount: 5 } }), before).subject).toBe(before.subject);
   });
 
-  it('is another one as soon as a limit, the plan or the zone is another', () => {
+  it('is replaced if a limit, the plan or the time zone changes', () => {
     const before = build(record());
     const others = [record({ keyLimits: { month: 1 } }), record(granted), record({}, 'twin')];
     for (const other of [...others, { ...record(), timeZone: 'UTC' }]) {
@@ -51,7 +51,7 @@ describe('the quota subject of a key', () => {
     expect(build(record(granted), before).subject?.limits[ACCOUNT_MONTH]).toBe(11_000);
   });
 
-  it('shares what follows from the plan with all keys that it says the same of', () => {
+  it('shares its terms with keys that have the same limits', () => {
     const { terms } = build(record()).subject!;
     expect(build({ ...record(), keyId: 'key_2', accountId: 'acc_2' }).subject?.terms).toBe(terms);
     const others = [record({ keyLimits: { month: 1 } }), record(granted), record({}, 'twin')];
@@ -68,7 +68,7 @@ describe('the quota subject of a key', () => {
     expect([subject.lastSeen, subject.lastSeenAtMs, subject.lastSeenMonth]).toEqual([counts, LAST_SECOND_MS, NOVEMBER]);
   });
 
-  it('is none where the plan is gone, and there again when the plan is back', () => {
+  it('is undefined while the plan is not configured', () => {
     const gone = build(record({}, 'gone'), build(record()));
     expect(gone.subject).toBeUndefined();
     expect(build(record(), gone).subject?.limits[KEY_MINUTE]).toBe(60);
@@ -83,7 +83,7 @@ describe('a grant', () => {
     heard: () => ({ untilMs: Infinity, gapFromMs: null }),
   };
 
-  it("ends at the account's midnight without a word, also while the database is away", async () => {
+  it("ends at midnight in the account's time zone, even while the database is unavailable", async () => {
     const clock = { nowMs: LAST_SECOND_MS, now: () => clock.nowMs };
     let isAway = false;
     const findByHashes = async () => {
@@ -103,7 +103,7 @@ describe('a grant', () => {
     expect(known?.checkedAtMs).toBe(LAST_SECOND_MS);
   });
 
-  it('costs a key without one nothing: its limits never end', () => {
+  it('does not exist for most keys, whose limits never end', () => {
     expect(build(record()).limitsUntilMs).toBeUndefined();
     expect(build(record({ accountGrant: { month: 20_261_001, amount: 5 } })).limitsUntilMs).toBeUndefined();
     expect(build(record(granted)).limitsUntilMs).toBe(LAST_SECOND_MS + 1_000);

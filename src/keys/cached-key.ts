@@ -1,4 +1,4 @@
-/** A key as the request path holds it in memory: its record, and everything that can be worked out from it once. */
+/** Keys in memory: the record, with the values that are derived from it once. */
 import type { GatewayFile } from '../config/model/schema.js';
 import { calendarOf } from '../quota/model/month-period.js';
 import { effectiveLimits, hasGrantIn } from '../quota/model/effective-limits.js';
@@ -11,20 +11,21 @@ import type { ApiKeyRecord } from './api-key.js';
 import { KeptRecord } from './kept-record.js';
 import { ScopeSets, type ScopeSet } from './scopes.js';
 
-/** What sets a key apart from nearly all others. */
+/** KeyExceptions are properties that most keys do not have. */
 interface KeyExceptions {
   readonly allowedAddresses: NetworkList | undefined;
   readonly limitsUntilMs: number | undefined;
 }
 
 /**
- * There is one for every key in use (test/performance/used-keys.spec.ts): it is its record and does not hold one,
- * instants are whole seconds, which V8 keeps in the field itself, and every field has a value from the beginning.
+ * CachedKey is a key in memory. Optimized for size, because there is one per key in use
+ * (test/performance/used-keys.spec.ts). It extends the record instead of referencing it. Times are whole seconds, which
+ * V8 stores in the field itself. All fields are initialized, so that the shape does not change.
  */
 export class CachedKey extends KeptRecord {
-  /** True after a re-check failed: the next ones run behind the request instead of in front of it. */
+  /** Whether the last recheck failed. Then requests no longer wait for the next ones. */
   recheckFailed = false;
-  /** Since somebody last looked; belongs to `CachedKeys`, as the next two. */
+  /** Second-chance flag. This and the next two fields belong to `CachedKeys`. */
   wasUsed = false;
   nextOfAccount: CachedKey | undefined = undefined;
   previousOfAccount: CachedKey | undefined = undefined;
@@ -35,44 +36,43 @@ export class CachedKey extends KeptRecord {
   constructor(
     record: KeptRecord,
     readonly scopeSet: ScopeSet,
-    /** Undefined where the account's plan is not in the configuration: then nothing can be decided. */
+    /** Undefined if the plan of the account is not configured. Then quotas cannot be decided. */
     readonly subject: QuotaSubject | undefined,
     checkedAtMs: number,
     exceptions: KeyExceptions,
   ) {
     super(record.hash, record.keyId, record.account, record.key);
     this.checkedAtSecond = Math.floor(checkedAtMs / 1_000);
-    // Every exception is looked at here: one that is left out would be forgotten, and the key let in.
+    // Must check every exception. One that is missing here would not be enforced.
     const isUsual = exceptions.allowedAddresses === undefined && exceptions.limitsUntilMs === undefined;
     this.exceptions = isUsual ? undefined : exceptions;
   }
 
-  /** What the database says of it. */
   get record(): ApiKeyRecord {
     return this;
   }
 
-  /** Undefined: it may be used from anywhere. */
+  /** Allowed addresses. Undefined to allow all. */
   get allowedAddresses(): NetworkList | undefined {
     return this.exceptions?.allowedAddresses;
   }
 
-  /** When its limits change by themselves, because a grant ends (ms); undefined: most never do. */
+  /** Time in ms when a grant ends and the limits change. Undefined if there is no grant. */
   get limitsUntilMs(): number | undefined {
     return this.exceptions?.limitsUntilMs;
   }
 
-  /** Whether it was built by these rules. */
+  /** Reports whether the key was built with these rules. */
   follows(rules: KeyRules): boolean {
     return this.scopeSet.owner === rules.scopeSets;
   }
 
-  /** When the database last confirmed the record, ms; not later than it did, and less than a second earlier. */
+  /** Time of the last database read in ms, rounded down to a second. */
   get checkedAtMs(): number {
     return this.checkedAtSecond * 1_000;
   }
 
-  /** When its use was last noted for `last_used_at`, ms; as exact. */
+  /** Time of the last recorded use in ms, rounded down to a second. */
   get useNotedAtMs(): number {
     return this.useNotedAtSecond * 1_000;
   }
@@ -82,38 +82,39 @@ export class CachedKey extends KeptRecord {
   }
 }
 
-/** What the running configuration says of keys; another object after each change of it. */
+/** KeyRules are the settings for keys. Each configuration change creates a new object. */
 export interface KeyRules {
   readonly plans: GatewayFile['plans'];
   readonly scopeSets: ScopeSets;
 }
 
-/** Builds known keys from records, by the plans of the running configuration. */
+/** CachedKeyFactory builds keys from records and the configured plans. */
 export class CachedKeyFactory {
-  private inForce: KeyRules;
+  private currentRules: KeyRules;
   private readonly terms = new TermsTable();
   private readonly networks: AllowedNetworks;
 
   constructor(plans: GatewayFile['plans'], scopeSets: ScopeSets, log?: Logger) {
-    this.inForce = { plans, scopeSets };
+    this.currentRules = { plans, scopeSets };
     this.networks = new AllowedNetworks(log);
   }
 
-  /** Known keys that were built by other rules have to be built anew. */
+  /** Keys built with other rules must be built again. */
   get rules(): KeyRules {
-    return this.inForce;
+    return this.currentRules;
   }
 
-  /** Builds by these plans from now on. */
+  /** Replaces the plans. */
   use(plans: GatewayFile['plans']): void {
-    // What an operation asks for may have changed as well.
-    this.inForce = { plans, scopeSets: new ScopeSets() };
+    // The scopes of operations may have changed, too.
+    this.currentRules = { plans, scopeSets: new ScopeSets() };
   }
 
   /**
-   * @param checkedAtMs when the record was read.
-   * @param previous what this key was known as before; its quota subject lives on where nothing about it changed.
-   * @param nowMs the instant that the limits are for.
+   * Builds a key.
+   * @param checkedAtMs time when the record was read.
+   * @param previous the earlier version of the key. Its quota subject is reused if the limits are the same.
+   * @param nowMs time for which the limits apply.
    */
   build(
     record: ApiKeyRecord,
@@ -124,7 +125,7 @@ export class CachedKeyFactory {
     const { label, endMs } = calendarOf(record.timeZone, record.billingDay).at(nowMs);
     return new CachedKey(
       KeptRecord.of(record),
-      this.inForce.scopeSets.of(record.scopes),
+      this.currentRules.scopeSets.of(record.scopes),
       this.subject(record, label, previous),
       checkedAtMs,
       {
@@ -135,8 +136,8 @@ export class CachedKeyFactory {
   }
 
   private subject(record: ApiKeyRecord, label: number, previous: CachedKey | undefined): QuotaSubject | undefined {
-    // A plan of this name may have been configured once; what every object has is none.
-    const plan = Object.hasOwn(this.inForce.plans, record.plan) ? this.inForce.plans[record.plan] : undefined;
+    // The plan may no longer be configured. Inherited properties such as `constructor` are not plans.
+    const plan = Object.hasOwn(this.currentRules.plans, record.plan) ? this.currentRules.plans[record.plan] : undefined;
     if (plan === undefined) return undefined;
     const calendar = calendarOf(record.timeZone, record.billingDay);
     const { onRedisLoss, charge, shadow } = plan;

@@ -21,7 +21,7 @@ const step = fc.oneof(
 );
 
 describe('known keys', () => {
-  it('are the same by hash and by account, and bounded', () => {
+  it('are found by hash and by account, up to the maximum number', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const keys = new CachedKeys(MOST);
@@ -50,7 +50,7 @@ describe('known keys', () => {
     );
   });
 
-  it('make room by the ones that nobody has used since the last time, oldest first', () => {
+  it('are evicted if they were not used since the last eviction, oldest first', () => {
     const keys = new CachedKeys(3);
     for (const name of ['a', 'b', 'c']) keys.set(key(name, 'acc'));
     keys.use('a');
@@ -65,7 +65,7 @@ describe('known keys', () => {
     expect(known()).toContain('f');
   });
 
-  it('let every key of an account be deleted while they are looked at', () => {
+  it('of an account can be deleted during iteration', () => {
     const keys = new CachedKeys(MOST);
     for (const name of ['a', 'b', 'c']) keys.set(key(name, 'acc'));
     for (const { record } of keys.ofAccount('acc')) keys.delete(record.hash);

@@ -1,18 +1,17 @@
 /**
- * A bounded number of keys in memory, by hash and by account. When it is full, the first key goes that has
- * not been used since the last time that one had to (second chance): a use sets a mark, where an exact order
- * of uses would move it through lists.
+ * Cache of keys by hash and by account, with a maximum size. Evicts by the second-chance (clock) algorithm: a use only
+ * sets a flag, while an exact LRU order would update a list.
  */
 import { KeptRecord, type AccountPart } from './kept-record.js';
 import type { CachedKey } from './cached-key.js';
 
 export class CachedKeys {
   private readonly keys = new Map<string, CachedKey>();
-  /** The first key of each account, which holds the others: a set for each would take more than all the rest of it. */
+  /** The first key of each account, which links to the others. A set per account would take more memory. */
   private readonly accounts = new Map<string, CachedKey>();
   /**
-   * Goes round in the order in which keys came in. Made when the map is full: an iterator that stands still keeps every
-   * table alive that the map has grown out of.
+   * The clock hand, in insertion order. Created only when the map is full, because an open iterator keeps the old
+   * tables of a growing map in memory.
    */
   private hand: Iterator<CachedKey> | undefined;
 
@@ -22,19 +21,19 @@ export class CachedKeys {
     return this.keys.size;
   }
 
-  /** On the request path. */
+  /** Returns a key and marks it as used. Runs on the request path. */
   use(hash: string): CachedKey | undefined {
     const key = this.keys.get(hash);
     if (key !== undefined && !key.wasUsed) key.wasUsed = true;
     return key;
   }
 
-  /** Without being used by it. */
+  /** Returns a key without marking it as used. */
   get(hash: string): CachedKey | undefined {
     return this.keys.get(hash);
   }
 
-  /** Takes the place of the key with this hash, if there is one. */
+  /** Adds a key, or replaces the one with the same hash. Evicts another key if the cache is full. */
   set(key: CachedKey): void {
     const { hash, accountId } = key.record;
     const before = this.keys.get(hash);
@@ -54,13 +53,13 @@ export class CachedKeys {
     this.unlink(key);
   }
 
-  /** What is known of an account by one of its keys; undefined: none is there. */
+  /** Returns the account data shared by the keys of an account, or undefined if none is cached. */
   account(accountId: string): AccountPart | undefined {
     const record = this.accounts.get(accountId)?.record;
     return record instanceof KeptRecord ? record.account : undefined;
   }
 
-  /** The keys of an account, at this moment. */
+  /** Returns a copy of the list of keys of an account. */
   ofAccount(accountId: string): CachedKey[] {
     const keys: CachedKey[] = [];
     for (let key = this.accounts.get(accountId); key !== undefined; key = key.nextOfAccount) keys.push(key);
@@ -76,7 +75,7 @@ export class CachedKeys {
     key.nextOfAccount = key.previousOfAccount = undefined;
   }
 
-  /** Ends in the second round at the latest: the first one has taken every mark away. */
+  /** Removes one key. Ends in the second round at the latest, because the first one clears all marks. */
   private evict(): void {
     for (;;) {
       this.hand ??= this.keys.values();

@@ -1,4 +1,4 @@
-/** Everyone who can choose between addresses counts as one; nobody else is counted with them. */
+/** Addresses of one subscriber map to one network, and no others do. */
 import { describe, expect, it } from '@jest/globals';
 import { clientNetwork, clientSite, isPrivateAddress } from './client-network.js';
 

@@ -1,6 +1,4 @@
-/**
- * Whose network an address belongs to, as far as that can be told from the address: what throttles by address count by.
- */
+/** Maps client addresses to networks, by which rate limits count. */
 import { isIPv6 } from 'node:net';
 import { ipv6Groups, NetworkList, plainAddress } from '../platform/network-list.js';
 
@@ -8,14 +6,15 @@ const GROUPS_OF_A_NETWORK = 4;
 const GROUPS_OF_A_SITE = 3;
 
 /**
- * What stands for everyone who can choose between addresses: an IPv4 address alone, also inside IPv6; of IPv6 the /64
- * that one subscriber is given whole (RFC 6177), as `2001:db8:0:1::/64`. Anything else comes back as it is.
+ * Returns the network of a client. For IPv4, including IPv4-mapped IPv6, this is the address. For IPv6, it is the /64,
+ * such as `2001:db8:0:1::/64`, because one subscriber controls all its addresses (RFC 6177). Returns other text
+ * unchanged.
  */
 export function clientNetwork(address: string): string {
   return prefixOf(address, GROUPS_OF_A_NETWORK);
 }
 
-/** Returns the widest network that one subscriber holds: an IPv4 address alone, the /48 of an IPv6 address. */
+/** Returns the largest network that one subscriber may have: an IPv4 address, or the /48 of an IPv6 address. */
 export function clientSite(address: string): string {
   return prefixOf(address, GROUPS_OF_A_SITE);
 }
@@ -29,7 +28,7 @@ function prefixOf(address: string, groupCount: number): string {
   return `${network.join(':')}::/${groupCount * 16}`;
 }
 
-/** Networks without addresses of the internet: a client there is a neighbor, or a proxy of ours. */
+/** Private, shared, loopback and link-local networks. */
 const PRIVATE = NetworkList.of([
   '10.0.0.0/8',
   '100.64.0.0/10',

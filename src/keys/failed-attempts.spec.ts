@@ -1,4 +1,4 @@
-/** Wrong keys are counted by address for a minute, in bounded memory; whoever sends none is never asked about. */
+/** Invalid keys are counted per address and minute, in bounded memory. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { ErrorCode } from '../platform/problems/errors.js';
@@ -20,7 +20,7 @@ function fail(address: string, times = 1, isShared = false): void {
   for (let time = 0; time < times; time++) attempts.note(address, isShared);
 }
 
-/** Seconds of `Retry-After`; 0 where the address is let through. */
+/** Returns the seconds of `Retry-After`, or 0 if the address is not throttled. */
 function refusedFor(address: string): number {
   const refusal = attempts.refusal(address);
   if (refusal === undefined) return 0;
@@ -31,7 +31,7 @@ function refusedFor(address: string): number {
 }
 
 describe('an address', () => {
-  it('is let through until it has used up its attempts, then refused until its minute is over', () => {
+  it('is refused after too many attempts until its minute ends', () => {
     fail('192.0.2.1', 2);
     expect(refusedFor('192.0.2.1')).toBe(0);
     nowMs += 20_000;
@@ -46,12 +46,12 @@ describe('an address', () => {
     expect(refusedFor('192.0.2.1')).toBe(0);
   });
 
-  it('does not answer for another', () => {
+  it('does not affect other addresses', () => {
     fail('192.0.2.1', 3);
     expect(refusedFor('192.0.2.2')).toBe(0);
   });
 
-  it('is a /64 in IPv6, and IPv4 however it is written', () => {
+  it('counts as its /64 in IPv6, and as IPv4 if it is IPv4-mapped', () => {
     for (const end of ['1', '2', 'ffff:1']) fail(`2001:db8::${end}`);
     expect(refusedFor('2001:db8:0:0:abcd::1')).toBeGreaterThan(0);
     expect(refusedFor('2001:db8:0:1::1')).toBe(0);
@@ -59,12 +59,12 @@ describe('an address', () => {
     expect(refusedFor('192.0.2.9')).toBeGreaterThan(0);
   });
 
-  it('that stands for everyone behind it is not counted', () => {
+  it('of an unknown proxy is not counted', () => {
     fail('10.0.0.1', 10, true);
     expect(refusedFor('10.0.0.1')).toBe(0);
   });
 
-  it('is not shut out for longer when the clock is set back', () => {
+  it('is not throttled longer if the clock is set back', () => {
     fail('192.0.2.1', 3);
     nowMs -= 3_600_000;
     expect(refusedFor('192.0.2.1')).toBe(0);
@@ -92,7 +92,7 @@ it('zero counts nothing', () => {
 });
 
 describe('a limit that changes', () => {
-  it('to zero lets every address through at once, and forgets what it had counted', () => {
+  it('to zero stops throttling and clears the counts', () => {
     fail('192.0.2.1');
     fail('192.0.2.2', 3);
     expect(refusedFor('192.0.2.2')).toBeGreaterThan(0);
@@ -106,7 +106,7 @@ describe('a limit that changes', () => {
     expect(refusedFor('192.0.2.2')).toBeGreaterThan(0);
   });
 
-  it('holds for what has been counted: raised it lets an address go on, lowered it throttles at once', () => {
+  it('applies to existing counts', () => {
     fail('192.0.2.1', 3);
     attempts.use(5);
     expect(refusedFor('192.0.2.1')).toBe(0);
@@ -117,7 +117,7 @@ describe('a limit that changes', () => {
     expect(refusedFor('192.0.2.2')).toBe(0);
   });
 
-  it('is told of each throttled address once, also where lowering it was what throttled the address', () => {
+  it('logs each throttled address once, even if lowering it was the cause', () => {
     fail('192.0.2.1', 2);
     attempts.use(2);
     refusedFor('192.0.2.1');
@@ -133,7 +133,7 @@ describe('a limit that changes', () => {
   });
 });
 
-it('a hundred thousand addresses push out those whose minute ends first', () => {
+it('a hundred thousand addresses evict those whose minute ends first', () => {
   fail('192.0.2.1', 3);
   nowMs += 1_000;
   for (let index = 0; index < 49_999; index++) fail(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);

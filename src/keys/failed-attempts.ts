@@ -1,7 +1,6 @@
 /**
- * The throttle of addresses that try keys: so many wrong ones in a minute, then 429 until that minute is over. Counted
- * in this process alone. While nobody fails there is nothing to look up; a known key from an address without failures
- * pays one look-up while somebody else fails.
+ * Rate-limits addresses that send invalid keys. After too many in a minute, they get 429 until the minute ends. The
+ * count is per process. Without failures there is nothing to look up; otherwise each request costs one map lookup.
  */
 import { THROTTLES } from '../quota/model/throttle-rows.js';
 import type { Clock } from '../platform/clock.js';
@@ -10,19 +9,21 @@ import type { Logger } from '../platform/log.js';
 import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import { clientNetwork } from './client-network.js';
 
-/** From the first wrong key of an address on. Beyond so many addresses, the window that ends first makes room. */
+/**
+ * A window starts with the first invalid key of an address. If there are too many, the one that ends first is dropped.
+ */
 const { windowMs: WINDOW_MS, mostKeys: MOST_ADDRESSES } = THROTTLES.wrongKeys;
 const JITTER_SECONDS = 3;
 
 /**
- * Reports whether a refusal can be of a guess. A secret that is revoked, expired or rotated out is known, so whoever
- * sends it guesses nothing: an old worker that still has one must not lock out the good keys of its address.
+ * Reports whether an error counts as a failed attempt. Revoked, expired and rotated secrets do not count, because they
+ * are not guesses. An old client with such a secret must not block the valid keys of its address.
  */
 export function isFailedAttempt(code: ErrorCode): boolean {
   return code === 'invalid_api_key';
 }
 
-/** By the seconds of `Retry-After`, of which there are few: whoever is shut out may go on as fast as it can. */
+/** Problems by the seconds of `Retry-After`. Reused, because throttled clients may send many requests. */
 const refusals: (FixedProblem | undefined)[] = [];
 
 function refusalFor(seconds: number): FixedProblem {
@@ -39,20 +40,20 @@ function refusalUntil(endMs: number, now: number): FixedProblem {
 
 interface Window {
   failures: number;
-  /** The limit at which it was told that the address is throttled; 0: it was not. */
-  toldAt: number;
+  /** The limit that applied when the throttling was logged. 0 if it was not logged. */
+  loggedAt: number;
   readonly endMs: number;
 }
 
 export class FailedAttempts {
-  /** In the order of their ends, because a window never moves and all are equally long. */
+  /** Windows by network, ordered by their ends: all have the same length and are never extended. */
   private readonly windows = new Map<string, Window>();
   private earliestEndMs = Infinity;
   private warnedOfProxy = false;
   private counted: ValueSeries | undefined;
-  private leftOut: ValueSeries | undefined;
+  private fromProxies: ValueSeries | undefined;
 
-  /** @param perMinute failures of one address before it is throttled; 0: never. */
+  /** @param perMinute failures of an address before it is throttled. 0 to disable. */
   constructor(
     private perMinute: number,
     private readonly clock: Clock,
@@ -63,15 +64,13 @@ export class FailedAttempts {
     METRICS.failedAttemptAddresses.series().set(this.windows.size);
   }
 
-  /**
-   * So many from now on; what has been counted stays, unless it is 0: then nobody is throttled, and all is forgotten.
-   */
+  /** Sets the limit. Keeps the counts, unless the limit is 0, which disables throttling. */
   use(perMinute: number): void {
     this.perMinute = perMinute;
     if (perMinute === 0) this.windows.clear();
   }
 
-  /** `too_many_failed_attempts` with `Retry-After` while the address has no attempt left; undefined while it has. */
+  /** Returns `too_many_failed_attempts` with `Retry-After` if the address is throttled. Otherwise undefined. */
   refusal(address: string): Problem | undefined {
     if (this.windows.size === 0) return undefined;
     const now = this.clock.now();
@@ -79,32 +78,32 @@ export class FailedAttempts {
     const network = clientNetwork(address);
     const window = this.fullWindow(network, now);
     if (window === undefined) return undefined;
-    // Not told yet: the limit was lowered to what the address had already failed.
-    this.tell(network, window);
+    // Not logged yet if the limit was lowered in the meantime.
+    this.logThrottled(network, window);
     return refusalUntil(window.endMs, now);
   }
 
-  /** The same for a request that is not made: nobody is told of the address because of it. */
+  /** Does the same for a preview, without logging. */
   foretell(address: string): Problem | undefined {
     const now = this.clock.now();
     const window = this.fullWindow(clientNetwork(address), now);
     return window === undefined ? undefined : refusalUntil(window.endMs, now);
   }
 
-  /** The window of a network that has no attempt left. */
+  /** Returns the window of a throttled network. */
   private fullWindow(network: string, now: number): Window | undefined {
     const window = this.windows.get(network);
     return window === undefined || window.failures < this.perMinute || isOver(window, now) ? undefined : window;
   }
 
   /**
-   * Counts a request that was refused because of a wrong key, see `isFailedAttempt`.
-   * @param isShared whether the address is a proxy's that stands for everyone behind it.
+   * Counts a failed attempt, see `isFailedAttempt`.
+   * @param isShared whether the address is that of an unknown proxy. Such addresses are not counted.
    */
   note(address: string, isShared: boolean): void {
     if (this.perMinute === 0) return;
     if (isShared) {
-      this.leaveOut(address);
+      this.warnOfProxy(address);
       return;
     }
     const network = clientNetwork(address);
@@ -112,16 +111,13 @@ export class FailedAttempts {
     const window = this.windowOf(network, now);
     window.failures++;
     (this.counted ??= METRICS.failedAttempts.series('counted')).inc();
-    if (window.failures >= this.perMinute) this.tell(network, window);
+    if (window.failures >= this.perMinute) this.logThrottled(network, window);
   }
 
-  /**
-   * Says that an address is throttled: once in its minute, and once more where the limit was raised and is reached
-   * again.
-   */
-  private tell(network: string, window: Window): void {
-    if (window.toldAt >= this.perMinute) return;
-    window.toldAt = this.perMinute;
+  /** Logs a throttled address once per window, and again if it reaches a raised limit. */
+  private logThrottled(network: string, window: Window): void {
+    if (window.loggedAt >= this.perMinute) return;
+    window.loggedAt = this.perMinute;
     METRICS.failedAttempts.series('throttled').inc();
     this.log.warn(
       { event: 'address_throttled', client_network: network, failures: window.failures },
@@ -134,7 +130,7 @@ export class FailedAttempts {
     if (known !== undefined && !isOver(known, now)) return known;
     this.windows.delete(network);
     if (this.windows.size >= MOST_ADDRESSES) this.forgetFirst();
-    const begun: Window = { failures: 0, toldAt: 0, endMs: now + WINDOW_MS };
+    const begun: Window = { failures: 0, loggedAt: 0, endMs: now + WINDOW_MS };
     this.windows.set(network, begun);
     this.earliestEndMs = Math.min(this.earliestEndMs, begun.endMs);
     return begun;
@@ -158,9 +154,9 @@ export class FailedAttempts {
     }
   }
 
-  /** Throttling a load balancer that nobody has told us of would shut out everyone behind it. */
-  private leaveOut(address: string): void {
-    (this.leftOut ??= METRICS.failedAttempts.series('unknown_proxy')).inc();
+  /** Warns once of an unknown proxy. Throttling it would block all clients behind it. */
+  private warnOfProxy(address: string): void {
+    (this.fromProxies ??= METRICS.failedAttempts.series('unknown_proxy')).inc();
     if (this.warnedOfProxy) return;
     this.warnedOfProxy = true;
     this.log.warn(
@@ -170,7 +166,7 @@ export class FailedAttempts {
   }
 }
 
-/** A clock that was set back must not make a window longer. */
+/** Reports whether a window has ended. If the clock was set back, a window must not get longer. */
 function isOver(window: Window, now: number): boolean {
   return now >= window.endMs || window.endMs - now > WINDOW_MS;
 }

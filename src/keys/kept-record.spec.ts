@@ -1,4 +1,4 @@
-/** Records in memory say what the database said, and what many of them have in common is there once. */
+/** Kept records equal the database records, and share common parts.  */
 import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
 import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';
@@ -38,7 +38,7 @@ describe('a kept record', () => {
     expect([fieldsOf(first), fieldsOf(second)]).toEqual([FIELDS, other]);
   });
 
-  it('is tried with a difference in every field', () => {
+  it('is tested with a difference in every field', () => {
     expect(OTHERS.flatMap((other) => Object.keys(other)).toSorted()).toEqual(Object.keys(FIELDS).toSorted());
   });
 

@@ -1,15 +1,15 @@
 /**
- * Records as they stay in memory. There may be a hundred thousand, and nearly all of them say the same but for hash and
- * id: what keys of one account, and what keys of one kind have in common, is one object for all of them.
+ * Memory-efficient records. Nearly all keys differ only in hash and ID. So the keys of an account share one object for
+ * the account, and similar keys share one object for their properties.
  */
 import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';
 import { InternTable } from '../platform/intern-table.js';
 import type { ApiKeyRecord } from './api-key.js';
 
-/** What a record says of its account. */
+/** AccountPart contains the account fields of a record. */
 export type AccountPart = Pick<ApiKeyRecord, 'accountId' | 'accountStatus' | 'plan' | 'timeZone' | 'billingDay'>;
 
-/** What it says of the key, but for which one it is. */
+/** KeyPart contains the key fields of a record without hash and ID. */
 export type KeyPart = Pick<
   ApiKeyRecord,
   'keyStatus' | 'environment' | 'scopes' | 'expiresAt' | 'rotatedOut' | 'allowedIps' | 'limitChanges'
@@ -23,7 +23,7 @@ export class KeptRecord implements ApiKeyRecord {
     readonly key: KeyPart,
   ) {}
 
-  /** A record as it stays. What it shares with others is for `RecordKeeper` to find. */
+  /** Converts a record. Does not share parts with other records; see `RecordKeeper`. */
   static of(record: ApiKeyRecord): KeptRecord {
     return record instanceof KeptRecord
       ? record
@@ -80,10 +80,10 @@ export class KeptRecord implements ApiKeyRecord {
 }
 
 export class RecordKeeper {
-  /** By sets of scopes; there are few, but a program may make one for each key. */
+  /** Parts by environment and scopes. Bounded, because every key could have different scopes. */
   private readonly usual = new InternTable<KeyPart>();
 
-  /** The same record. @param account what another key of its account has kept, if one has. */
+  /** Converts a record and shares its parts. @param account the part of another key of the account, if there is one. */
   keep(record: ApiKeyRecord, account: AccountPart | undefined): KeptRecord {
     const part = account !== undefined && areSameAccounts(account, record) ? account : accountPart(record);
     return new KeptRecord(record.hash, record.keyId, part, this.keyPart(record));
@@ -97,8 +97,8 @@ export class RecordKeeper {
 }
 
 /**
- * A key like most: nothing sets it apart from others with its scopes. Every other field of `KeyPart` is looked at here:
- * one that is left out would be that of whichever key was read first.
+ * Reports whether a key differs from others only in environment and scopes. Must check all other fields of `KeyPart`. A
+ * key would get the value of another key for a field that is missing here.
  */
 function isUsual({ keyStatus, expiresAt, rotatedOut, allowedIps, limitChanges }: ApiKeyRecord): boolean {
   const isPlain = keyStatus === 'active' && expiresAt === null && !rotatedOut;

@@ -1,4 +1,4 @@
-/** How long a revoked key may be let in, as the metric says it: never less than what the cache does. */
+/** Maximum age of a revoked key in the metric. It is never less than what the cache allows. */
 import { describe, expect, it } from '@jest/globals';
 import type { Heard, InvalidationBus } from './api-key.js';
 import { FRESH_WITHOUT_BUS_MS, KeyStaleness, LONGEST_STALE_MS } from './key-staleness.js';
@@ -6,7 +6,7 @@ import { ProcessBus } from './process-bus.js';
 
 const START_MS = 1_800_000_000_000;
 
-/** A bus whose pings are answered, and missed, as the test says. */
+/** Bus controlled by the test. */
 class Bus implements InvalidationBus {
   since: number | null = null;
   untilMs = -Infinity;
@@ -34,7 +34,7 @@ function setUp() {
   const clock = { nowMs: START_MS, now: () => clock.nowMs };
   const bus = new Bus();
   const staleness = new KeyStaleness(bus, clock);
-  /** Seconds pass, pings answered or not. */
+  /** Lets seconds pass, with or without successful pings. */
   const pass = (seconds: number, isHeard: boolean): void => {
     for (let second = 0; second < seconds; second++) {
       clock.nowMs += 1_000;
@@ -45,19 +45,19 @@ function setUp() {
 }
 
 describe('the age of a revoked key', () => {
-  it('is nothing where every change is made in this process', () => {
+  it('is zero if all changes are made in this process', () => {
     const clock = { now: () => START_MS };
     expect(new KeyStaleness(new ProcessBus(true), clock).mostMs).toBe(0);
   });
 
-  it('is ten seconds where changes of other processes are heard by nobody', () => {
+  it('is ten seconds if changes by other processes are not received', () => {
     const clock = { nowMs: START_MS, now: () => clock.nowMs };
     const staleness = new KeyStaleness(new ProcessBus(false), clock);
     clock.nowMs += 60_000;
     expect(staleness.mostMs).toBe(FRESH_WITHOUT_BUS_MS);
   });
 
-  it('is the time since the last answer of the bus, while it answers', () => {
+  it('is the time since the last ping while the bus is up', () => {
     const { clock, staleness, pass } = setUp();
     pass(30, true);
     expect(staleness.mostMs).toBe(0);
@@ -65,7 +65,7 @@ describe('the age of a revoked key', () => {
     expect(staleness.mostMs).toBe(1_700);
   });
 
-  it('grows to ten seconds when the bus is lost, and no further while the database is asked again', () => {
+  it('grows to ten seconds at most while the bus is down and the database is available', () => {
     const { bus, staleness, pass } = setUp();
     pass(30, true);
     pass(2, false);
@@ -75,7 +75,7 @@ describe('the age of a revoked key', () => {
     expect(staleness.mostMs).toBe(FRESH_WITHOUT_BUS_MS);
   });
 
-  it('stays at ten seconds until what was read in a gap is too old to be trusted', () => {
+  it('stays at ten seconds until records from before the gap have expired', () => {
     const { bus, staleness, pass } = setUp();
     pass(30, true);
     bus.lost();
@@ -88,7 +88,7 @@ describe('the age of a revoked key', () => {
     expect(staleness.mostMs).toBe(0);
   });
 
-  it('grows to an hour while bus and database are away, as long as a known key goes on', () => {
+  it('grows to an hour while bus and database are unavailable', () => {
     const { bus, staleness, pass } = setUp();
     pass(30, true);
     bus.lost();
@@ -104,7 +104,7 @@ describe('the age of a revoked key', () => {
     expect(staleness.mostMs).toBe(0);
   });
 
-  it('is that of the bus while only the database is away: a change that is heard takes the key out', () => {
+  it('is the time since the last ping while only the database is unavailable', () => {
     const { staleness, pass } = setUp();
     pass(LONGEST_STALE_MS / 1_000, true);
     staleness.isDatabaseAway = true;

@@ -1,19 +1,19 @@
 /**
- * How long ago a key may have been revoked, at most, and still be let in: what a process knows of what it may have
- * missed. It holds for every change that was announced; one whose announcement failed is said again every second.
+ * Computes the maximum time for which a revoked key may still be accepted. Applies to published changes. Changes that
+ * could not be published are sent again every second.
  */
 import type { Clock } from '../platform/clock.js';
 import type { InvalidationBus } from './api-key.js';
 
-/** How long a record is trusted without word from the bus: the stated bound on a revocation while the bus is down. */
+/** How long a record is trusted while the bus is down. Documented as the maximum delay of a revocation. */
 export const FRESH_WITHOUT_BUS_MS = 10_000;
-/** How long a known key goes on while the database is away. */
+/** How long a cached key is accepted while the database is unavailable. */
 export const LONGEST_STALE_MS = 3_600_000;
 
 export class KeyStaleness {
-  /** Whether the last records that were asked for could not be read. */
+  /** Whether the last lookup failed. */
   isDatabaseAway = false;
-  /** Nothing is in memory that was read before. */
+  /** Start of the process. No record in memory is older. */
   private readonly startedMs: number;
 
   constructor(
@@ -23,14 +23,14 @@ export class KeyStaleness {
     this.startedMs = clock.now();
   }
 
-  /** Milliseconds. */
+  /** Maximum delay of a revocation in ms. */
   get mostMs(): number {
     const now = this.clock.now();
     const since = this.bus.connectedSince();
     const { untilMs, gapFromMs } = this.bus.heard();
     const unheardMs = Math.max(0, now - Math.max(untilMs, this.startedMs));
     if (since === null) return Math.min(this.trustedMs, unheardMs);
-    // What was read before the gap and has not been read again since is trusted no longer than that.
+    // Records that were read before the gap are trusted for at most `trustedMs`.
     if (gapFromMs === null || now - since >= this.trustedMs) return unheardMs;
     return Math.max(unheardMs, Math.min(this.trustedMs, now - Math.max(gapFromMs, this.startedMs)));
   }

@@ -10,7 +10,7 @@ function key(keyId: string): CachedKey {
   return { record: { keyId, hash: `hash of ${keyId}` }, useNotedAtMs: 0 } as unknown as CachedKey;
 }
 
-/** Remembers its batches; fails while told so. */
+/** Records its batches. Rejects if the test says so. */
 function sink() {
   const batches: (readonly (readonly [string, number])[])[] = [];
   return {
@@ -23,11 +23,11 @@ function sink() {
   };
 }
 
-describe('the times of use', () => {
+describe('last uses', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('are written in one batch every ten seconds, one time a key, and nothing when nothing was used', async () => {
+  it('are written in one batch every ten seconds, once per key, if there are any', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
@@ -48,7 +48,7 @@ describe('the times of use', () => {
     await lastUsed.stop();
   });
 
-  it('of a key in steady use are noted once a minute', async () => {
+  it('are recorded once a minute for a key in regular use', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     const steady = key('a');
@@ -57,7 +57,7 @@ describe('the times of use', () => {
     expect(out.batches).toEqual([[['a', NOW_MS + 120_000]]]);
   });
 
-  it('wait while the database is away, and the later one wins', async () => {
+  it('are kept while the database is unavailable, and the latest one wins', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
@@ -78,7 +78,7 @@ describe('the times of use', () => {
     await lastUsed.stop();
   });
 
-  it('that wait are written at the end, and a database that is away does not fail it', async () => {
+  it('are written on shutdown, which does not fail if the database is unavailable', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
@@ -92,7 +92,7 @@ describe('the times of use', () => {
     expect(out.batches).toHaveLength(1);
   });
 
-  it('are noted again when the clock goes back', async () => {
+  it('are recorded again if the clock goes back', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     const one = key('a');
@@ -102,7 +102,7 @@ describe('the times of use', () => {
     expect(out.batches).toEqual([[['a', NOW_MS - 5_000]]]);
   });
 
-  it('of many keys are written in steps, over half of the ten seconds', async () => {
+  it('are written in batches over five seconds if there are many', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     lastUsed.start();
@@ -116,7 +116,7 @@ describe('the times of use', () => {
     expect(new Map(out.batches.flat()).size).toBe(1_000);
   });
 
-  it('that wait are bounded', async () => {
+  it('are limited in number while they are not written', async () => {
     const out = sink();
     const lastUsed = new LastUsed(out, log);
     for (let index = 0; index < 100_001; index++) lastUsed.note(key(`k${index}`), NOW_MS, '192.0.2.1');

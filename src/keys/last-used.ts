@@ -1,38 +1,40 @@
-/** When each secret of a key was last used, to the minute, and from where; written in batches off the request path. */
+/** Records the time and address of the last use of each secret. Writes them in batches outside the request path. */
 import type { Logger } from '../platform/log.js';
 import { Pace } from '../platform/pace.js';
 import type { CachedKey } from './cached-key.js';
 
-/** A key in steady use is noted once in this time. */
+/** Minimum time between two recorded uses of a key. */
 const GRAIN_MS = 60_000;
 const FLUSH_INTERVAL_MS = 10_000;
 /**
- * Into so many batches, none of them smaller than that, a flush by the clock is divided;
- * and over so much time they are spread.
+ * A periodic flush is divided into at most `STEPS` batches of at least `SMALL_BATCH_KEYS` keys. They are spread over
+ * `SPREAD_MS`.
  */
 const STEPS = 50;
 const SMALL_BATCH_KEYS = 100;
 const SPREAD_MS = FLUSH_INTERVAL_MS / 2;
-/** Most keys that wait to be written; beyond, the newest are not noted (they will be, at their next use). */
+/** Maximum number of unwritten uses. Further ones are dropped. */
 const MOST_WAITING = 100_000;
 
-/** A use of a key, by the secret that was sent. */
+/** SecretUse is a use of a secret. */
 export interface SecretUse {
-  /** Of the secret, as `digestOf` gives it. */
+  /** Digest of the secret, see `digestOf`. */
   readonly hash: string;
   readonly keyId: string;
   readonly usedAtMs: number;
   readonly address: string;
 }
 
-/** Where uses are written. */
+/** LastUsedSink writes uses to the database. */
 export interface LastUsedSink {
-  /** Writes the last use of each secret, and of its key. Must not move a time backwards. */
+  /** Writes the last use of each secret and of its key. Must not replace a time with an earlier one. */
   touchLastUsed(batch: readonly SecretUse[]): Promise<void>;
 }
 
 export class LastUsed {
-  /** By the hash of the secret: in an overlap a key has two, and which of them is used is what its owner asks. */
+  /**
+   * Uses by the digest of the secret. During the overlap of a rotation, owners need the use of both secrets of a key.
+   */
   private waiting = new Map<string, SecretUse>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
@@ -43,7 +45,7 @@ export class LastUsed {
     private readonly log: Logger,
   ) {}
 
-  /** Notes a use. On the request path: one comparison for a key in steady use. */
+  /** Records a use. Runs on the request path. For a key in regular use it is one comparison. */
   note(key: CachedKey, nowMs: number, address: string): void {
     if (nowMs - key.useNotedAtMs < GRAIN_MS && nowMs >= key.useNotedAtMs) return;
     key.useNotedAtMs = nowMs;
@@ -57,7 +59,7 @@ export class LastUsed {
     this.timer.unref();
   }
 
-  /** Stops, and writes what waits. Never rejects: a lost time of use is no reason to fail a shutdown. */
+  /** Stops and writes the remaining uses. Never rejects, because a lost time of use must not fail the shutdown. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.pace.hurry();

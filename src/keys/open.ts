@@ -1,4 +1,4 @@
-/** Puts the keys of the request path together: look-up, cache, invalidation, times of use. */
+/** Opens authentication: key lookup, cache, invalidation and last uses. */
 import type { Ground } from '../config/ground.js';
 import type { Clock } from '../platform/clock.js';
 import type { Logger } from '../platform/log.js';
@@ -14,25 +14,24 @@ import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
 import { ScopeSets } from './scopes.js';
 
-/** Keys is what the request path and the stores of keys need. */
+/** Keys is the interface of this room for the request path and for key management. */
 export interface Keys {
   readonly authenticator: Authenticator;
   readonly bus: InvalidationBus;
-  /** The key of a record as requests would find it; see `ApiKeyCache.build`. */
+  /** Builds a key from a record. See `ApiKeyCache.build`. */
   build(record: ApiKeyRecord): CachedKey;
 }
 
 /**
- * Opens them.
- * @param redisUrl as `connectRedis` takes it. Undefined: changes made in this process reach it without a message, and
- *   changes of other processes do not.
+ * Opens the cache and the bus, and registers their shutdown.
+ * @param redisUrl see `connectRedis`. If undefined, changes by other processes are not received.
  */
 export function openKeys(
   { config, database, clock, log, gauges, shutdown }: Ground,
   redisUrl: string | undefined,
 ): Keys {
   const { environment, file } = config.current;
-  // SQLite without Redis is locked to one program. PostgreSQL may have others that change keys.
+  // SQLite without Redis is locked to one process. With PostgreSQL, other processes may change keys.
   const hearsAll = environment.databaseUrl === undefined || environment.redisUrl !== undefined;
   const {
     bus,
@@ -57,7 +56,7 @@ export function openKeys(
   return { authenticator: new Authenticator(cache, lastUsed, clock), bus, build: (record) => cache.build(record) };
 }
 
-/** OpenBus is how changes to keys reach this process. */
+/** OpenBus is the invalidation bus with its gauges. */
 interface OpenBus {
   readonly bus: InvalidationBus;
   readonly gauges: readonly ReadsGauges[];

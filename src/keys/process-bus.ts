@@ -1,10 +1,10 @@
-/** Invalidation inside one process: nothing can be missed, as long as there is no other process. */
+/** Invalidation within one process, for installations without Redis. */
 import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 export class ProcessBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
 
-  /** @param alone whether this is the only process on its database; else changes made by others are not heard of. */
+  /** @param alone whether this is the only process on its database. If not, changes by others are missed. */
   constructor(private readonly alone: boolean) {}
 
   async publish(change: Invalidation): Promise<void> {

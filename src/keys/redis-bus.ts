@@ -1,6 +1,6 @@
 /**
- * Invalidation across processes by Redis pub/sub. Messages can be missed while the connection is down, so the bus says
- * since when it is known to be up: a ping every second finds a connection that died without a word.
+ * Sends key changes between processes by Redis pub/sub. Messages are lost while the connection is down, so the bus
+ * reports since when it is up. A ping every second detects dead connections.
  */
 import type { Redis } from 'ioredis';
 import type { Clock } from '../platform/clock.js';
@@ -12,20 +12,21 @@ import type { Heard, Invalidation, InvalidationBus } from './api-key.js';
 
 const PING_INTERVAL_MS = 1_000;
 const PING_TIMEOUT_MS = 1_000;
-/** Most changes that wait to be said again; a process that makes more while Redis is away forgets the oldest. */
-const MOST_UNSAID = 10_000;
+/** Maximum number of unpublished changes. Above it, the oldest is dropped. */
+const MAX_UNPUBLISHED = 10_000;
 
 export class RedisBus implements InvalidationBus {
   private readonly listeners: ((change: Invalidation) => void)[] = [];
   private since: number | null = null;
-  /** When the last ping was sent that has been answered: whatever was published before it has arrived. */
+  /** Time of the last successful ping. All messages published before it have arrived. */
   private heardUntilMs = -Infinity;
   private gapFromMs: number | null = -Infinity;
   private subscription: 'none' | 'asked for' | 'stands' = 'none';
   /**
-   * Messages that could not be published: other processes that do hear the bus would trust the old rows for minutes.
+   * Messages that could not be published. They are sent again, because processes with a working bus would use the old
+   * rows for minutes.
    */
-  private readonly unsaid = new Set<string>();
+  private readonly unpublished = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -33,22 +34,22 @@ export class RedisBus implements InvalidationBus {
     private readonly subscriber: Redis,
     private readonly clock: Clock,
     private readonly log: Logger,
-    /** Whether every process that can change keys is heard here; else what is known is old sooner. */
+    /** Whether all processes that can change keys publish here. If not, cached keys are trusted for a shorter time. */
     private readonly hearsAll = true,
   ) {
     subscriber.on('message', (_channel: string, text: string) => this.receive(text));
-    subscriber.on('close', () => this.lost());
+    subscriber.on('close', () => this.onLost());
   }
 
   readGauges(): void {
     METRICS.invalidationBusUp.series().set(this.since === null ? 0 : 1);
   }
 
-  /** Subscribes and keeps watch. Resolves at once; `connectedSince` tells when it stands. */
+  /** Subscribes and starts the pings. Does not wait: `connectedSince` tells whether the subscription is active. */
   start(): void {
-    this.timer = setInterval(() => this.keepWatch(), PING_INTERVAL_MS);
+    this.timer = setInterval(() => this.check(), PING_INTERVAL_MS);
     this.timer.unref();
-    this.keepWatch();
+    this.check();
   }
 
   stop(): void {
@@ -56,14 +57,15 @@ export class RedisBus implements InvalidationBus {
   }
 
   async publish(change: Invalidation): Promise<void> {
-    // This process hears itself through Redis too; hearing it twice is harmless, not hearing it is not.
+    // The message also comes back through Redis if that works. Receiving it twice is harmless.
     this.deliver(change);
     const text = JSON.stringify(change);
     try {
       await this.publisher.publish(INVALIDATION_CHANNEL, text);
     } catch (error) {
-      if (this.unsaid.size >= MOST_UNSAID) this.unsaid.delete(this.unsaid.values().next().value ?? '');
-      this.unsaid.add(text);
+      if (this.unpublished.size >= MAX_UNPUBLISHED)
+        this.unpublished.delete(this.unpublished.values().next().value ?? '');
+      this.unpublished.add(text);
       this.log.warn(
         { event: 'invalidation_not_published', change, err: error },
         'Processes that have lost the bus too will notice this change within ten seconds, others when it is back here',
@@ -100,13 +102,16 @@ export class RedisBus implements InvalidationBus {
     for (const listener of this.listeners) listener(change);
   }
 
-  private keepWatch(): void {
+  private check(): void {
     if (this.subscription === 'stands') void this.ping();
     else if (this.subscription === 'none') void this.listen();
-    if (this.unsaid.size > 0) void this.sayAgain();
+    if (this.unpublished.size > 0) void this.publishAgain();
   }
 
-  /** Once it stands, the subscription comes back by itself with every reconnection, before anything else is sent. */
+  /**
+   * Subscribes. After the first success, the client subscribes again on each reconnection before it sends anything
+   * else.
+   */
   private async listen(): Promise<void> {
     this.subscription = 'asked for';
     try {
@@ -119,13 +124,13 @@ export class RedisBus implements InvalidationBus {
     }
   }
 
-  private async sayAgain(): Promise<void> {
-    for (const text of this.unsaid) {
-      this.unsaid.delete(text);
+  private async publishAgain(): Promise<void> {
+    for (const text of this.unpublished) {
+      this.unpublished.delete(text);
       try {
         await this.publisher.publish(INVALIDATION_CHANNEL, text);
       } catch {
-        this.unsaid.add(text);
+        this.unpublished.add(text);
         return;
       }
     }
@@ -138,20 +143,20 @@ export class RedisBus implements InvalidationBus {
     });
     const askedMs = this.clock.now();
     try {
-      // On the subscribed connection itself: a response proves that every message before it has arrived.
+      // Sent on the subscribed connection, where a response proves that all earlier messages have arrived.
       await Promise.race([this.subscriber.ping(), timeout]);
-      // From now on, not from when it was asked: the question may have waited until the subscription stood again.
+      // Not the time of the request, because the ping may have waited until the subscription was active again.
       this.since ??= this.clock.now();
       this.heardUntilMs = Math.max(askedMs, this.since);
     } catch {
-      this.lost();
+      this.onLost();
       if (this.subscriber.status === 'ready') this.subscriber.disconnect(true);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  private lost(): void {
+  private onLost(): void {
     if (this.since === null) return;
     this.since = null;
     this.gapFromMs = this.heardUntilMs;

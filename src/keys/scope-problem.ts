@@ -1,18 +1,18 @@
-/** The refusal of a key that may not do what it asks for. */
+/** Creates the error for keys that lack scopes. */
 import type { Operation } from '../config/model/schema.js';
 import { FixedProblem, Problem } from '../platform/problems/errors.js';
 import { insufficientScopeChallenge } from './bearer.js';
 import { missingScopes } from './scopes.js';
 
-/** Most refusals that are kept of an operation: one that needs many scopes can lack them in very many ways. */
+/** Maximum number of cached problems per operation, because the subsets of many scopes can be numerous. */
 const MOST_KEPT = 32;
 
-/** By what an operation needs, and by what of it is missing. */
+/** Problems by the scopes of the operation and by the missing scopes. */
 const kept = new WeakMap<Operation['scopes'], Map<string, Problem>>();
 
 /**
- * 403 `insufficient_scope`, naming the scopes that are missing.
- * @param needed by the operation; not all of them are granted.
+ * Returns a 403 `insufficient_scope` that lists the missing scopes.
+ * @param needed scopes of the operation. At least one must be missing in `granted`.
  */
 export function scopeProblem(granted: readonly string[], needed: Operation['scopes']): Problem {
   const missing = missingScopes(granted, needed);

@@ -40,7 +40,7 @@ describe('scopes', () => {
 });
 
 describe('a set of scopes', () => {
-  it('gives each operation the same verdict every time it is asked', () => {
+  it('returns the same result for repeated checks', () => {
     const set = new ScopeSets().of(['customers:read']);
     const [read, write] = [operation(0, 'customers:read'), operation(7, 'customers:write')];
     for (let round = 0; round < 3; round++) {
@@ -62,7 +62,7 @@ describe('a set of scopes', () => {
     expect(sets.of(['b:read', 'a:read']).text).toBe('a:read b:read');
   });
 
-  it('lives in a bounded table, and stays right when the table begins anew', () => {
+  it('is correct after the bounded table was cleared', () => {
     const sets = new ScopeSets();
     const first = sets.of(['a:read']);
     for (let index = 0; index < 10_001; index++) sets.of([`r${index}:read`]);

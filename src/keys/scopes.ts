@@ -1,10 +1,8 @@
-/**
- * What a key may do: scopes are `resource:verb`; `resource:*` grants every verb of a resource, `*` grants everything.
- */
+/** Scopes have the form `resource:verb`. `resource:*` grants all verbs of a resource, and `*` grants everything. */
 import type { Operation } from '../config/model/schema.js';
 import { InternTable } from '../platform/intern-table.js';
 
-/** The scopes among `needed` that `granted` does not cover, in the order of `needed`. */
+/** Returns the scopes in `needed` that `granted` does not include, in the order of `needed`. */
 export function missingScopes(granted: readonly string[], needed: readonly string[]): string[] {
   return needed.filter((scope) => !covers(granted, scope));
 }
@@ -16,27 +14,27 @@ function covers(granted: readonly string[], scope: string): boolean {
 }
 
 /**
- * A set of scopes with its verdict per operation, worked out once: checking a scope on the request path is one array
- * read. Keys with the same scopes share one.
+ * ScopeSet is a set of scopes that caches the result per operation. A check on the request path is one array read. Keys
+ * with the same scopes share a set.
  */
 export class ScopeSet {
   private readonly verdicts: boolean[] = [];
 
   constructor(
     readonly scopes: readonly string[],
-    /** Space-separated, as backends receive it in `X-Api-Scopes`. */
+    /** Space-separated scopes, as sent to backends in `X-Api-Scopes`. */
     readonly text: string,
-    /** Who has handed it out. */
+    /** The table that created the set. */
     readonly owner: ScopeSets,
   ) {}
 
-  /** Whether every scope of the operation is granted. */
+  /** Reports whether all scopes of the operation are granted. */
   allows(operation: Operation): boolean {
     return (this.verdicts[operation.index] ??= missingScopes(this.scopes, operation.scopes).length === 0);
   }
 }
 
-/** Hands out one `ScopeSet` per distinct set of scopes. */
+/** ScopeSets creates one `ScopeSet` per distinct set of scopes. The order of scopes does not matter. */
 export class ScopeSets {
   private readonly sets = new InternTable<ScopeSet>();
 

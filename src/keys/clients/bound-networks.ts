@@ -1,4 +1,4 @@
-/** How many connections a listener takes of one network. */
+/** Limits the number of connections per network on a listener. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { METRICS } from '../../platform/metrics.js';
@@ -7,8 +7,8 @@ import type { Trusts } from './client-address.js';
 import { NetworkCounts } from './network-counts.js';
 
 /**
- * Closes what a network (IPv6: one /64) has beyond so many connections at a time.
- * @param isExempt whether an address stands for many, who have as many as they like of all there are.
+ * Closes new connections of a network (for IPv6, the /64) that already has `most` open ones.
+ * @param isExempt reports whether an address has no limit, because many clients share it.
  */
 export function boundNetworks(server: Server, most: number, isExempt: Trusts): void {
   const networks = new NetworkCounts();

@@ -1,4 +1,4 @@
-/** Whose address a request has behind proxies. */
+/** Client addresses behind proxies. */
 import { expect, it } from '@jest/globals';
 import { clientAddress, trustsOf } from './client-address.js';
 
@@ -20,6 +20,6 @@ it.each([
   expect(clientAddress(remote, told, trusts)).toBe(expected);
 });
 
-it('without trusted proxies the field says nothing', () => {
+it('ignores the header without trusted proxies', () => {
   expect(clientAddress('10.0.0.1', '198.51.100.1', trustsOf([]))).toBe('10.0.0.1');
 });

@@ -1,8 +1,8 @@
-/** How many connections each network has, of those that were counted in. */
+/** Counts open connections per network. */
 import type { Socket } from 'node:net';
 import { clientNetwork } from '../client-network.js';
 
-/** NetworkCounts counts connections by the network that they come from (IPv6: one /64), until they close. */
+/** NetworkCounts counts open connections by client network (for IPv6, the /64). */
 export class NetworkCounts {
   private readonly counts = new Map<string, number>();
   private readonly countDown: (this: Socket) => void;
@@ -10,7 +10,7 @@ export class NetworkCounts {
   constructor() {
     const { counts } = this;
     this.countDown = function countDown() {
-      // Node keeps the address that was once asked for.
+      // Node caches the address once it has been read, so it is available after the close.
       const network = clientNetwork(this.remoteAddress ?? '');
       const left = (counts.get(network) ?? 0) - 1;
       if (left > 0) counts.set(network, left);
@@ -18,7 +18,7 @@ export class NetworkCounts {
     };
   }
 
-  /** Counts a connection in until it closes; returns how many its network has with it. */
+  /** Counts a connection until it closes. Returns the number of connections of its network, including this one. */
   add(socket: Socket): number {
     const network = clientNetwork(socket.remoteAddress ?? '');
     const count = (this.counts.get(network) ?? 0) + 1;

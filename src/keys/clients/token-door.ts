@@ -1,25 +1,25 @@
 /**
- * Requests that came in where access tokens are taken in the place of API keys. Which ones, stands beside the messages:
- * no other request has a field more, and only one without a usable key is looked for here.
+ * Marks requests to endpoints that accept access tokens instead of API keys. The mark is in a `WeakMap`, so that other
+ * requests need no additional field. It is read only for requests without a usable key.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 
-/** TokenDoor is what differs where access tokens are taken. */
+/** TokenDoor is the authentication of an endpoint that accepts access tokens. */
 export interface TokenDoor {
-  /** The token of a request, or why it has none. */
+  /** Returns the token of a request, or the error if there is none. */
   read(authorization: string | undefined): string | Problem;
-  /** What a client is told there in the place of a refusal. */
+  /** Returns the error to send instead of an error for API keys. */
   refusal(problem: Problem): Problem;
 }
 
 const doors = new WeakMap<object, TokenDoor>();
 
-/** Says by which door a message came in. */
+/** Marks a message. */
 export function enterBy(door: TokenDoor, message: object): void {
   doors.set(message, door);
 }
 
-/** The door that a message came in by; undefined for one that came in where keys are taken, as nearly all. */
+/** Returns the door of a marked message. Undefined for endpoints that accept API keys. */
 export function tokenDoorOf(message: object): TokenDoor | undefined {
   return doors.get(message);
 }
