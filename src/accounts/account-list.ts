@@ -13,24 +13,24 @@ import type { AccountTable, Tables } from '../stores/database/schema.js';
 
 export const ACCOUNT_SORTS = ['created', 'name'] as const;
 
-/** Which accounts somebody may know of. */
+/** VisibleAccounts are the accounts that the caller can see. */
 export type VisibleAccounts = 'all' | { readonly accountId: string } | { readonly memberId: string };
 
-/** Which accounts, and in which order. */
+/** AccountQuery contains filters and the order of a list. */
 export interface AccountQuery extends PageRequest {
-  /** Part of a name, or the whole of an id. */
+  /** Part of a name, or a complete ID. */
   readonly q?: string | undefined;
   readonly status?: AccountTable['status'] | undefined;
-  /** `created` unless said. */
+  /** Default `created`. */
   readonly sort?: (typeof ACCOUNT_SORTS)[number] | undefined;
 }
 
 type Row = AccountTable & { readonly position: string };
 
-/** Ids are in the order in which accounts were made, and tell equal names apart. */
+/** IDs are in the order of creation, and make the order of equal names unique. */
 const SORTED_BY = { created: sql<string>`id`, name: sql<string>`search` } as const;
 
-/** A page of accounts. Rejects with `invalid_cursor` for one of another list, or of another query. */
+/** Returns a page of accounts. Rejects with `invalid_cursor` if the cursor is of a different query. */
 export async function pageOfAccounts<T>(
   db: Kysely<Tables>,
   query: AccountQuery,
@@ -71,13 +71,15 @@ function rowsOf(db: Kysely<Tables>, query: AccountQuery, visible: VisibleAccount
     .execute();
 }
 
-/** A cursor of one query says nothing in another; the words that are searched for do not stand in it. */
+/**
+ * Returns the name for cursors. Contains a hash of the filters, so that it differs per query and hides the search text.
+ */
 function listName({ q = '', status, sort = 'created' }: AccountQuery): string {
   const filters = JSON.stringify([q, status ?? null]);
   return `accounts:${sort}:${createHash('sha256').update(filters).digest('base64url').slice(0, 16)}`;
 }
 
-/** Where the last page ended. Throws `invalid_cursor` for what no page has given out. */
+/** Returns the position after which a page starts. Throws `invalid_cursor`. */
 function positionOf(list: string, cursor: string): readonly [string, string] {
   const values = decodeJsonCursor(list, cursor);
   if (Array.isArray(values) && values.length === 2) {

@@ -1,6 +1,4 @@
-/**
- * The accounts: who there is, on which plan, in which time zone. Every change is audited and made known to every node.
- */
+/** Stores accounts. Each change is written to the audit log and announced to all nodes. */
 import type { Kysely, Transaction } from 'kysely';
 import type { Clock } from '../platform/clock.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -27,29 +25,29 @@ export interface Account {
   readonly timeZone: string;
   readonly billingDay: number;
   readonly status: 'active' | 'suspended';
-  /** On top of the month limit. */
+  /** Granted in addition to the month limit. */
   readonly grant: MonthGrant;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Grows with every change that a person makes. */
+  /** Incremented by every change that a person makes. */
   readonly version: number;
 }
 
-/** What a store of the control plane stands on. */
+/** StoreDependencies are the dependencies of the stores in this room. */
 export interface StoreDependencies {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
   readonly bus: InvalidationBus;
   readonly catalogue: Catalogue;
-  /** Told of webhook endpoints that hear of changes. */
+  /** Notified of webhook endpoints with new deliveries. */
   readonly signal?: WorkSignal;
-  /** The longest that an OAuth client may be let in for, ms; without it nobody is. */
+  /** Returns the maximum lifetime of the access of an OAuth client in ms. Undefined without OAuth. */
   readonly longestAccessMs?: () => number;
-  /** Keeps an OAuth client known for longer than a key of it that gets this end, ms since the epoch. */
+  /** Extends the registration of an OAuth client beyond the expiration of its key, ms since the epoch. */
   readonly keepClient?: (trx: Kysely<Tables>, clientId: string, keyEndsMs: number) => Promise<void>;
 }
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/** AccountStore rejects with a `Problem` for errors of the caller, and with the database error for others. */
 export class AccountStore {
   private readonly events: ChangeEvents;
 
@@ -91,18 +89,21 @@ export class AccountStore {
     return accountOf(row);
   }
 
-  /** Rejects with `resource_not_found` where there is none. */
+  /** Rejects with `resource_not_found`. */
   async get(id: string): Promise<Account> {
     const query = this.deps.database.db.selectFrom('account').selectAll().where('id', '=', id);
     return accountOf((await query.executeTakeFirst()) ?? notFound());
   }
 
-  /** All, one, or those of a member; in the order in which they were made, or by name. */
+  /** Lists the visible accounts by creation or by name. Rejects with `invalid_cursor`. */
   async list(query: AccountQuery, visible: VisibleAccounts = 'all'): Promise<Page<Account>> {
     return await pageOfAccounts(this.deps.database.db, query, visible, accountOf);
   }
 
-  /** Changes what is named and leaves the rest. A change to the values that it has already leaves no trace. */
+  /**
+   * Updates the given fields. If they have these values already, nothing is written.
+   * Rejects with `resource_not_found`, `validation_failed`, or as `checkVersion` does.
+   */
   async update(
     id: string,
     changes: UpdateAccount,
@@ -114,7 +115,7 @@ export class AccountStore {
       .transaction()
       .execute(async (trx) => this.updateIn(trx, id, changes, context, expected));
     this.events.committed(row);
-    // Also where nothing changed: the caller may be repeating a change whose message was lost.
+    // Published even without a change, because the caller may repeat a change whose message was lost.
     await this.deps.bus.publish({ type: 'account', accountId: id });
     return accountOf(row);
   }
@@ -132,7 +133,7 @@ export class AccountStore {
     const version = before.version + 1;
     const after: AccountTable = { ...before, ...Object.fromEntries(given), updated_at: now, version };
     const difference = changedFields(audited(before), audited(after));
-    // A repeated change has nothing to be in the way of.
+    // A repeated change needs no version check.
     if (difference === null) return before;
     await checkVersion(trx, before, expected, before.time_zone);
     context.authorize?.('account', this.accessOf(before), this.accessOf(after));
@@ -167,8 +168,8 @@ export class AccountStore {
 }
 
 /**
- * Locks the account's row until the transaction ends. Rows that refer to the account can be inserted meanwhile: a
- * transaction that holds one of those must not wait for this one. Rejects with `resource_not_found`.
+ * Locks the row of an account until the transaction ends. Other transactions can still insert rows that refer to the
+ * account, to avoid deadlocks. Rejects with `resource_not_found`.
  */
 export async function lockAccount(
   trx: Transaction<Tables>,
@@ -179,7 +180,7 @@ export async function lockAccount(
     .selectFrom('account')
     .selectAll()
     .where('id', '=', id)
-    // A transaction of SQLite is alone in the database anyway.
+    // SQLite has only one write transaction at a time.
     .$if(kind === 'postgres', (select) => select.forNoKeyUpdate());
   return (await query.executeTakeFirst()) ?? notFound();
 }

@@ -1,34 +1,34 @@
-/** Adjustments as they were made, and the list of those of all accounts. */
+/** Quota adjustments, and the list of all of them. */
 import type { Kysely } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
 import type { QuotaAdjustmentTable, Tables } from '../stores/database/schema.js';
 
 const LIST = 'all-quota-adjustments';
 
-/** One adjustment, as it was made; there is no way to change it but to make another. */
+/** QuotaAdjustment is a recorded adjustment. It never changes. */
 export interface QuotaAdjustment {
   readonly id: string;
   readonly accountId: string;
-  /** Null: of the account's own month. */
+  /** Null if the adjustment applies to the whole account. */
   readonly apiKeyId: string | null;
   readonly type: 'grant' | 'set' | 'reset';
   /** Null for `reset`. */
   readonly amount: number | null;
   readonly reason: string;
   readonly actor: string;
-  /** The end of the month that it was made for, ms. */
+  /** End of the adjusted month, ms. */
   readonly periodEndsAt: number;
   readonly createdAt: number;
-  /** Of the account, for times. */
+  /** Time zone of the account. */
   readonly timeZone: string;
 }
 
-/** An adjustment with the name of whose it is. */
+/** NamedAdjustment is an adjustment with the name of the account. */
 export interface NamedAdjustment extends QuotaAdjustment {
   readonly accountName: string;
 }
 
-/** A page of them, newest first. Rejects with `invalid_cursor`, or as the database does. */
+/** Returns a page of all adjustments, newest first. Rejects with `invalid_cursor` or the error of the database. */
 export async function allAdjustments(
   db: Kysely<Tables>,
   { limit, cursor }: PageRequest,
@@ -47,7 +47,7 @@ export async function allAdjustments(
   }));
 }
 
-/** An adjustment out of its row. @param timeZone of the account. */
+/** Converts a row. @param timeZone time zone of the account. */
 export function adjustmentOf(row: QuotaAdjustmentTable, timeZone: string): QuotaAdjustment {
   return {
     id: row.id,

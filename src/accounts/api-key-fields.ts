@@ -1,6 +1,6 @@
 /**
- * The fields of an API key that people set. Their schemas, their columns and what is shown of them are here, for the admin
- * API, its description, the store and the audit log: a new field that restricts nothing is added in this file.
+ * The fields of an API key that people set. Their schemas, their columns and what is shown of them are here, for the
+ * admin API, its description, the store and the audit log: a new field that restricts nothing is added in this file.
  */
 import { z } from 'zod';
 import { NETWORK_MESSAGES } from '../config/model/address-values.js';

@@ -1,4 +1,4 @@
-/** What changing or ending a key would touch: who uses it, for what, and which of its scopes nobody needs. */
+/** Reports what a change or revocation of a key would affect: its usage and its unused scopes. */
 import { calendarOf } from '../quota/model/month-period.js';
 import { missingScopes } from '../keys/scopes.js';
 import { dateOf } from '../quota/usage/usage-query.js';
@@ -47,7 +47,7 @@ export interface ApiKeyImpact {
 
 type ImpactDependencies = Pick<StoreDependencies, 'database' | 'clock' | 'catalogue' | 'longestAccessMs'>;
 
-/** Reads it: two statements, of an OAuth client's key three, each bounded. */
+/** Reads the impact of a key. Runs two statements, or three for the key of an OAuth client. */
 export async function readImpact(
   { database: { db }, clock, catalogue, longestAccessMs }: ImpactDependencies,
   key: ApiKey,

@@ -281,7 +281,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
     return this.deps.bus.publish({ type: 'api_key', accountId: row.account_id, keyId: row.id });
   }
 
-  /** Forgets secrets whose overlap ended long ago; resolves with how many. Run now and then by the worker role. */
+  /** Deletes secrets whose overlap ended long ago. Returns how many. Run periodically by the worker role. */
   async deleteDeadSecrets(): Promise<number> {
     const endedBefore = this.deps.clock.now() - DEAD_SECRET_RETENTION_MS;
     const result = await this.db.deleteFrom('api_key_secret').where('expires_at', '<', endedBefore).executeTakeFirst();

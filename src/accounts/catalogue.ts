@@ -1,6 +1,4 @@
-/**
- * What the running configuration offers to accounts and keys: its plans, and the scopes that its operations ask for.
- */
+/** Plans, scopes, operations and tools of the current configuration. */
 import type { DescribedTool } from '../config/model/described-tool.js';
 import type { Config, Operation, PlanConfig, ScopeWords } from '../config/model/schema.js';
 import { MOST_LISTED } from '../config/tools/tool.js';
@@ -11,22 +9,22 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const NO_WORDS: ScopeWords = { description: null, group: null, translations: {} };
 
-/** A scope that a key may be given, and what it opens. */
+/** GrantableScope is a scope with the operations that it allows. */
 export interface GrantableScope {
   readonly scope: string;
-  /** Ids of the operations that ask for it, or that a wildcard covers. */
+  /** IDs of the operations that need the scope, or that the wildcard includes. */
   readonly operations: readonly string[];
-  /** Whether nothing that it opens changes anything: all of it is GET and HEAD. */
+  /** Whether all its operations have safe methods. */
   readonly isReadOnly: boolean;
-  /** What it means in plain words; null where no document says it, and for wildcards. */
+  /** Description from the documents. Null if there is none, and for wildcards. */
   readonly description: string | null;
-  /** What it stands under; of `resource:*` that of the resource's scopes. */
+  /** Group in lists. `resource:*` has the group of the resource's scopes. */
   readonly group: string | null;
-  /** Both in other languages, by the language. */
+  /** Description and group by language. */
   readonly translations: ScopeWords['translations'];
 }
 
-/** An operation as integrators call it. */
+/** PublishedOperation is an operation with its public URL. */
 export interface PublishedOperation {
   readonly operation: string;
   readonly method: string;
@@ -36,23 +34,23 @@ export interface PublishedOperation {
   readonly scopes: readonly string[];
 }
 
-/** What AI assistants may call, and where. */
+/** ToolCatalogue describes the MCP server and its tools. */
 export interface ToolCatalogue {
-  /** Whether there is an MCP server: it is on, and there is a tool. */
+  /** Whether MCP is enabled and there is at least one tool. */
   readonly isEnabled: boolean;
   readonly serverName: string;
-  /** Of the server. */
+  /** URL of the MCP server. */
   readonly url: string;
-  /** Where assistants that take no key reach it, by OAuth; null: nowhere. */
+  /** URL for clients that use OAuth instead of a key. Null if OAuth is not configured. */
   readonly oauthUrl: string | null;
-  /** How many tools there are, whatever a key may do. */
+  /** Number of all tools, regardless of scopes. */
   readonly total: number;
-  /** Whether the tools are searched instead of listed. */
+  /** Whether there are too many tools to list, so that clients search them. */
   readonly isSearched: boolean;
   readonly tools: readonly CatalogueTool[];
 }
 
-/** A tool, and the operation that it calls. */
+/** CatalogueTool is a tool with its operation. */
 export interface CatalogueTool extends Omit<DescribedTool, 'operation'> {
   readonly operation: Operation;
 }
@@ -62,7 +60,7 @@ export interface NamedPlan {
   readonly limits: PlanConfig;
 }
 
-/** Reads the configuration anew on each question, so that a reload is in force at once. */
+/** Catalogue reads the current configuration on each call, so that reloads apply immediately. */
 export class Catalogue {
   constructor(
     private readonly config: () => Pick<Config, 'file' | 'operations' | 'publicUrl' | 'scopeWords' | 'tools'>,
@@ -72,7 +70,7 @@ export class Catalogue {
     return Object.entries(this.config().file.plans).map(([name, limits]) => ({ name, limits }));
   }
 
-  /** The limits of a plan; undefined where there is none of this name. */
+  /** Returns the limits of a plan, or undefined if it does not exist. */
   plan(name: string): PlanConfig | undefined {
     const { plans } = this.config().file;
     return Object.hasOwn(plans, name) ? plans[name] : undefined;
@@ -82,7 +80,7 @@ export class Catalogue {
     return Object.hasOwn(this.config().file.plans, name);
   }
 
-  /** Every operation, in the order of the documents. */
+  /** Returns all operations in the order of the documents. */
   publishedOperations(): readonly PublishedOperation[] {
     const { operations, file, publicUrl } = this.config();
     return operations.map(({ id, method, template, scopes }) => {
@@ -91,7 +89,7 @@ export class Catalogue {
     });
   }
 
-  /** The tools that a key with these scopes shows to assistants. @param scopes undefined: all that there are. */
+  /** Returns the tools that a key with these scopes can use. @param scopes undefined for all tools. */
   tools(scopes?: readonly string[]): ToolCatalogue {
     const { tools: all = [], operations, file, publicUrl } = this.config();
     const byId = new Map(operations.map((operation) => [operation.id, operation]));
@@ -112,7 +110,7 @@ export class Catalogue {
     };
   }
 
-  /** Every scope of an operation, `resource:*` for each resource, and `*`; sorted, the widest first. */
+  /** Returns all scopes of operations, `resource:*` for each resource, and `*`. Sorted, with wildcards first. */
   scopes(): readonly GrantableScope[] {
     const words = this.config().scopeWords ?? new Map<string, ScopeWords>();
     const groups = groupsOfResources(words);
@@ -126,7 +124,7 @@ export class Catalogue {
       });
   }
 
-  /** The scopes that each operation needs, by its id. */
+  /** Returns the scopes of each operation by its ID. */
   scopesOfOperations(): ReadonlyMap<string, readonly string[]> {
     return new Map(this.config().operations.map(({ id, scopes }) => [id, scopes]));
   }
@@ -145,9 +143,7 @@ export class Catalogue {
     return operationsByScope;
   }
 
-  /**
-   * Positions in `scopes` that no operation knows: a key with a scope of a typing error would fail in production only.
-   */
+  /** Returns the positions of the scopes that no operation uses, to detect typing errors. */
   unknownScopes(scopes: readonly string[]): readonly number[] {
     const known = this.operationsByScope();
     return scopes.flatMap((scope, index) => (known.has(scope) ? [] : [index]));
@@ -159,7 +155,7 @@ function allOfResource(scope: string): string {
   return `${scope.slice(0, scope.indexOf(':'))}:*`;
 }
 
-/** The group of each `resource:*`: that of the first of its scopes that has one. */
+/** Returns the group of each `resource:*`, which is that of its first scope with a group. */
 function groupsOfResources(words: ReadonlyMap<string, ScopeWords>): Map<string, ScopeWords> {
   const groups = new Map<string, ScopeWords>();
   for (const [scope, { group, translations }] of words) {

@@ -1,6 +1,6 @@
 /**
- * Events of what is changed about keys and accounts: each stands in the transaction of its change, beside the audit
- * entry. Whoever delivers is told when the change has committed.
+ * Events for changes of keys and accounts. An event is written in the transaction of its change. The webhook workers
+ * are notified after the commit.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { AccountTable, ApiKeyTable, Tables } from '../stores/database/schema.js';
@@ -11,7 +11,7 @@ import { addEvents, countOwnEvents, type AddedEvents } from '../outbox/outbox.js
 import { parseStrings } from '../keys/api-key-columns.js';
 import { timestamp } from './api-key-rows.js';
 
-/** The actions of the audit log that are events as well. */
+/** Actions of the audit log that are also events. */
 const KEY_EVENTS = [
   'api_key.created',
   'api_key.rotated',
@@ -23,14 +23,17 @@ const KEY_EVENTS = [
 
 type KeyEvent = (typeof KEY_EVENTS)[number] | 'api_key.expiring';
 
-/** ChangeEvents adds events of changes, and tells of them when they are there for good. */
+/** ChangeEvents adds events of changes, and notifies workers after the commit. */
 export class ChangeEvents {
-  /** By the row that a change has made. */
-  private readonly toTell = new WeakMap<object, AddedEvents>();
+  /** Added events by the changed row, until the commit. */
+  private readonly uncommitted = new WeakMap<object, AddedEvents>();
 
   constructor(private readonly signal: WorkSignal | undefined) {}
 
-  /** Adds the event of a change to a key, where the action is one. @param isExposed whether that is why. */
+  /**
+   * Adds the event of a change to a key, if the action has one.
+   * @param isExposed whether the secret was sent in clear text, which becomes the reason in the event.
+   */
   async addKeyChange(
     trx: Transaction<Tables>,
     row: ApiKeyTable,
@@ -45,7 +48,7 @@ export class ChangeEvents {
     await this.add(trx, row, { ...event, data }, row.updated_at);
   }
 
-  /** Adds the event of an account's new status, where it has one. */
+  /** Adds an event if the status of an account has changed. */
   async addAccountChange(
     trx: Transaction<Tables>,
     before: AccountTable,
@@ -60,21 +63,21 @@ export class ChangeEvents {
     await this.add(trx, after, event, after.updated_at);
   }
 
-  /** Call it when the transaction that has made the row has committed. */
+  /** Notifies workers of the event of a row. Call after the commit. */
   committed(row: object): void {
-    const added = this.toTell.get(row);
+    const added = this.uncommitted.get(row);
     if (added === undefined) return;
-    this.toTell.delete(row);
+    this.uncommitted.delete(row);
     countOwnEvents(added.events.size);
     this.signal?.tell(added.endpointIds);
   }
 
   private async add(trx: Transaction<Tables>, row: object, event: NewEvent, nowMs: number): Promise<void> {
-    this.toTell.set(row, await addEvents(trx, [event], nowMs));
+    this.uncommitted.set(row, await addEvents(trx, [event], nowMs));
   }
 }
 
-/** The event of a key. @param occasion which of those of its type it is. */
+/** Creates an event of a key. @param occasion distinguishes events of the same type for deduplication. */
 function keyEvent(row: ApiKeyTable, type: KeyEvent, actor: string, occasion: number | string): NewEvent<KeyEvent> {
   const { id, account_id: accountId, name, environment, hint, status } = row;
   const scopes = parseStrings(row.scopes);
@@ -82,14 +85,14 @@ function keyEvent(row: ApiKeyTable, type: KeyEvent, actor: string, occasion: num
   return { type, accountId, data: { api_key: key, actor }, resource: id, dedupeKey: `${type}:${id}:${occasion}` };
 }
 
-/** Days before its end at which the account of a key is told of it. */
+/** Days before the expiration of a key on which an event is sent. */
 const NOTICE_DAYS = [7, 1] as const;
 const DAY_MS = 86_400_000;
 const KEYS_AT_ONCE = 500;
 
 /**
- * Adds the events of keys that end within the week, and within the day; each once for each end. A key that was made to
- * end so soon is told of when the next of them comes.
+ * Adds the events of keys that expire within seven days or one day, once per expiration and notice. A key that was
+ * created with a shorter lifetime gets only the next notice.
  */
 export async function addExpiringKeys(db: Kysely<Tables>, signal: WorkSignal, nowMs: number): Promise<void> {
   const [longest] = NOTICE_DAYS;

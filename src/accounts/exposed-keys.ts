@@ -1,25 +1,24 @@
 /**
- * Revokes API keys that were sent in clear text, where `gateway.revokeExposedKeys` says so. The response has been sent
- * before the key is looked up, so it tells nothing about the key.
+ * Revokes API keys that were sent in clear text, if `gateway.revokeExposedKeys` is set. The response is sent before the
+ * key is looked up, so that it reveals nothing about the key.
  */
 import type { Authenticator } from '../keys/authenticator.js';
 import type { FailedAttempts } from '../keys/failed-attempts.js';
 import type { Logger } from '../platform/log.js';
 import type { ApiKeyStore } from './api-key-store.js';
 
-/** Keys that are looked up at the same time; beyond, one stays as it is until it is sent again. */
+/** Maximum concurrent lookups. Above it, keys are ignored until they are sent again. */
 const MOST_LOOKUPS = 100;
 
-/** A request that was refused because it came in clear text. */
+/** ExposingRequest is a request that was refused because it came in clear text. */
 export interface ExposingRequest {
-  /** Well formed. */
+  /** Well-formed secret. */
   readonly secret: string;
   readonly clientAddress: string;
   readonly requestId: string;
   readonly isFromUnknownProxy: boolean;
 }
 
-/** ExposedKeys revokes the keys of requests. */
 export class ExposedKeys {
   private lookups = 0;
 
@@ -32,7 +31,7 @@ export class ExposedKeys {
 
   /** Revokes the key of a request, if there is one. Never rejects. */
   async revoke({ secret, clientAddress, requestId, isFromUnknownProxy }: ExposingRequest): Promise<void> {
-    // Invented keys must not keep the database busy here either.
+    // Attempts with random keys must not overload the database.
     if (this.lookups >= MOST_LOOKUPS || this.failedAttempts.refusal(clientAddress) !== undefined) return;
     this.lookups += 1;
     try {

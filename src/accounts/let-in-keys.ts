@@ -1,6 +1,6 @@
 /**
- * Keys that a person has let an OAuth client in by. What they have said yes to, asked again who they are, is the most
- * that such a key may ever do: whoever may change keys makes less of it, and no more.
+ * Limits changes to the keys of OAuth clients. The scopes that a person granted to the client are the maximum for its
+ * key. Later changes can only reduce them.
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { ApiKeyTable, Tables } from '../stores/database/schema.js';
@@ -10,17 +10,17 @@ import type { ApiKey } from './api-key-rows.js';
 
 const DAY_MS = 86_400_000;
 
-/** LetInGrant is the most that a client's key may become. */
+/** LetInGrant is the maximum access of the key of an OAuth client. */
 export interface LetInGrant {
-  /** What was granted, and what it has. */
+  /** The granted scopes and the current ones. */
   readonly scopes: readonly string[];
-  /** The latest end that it may have, in milliseconds since the epoch; null: any, and none. */
+  /** Latest expiration in ms since the epoch. Null if there is no limit. */
   readonly latestExpiresAt: number | null;
 }
 
 /**
- * Reads it.
- * @param longestMs the longest that a client may be let in for.
+ * Reads the maximum access of a key.
+ * @param longestMs maximum lifetime of the access of a client.
  */
 export async function readGrant(
   db: Kysely<Tables>,
@@ -34,9 +34,9 @@ export async function readGrant(
 }
 
 /**
- * Checks a change of a key. Rejects with `validation_failed` where a client's would get scopes that nobody has granted
- * it, or an end later than it could have been let in until. What it has already is left to it.
- * @param longestMs the longest that a client may be let in for.
+ * Checks a change of a key. Rejects with `validation_failed` if the key belongs to an OAuth client and would get scopes
+ * that were not granted, or an expiration after the maximum. Its current values are always allowed.
+ * @param longestMs maximum lifetime of the access of a client.
  */
 export async function checkLetInKey(
   trx: Transaction<Tables>,
@@ -62,7 +62,7 @@ export async function checkLetInKey(
 
 const NOT_GRANTED = 'was not granted when the client was let in: it has to connect once more';
 
-/** What the key was made with: that stands in the audit log. */
+/** Reads the scopes with which the key was created from the audit log. */
 async function grantedScopes(db: Kysely<Tables>, keyId: string): Promise<readonly string[]> {
   const entry = await db
     .selectFrom('audit_entry')

@@ -1,4 +1,4 @@
-/** Opens the stores of accounts and their keys, and watches that no plan in use goes. */
+/** Opens the stores of accounts and keys, and prevents the removal of plans in use. */
 import { longestAccessMs } from '../config/model/mcp-schema.js';
 import type { Ground } from '../config/ground.js';
 import type { InvalidationBus } from '../keys/api-key.js';
@@ -10,18 +10,18 @@ import { Catalogue } from './catalogue.js';
 import { keepPlansInUse, plansMissing } from './plans-in-use.js';
 import { QuotaAdjustmentStore } from './quota-adjustments.js';
 
-/** AccountRooms is what the stores need of other rooms. */
+/** AccountRooms are the dependencies from other rooms. */
 export interface AccountRooms {
-  /** Tells processes of changed keys. */
+  /** Announces changes of keys to other processes. */
   readonly bus: InvalidationBus;
   readonly signal: WorkSignal;
   readonly counters: Limiter;
-  /** Whether this process can ask the counters; without Redis they are in the process of the gateway. */
+  /** Whether this process can query the counters. Without Redis, they are in the gateway process. */
   readonly hasCounters: boolean;
   readonly keepClient: NonNullable<StoreDependencies['keepClient']>;
 }
 
-/** Accounts is the stores. */
+/** Accounts contains the stores of this room. */
 export interface Accounts {
   readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
@@ -29,7 +29,7 @@ export interface Accounts {
   readonly quotaAdjustments: QuotaAdjustmentStore;
 }
 
-/** Opens them. Logs an error where accounts have plans that the configuration does not have. */
+/** Opens the stores. Logs an error if accounts have plans that are not configured. */
 export async function openAccounts(ground: Ground, rooms: AccountRooms): Promise<Accounts> {
   const { config, database, clock } = ground;
   const { bus, signal, keepClient, counters, hasCounters } = rooms;
@@ -49,7 +49,7 @@ export async function openAccounts(ground: Ground, rooms: AccountRooms): Promise
   };
 }
 
-/** Requests of an account whose plan is not in the configuration are refused with 503. */
+/** Logs accounts with unknown plans, whose requests get 503. */
 async function warnOfUnknownPlans({ config, database, log }: Ground, plans = config.current.file.plans): Promise<void> {
   const unknown = await plansMissing(database.db, plans);
   if (unknown.length === 0) return;

@@ -1,21 +1,19 @@
 /**
- * Keeps a plan that accounts are on from going with a changed configuration: from then on
- * their requests would be refused with 503.
+ * Refuses configuration changes that remove a plan in use. Otherwise, the requests of its accounts would get 503.
  */
 import type { Kysely } from 'kysely';
 import type { Config } from '../config/model/schema.js';
 import type { Tables } from '../stores/database/schema.js';
 
-/** Plans that one refusal names; whoever drops more of them has one cause for most. */
+/** Maximum number of plans in an error message. */
 const MOST_NAMED = 20;
 const HINT = 'leave it in until they have another: trailgate accounts update <account> --plan <plan>';
 
 type Plans = Config['file']['plans'];
 
 /**
- * Refuses a configuration without a plan that accounts are on. Asks the database only where a plan would go, and as
- * long as it takes for a statement. Rejects with the words for whoever has changed the file; also where the database
- * does not say in time: better a plan too many than customers that are refused.
+ * Rejects if the new configuration removes a plan that accounts use. The message is for the author of the file. Queries
+ * the database only if a plan is removed, and also rejects if that query fails.
  */
 export async function keepPlansInUse(
   db: Kysely<Tables>,
@@ -36,12 +34,12 @@ export async function keepPlansInUse(
   throw new Error([...words, ...(more > 0 ? [`and ${more} more plans`] : [])].join('\n'));
 }
 
-/** Those of the accounts that no plan of the configuration is for. Rejects where the database does not say. */
+/** Returns the plans of accounts that are not in the configuration. Rejects with the error of the database. */
 export async function plansMissing(db: Kysely<Tables>, plans: Plans): Promise<string[]> {
   return [...(await accountsByPlan(db)).keys()].filter((plan) => !Object.hasOwn(plans, plan));
 }
 
-/** How many accounts are on each plan, suspended ones too: they may be activated again. */
+/** Counts the accounts of each plan. Includes suspended ones, because they may be reactivated. */
 async function accountsByPlan(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('account')

@@ -1,4 +1,4 @@
-/** What an adjustment may be made of: one schema for the admin API, its description and the store. */
+/** Schema of quota adjustments for the admin API, its description and the store. */
 import { z } from 'zod';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { plainText } from '../records/account-fields.js';
@@ -6,7 +6,7 @@ import { plainText } from '../records/account-fields.js';
 const TOO_MANY = `must be at most ${LARGEST_LIMIT}`;
 
 const amount = z
-  // Of what is no exact number any more zod says so twice: with the same words.
+  // For integers above the safe range, zod reports two errors. This gives both the same text.
   .int({ error: ({ code }) => (code === 'too_big' ? TOO_MANY : 'must be a whole number') })
   .min(0, 'must not be negative')
   .max(LARGEST_LIMIT, TOO_MANY)

@@ -1,6 +1,6 @@
 /**
- * What operators change about a month beside the plan: a grant on top of its limit, or its count set or reset. Each is
- * one transaction with its audit entry, and in force on every node once it has committed.
+ * Stores quota adjustments: grants in addition to the month limit, and counts that are set or reset. Each is one
+ * transaction with its audit entry, and applies on all nodes after the commit.
  */
 import type { Transaction } from 'kysely';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
@@ -23,25 +23,25 @@ import type { CreateQuotaAdjustment } from './quota-adjustment-fields.js';
 
 export interface AdjustmentDependencies extends StoreDependencies {
   readonly counters: Pick<Limiter, 'read' | 'setMonthUsed'>;
-  /** Whether this process can reach the counters that decide: not where they live in another process. */
+  /** Whether this process can reach the counters. False if they are in the memory of another process. */
   readonly hasCounters: boolean;
 }
 
-/** Account and key that an adjustment is about, held until the transaction ends. */
+/** Held contains the account and key of an adjustment, locked until the transaction ends. */
 interface Held {
   readonly account: AccountTable;
   readonly key: ApiKeyTable | undefined;
 }
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/** QuotaAdjustmentStore rejects with a `Problem` for errors of the caller, and with the database error for others. */
 export class QuotaAdjustmentStore {
   constructor(private readonly deps: AdjustmentDependencies) {}
 
   /**
-   * Makes an adjustment. A grant is the database's matter alone. A set or reset is carried out on the counter inside
-   * the transaction: what is recorded has been done, and where the counters are away neither is.
-   * @throws Problem `resource_not_found`, `validation_failed`, `conflict`;
-   * `quota_unavailable` while the counters are away.
+   * Creates an adjustment. A grant only changes the database. A set or reset changes the counter inside the
+   * transaction, so that both happen or neither.
+   * @throws Problem `resource_not_found`, `validation_failed`, `conflict`, or `quota_unavailable` while the counters
+   *   are unavailable.
    */
   async create(accountId: string, input: CreateQuotaAdjustment, context: ChangeContext): Promise<QuotaAdjustment> {
     if (input.type !== 'grant') await this.findCounters(accountId, input.api_key_id);
@@ -53,7 +53,7 @@ export class QuotaAdjustmentStore {
     return made;
   }
 
-  /** Newest first. Rejects with `resource_not_found` where there is no such account. */
+  /** Lists the adjustments of an account, newest first. Rejects with `resource_not_found`. */
   async list(
     accountId: string,
     { limit, cursor }: PageRequest,
@@ -74,14 +74,14 @@ export class QuotaAdjustmentStore {
     return pageOf(list, limit, await page.execute(), (row) => adjustmentOf(row, account.time_zone));
   }
 
-  /** Those of all accounts, newest first. */
+  /** Lists the adjustments of all accounts, newest first. */
   async listAll(request: PageRequest): Promise<Page<NamedAdjustment>> {
     return await allAdjustments(this.deps.database.db, request);
   }
 
   /**
-   * Sees to it that the counters exist and answer, before a transaction is open: where they are missing they come from
-   * the database, which on SQLite would wait for that transaction.
+   * Checks the counters before the transaction starts. Missing counters are loaded from the database, which on SQLite
+   * would wait for the transaction.
    */
   private async findCounters(accountId: string, keyId: string | undefined): Promise<void> {
     if (!this.deps.hasCounters) {
@@ -129,7 +129,7 @@ export class QuotaAdjustmentStore {
     if (total > LARGEST_LIMIT) {
       throw invalid('#/amount', `makes more than ${LARGEST_LIMIT} with the ${granted} that are granted already`);
     }
-    // Like a counter's, a later month stays: the billing day was moved.
+    // Keeps a later month, which exists if the billing day was moved.
     const change = { grant_period: Math.max(row.grant_period, period.label), grant_amount: total };
     if (key === undefined) await trx.updateTable('account').set(change).where('id', '=', account.id).execute();
     else await trx.updateTable('api_key').set(change).where('id', '=', key.id).execute();
@@ -185,7 +185,7 @@ export class QuotaAdjustmentStore {
     return adjustment;
   }
 
-  /** A grant that could change nothing is refused, so that nobody waits for it to. */
+  /** Refuses grants that would have no effect. */
   private checkGrantable({ account, key }: Held, { label }: MonthPeriod): void {
     const plan = this.deps.catalogue.plan(account.plan);
     if (plan === undefined) throw conflict(`The plan ${account.plan} is not in the configuration.`);
