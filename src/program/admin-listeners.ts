@@ -1,4 +1,4 @@
-/** The listeners for operators and members, and for probes and scrapes: on one port, or on two. */
+/** Opens the listeners for the admin API and panel, and for health and metrics, on one port or two. */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createAdminApplication, createHealthApplication } from '../admin/admin.application.js';
 import type { AdminDependencies } from '../admin/request/admin-dependencies.js';
@@ -9,13 +9,13 @@ import type { Log } from '../platform/log.js';
 import { ServerEnd } from '../platform/server-end.js';
 import type { Shutdown } from '../platform/shutdown.js';
 
-/** What the applications are given beside the settings of their listener. */
+/** AdminParts are the dependencies of the applications, without the listener settings. */
 export type AdminParts = Omit<AdminDependencies, 'url' | 'settings' | 'configPath'>;
 
 /**
- * Opens them. A process without the admin role needs no admin listener where health has one of its own. Rejects with
- * `StartError`.
- * @returns where the admin listener is on this machine; undefined where there is none.
+ * Opens the listeners. A process without the admin role has no admin listener if health has a separate one. Rejects
+ * with `StartError`.
+ * @returns the local URL of the admin listener, or undefined if there is none.
  */
 export async function openAdminListeners(
   parts: AdminParts,
@@ -43,7 +43,7 @@ export async function openAdminListeners(
   const scheme = tls === undefined ? 'http' : 'https';
   const bound = await listenQuietly(application, 'admin', { host, port }, scheme, false);
   boundPort = bound.port;
-  // Where browsers go may have another name than where the listener is: passkeys are of a name, not of 127.0.0.1.
+  // The panel URL may differ from the bound address, because passkeys are bound to a host name.
   announce('admin', bound.url, log, parts.api === null ? {} : { panel: deps.url() });
   return bound.url;
 }

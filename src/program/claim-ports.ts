@@ -1,10 +1,10 @@
-/** Takes the ports of all listeners first, so that a start that fails for a port has changed nothing. */
+/** Reserves the ports of all listeners, so that a port in use fails the start before anything changes. */
 import type { GatewayFile } from '../config/model/schema.js';
 import { claimPort } from '../platform/listen.js';
 import { StartError } from '../platform/start-error.js';
 import type { Role } from './roles.js';
 
-/** Claims them until their roles listen. Rejects with `StartError`. */
+/** Reserves the ports until the roles listen. Rejects with `StartError`. */
 export async function claimPorts(
   { gateway, admin, mcp }: GatewayFile,
   roles: readonly Role[],
@@ -19,7 +19,7 @@ export async function claimPorts(
   if (health === undefined || roles.includes('admin')) await claimPort('admin', admin);
 }
 
-/** Each worker opens the authorization server's port for itself. */
+/** Every worker opens the port of the authorization server, so it must be fixed. */
 async function claimOAuthPort(oauth: { readonly host: string; readonly port: number }, workers: number): Promise<void> {
   if (oauth.port === 0 && workers > 1)
     throw new StartError('mcp.oauth.port is 0, so each worker would listen on another port: name one in gateway.yaml.');

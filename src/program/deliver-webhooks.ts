@@ -1,11 +1,11 @@
-/** The worker's part in webhooks: what stands in the outbox is delivered to those who want to be told. */
+/** Delivers webhooks in the worker role. */
 import { startDeliveries } from '../webhooks/deliveries/start-deliveries.js';
 import type { Rooms } from './rooms.js';
 
-/** Beyond the attempts that are under way when the program ends: their results are written. */
+/** Time to write the results of the last attempts, in addition to their timeout. */
 const STOP_MARGIN_MS = 5_000;
 
-/** Begins to deliver. @returns what begins no more attempts: to be called as soon as the program ends. */
+/** Starts deliveries. @returns a function that prevents new attempts, to call when the shutdown begins. */
 export async function deliverWebhooks(rooms: Rooms): Promise<() => void> {
   const { config, database, webhooks: stores, workSignal, clock, log, gauges, shutdown } = rooms;
   const { databaseUrl, redisUrl } = config.current.environment;

@@ -1,15 +1,15 @@
-/** How the first person gets in: a link that works once, said by the program that was just started. */
+/** Creates the one-time link with which the first operator signs in. */
 import { systemClock } from '../platform/clock.js';
 import type { Log } from '../platform/log.js';
 import { RepeatedRun } from '../platform/repeated-run.js';
 import type { Running } from './start.js';
 
-/** Between two tries while the database is away. */
+/** Pause between attempts while the database is unavailable. */
 const RETRY_INTERVAL_MS = 5_000;
 
 /**
- * Says how to become the operator, as long as there is none. The program serves requests by now: a database that is
- * away does not end it, and is asked again.
+ * Logs a sign-in link if there is no operator. Retries while the database is unavailable, because the program is
+ * already serving requests.
  */
 export function tellFirstOwner({ members, panelUrl }: Running, log: Log): void {
   if (members === undefined) return;
@@ -34,17 +34,17 @@ export function tellFirstOwner({ members, panelUrl }: Running, log: Log): void {
 function sayLink(url: string, log: Log): void {
   const time = new Date(systemClock.now()).toISOString();
   const msg = 'Nobody can sign in to the panel yet: whoever opens this within 24 hours becomes its operator';
-  // Whatever the level: whoever started the program waits for this line.
+  // Written at any log level, because the operator needs the link.
   log.write(`${JSON.stringify({ level: 'info', time, event: 'first_owner_link', url, msg })}\n`);
 }
 
-/** A link that signs in as the operator of the demo. */
+/** Creates a link that signs in as the operator of the demo. */
 export async function demoLink({ members, panelUrl }: Running): Promise<string> {
   if (members === undefined) throw new Error('the demo has the admin role');
   return linkUrl(panelUrl, await members.firstOwner.startLink());
 }
 
-/** The token stands behind the `#`: no server, proxy or Referer sees it. */
+/** Puts the token into the fragment, so that it does not reach servers, proxies or the Referer. */
 function linkUrl(panelUrl: string | undefined, token: string): string {
   return `${panelUrl ?? ''}/link#${token}`;
 }

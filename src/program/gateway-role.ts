@@ -1,6 +1,6 @@
 /**
- * The gateway role: the public listener in this process, or in as many workers as were asked
- * for; and its end without a lost request.
+ * The gateway role: the public listener, in this process or in worker processes, and its shutdown without lost
+ * requests.
  */
 import type { Server } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -34,23 +34,23 @@ import { onSignal } from '../platform/signals.js';
 import { StartError } from '../platform/start-error.js';
 import { WorkerPool } from './workers/worker-pool.js';
 
-/** A worker takes down the rest of what it has when it has drained. */
+/** Time for a worker to shut down after its drain. */
 const WORKER_STOP_MARGIN_MS = 10_000;
 const PHASE_MARGIN_MS = 1_000;
 const IDLE_SWEEP_INTERVAL_MS = 100;
-/** Of the descriptors that clients get, a listener beside the gateway has one in so many. */
+/** Divisor for the share of file descriptors of another listener, out of those for clients. */
 const SHARE_BESIDE = 4;
-/** What is refused or broken off at the end of the drain has so long to reach its client. */
+/** Time to send the responses to requests that are aborted at the end of the drain. */
 const LAST_WORDS_MS = 250;
 
-/** The pool starts after the admin listener, which shows it. */
+/** PoolHolder refers to the pool, which starts after the admin listener that reports on it. */
 export interface PoolHolder {
   current: WorkerPool | undefined;
-  /** Whether every listener takes requests. */
+  /** Whether all listeners accept requests. */
   hasStarted: boolean;
 }
 
-/** In this process, or in as many workers as were asked for. */
+/** Starts the gateway in this process, or in worker processes. */
 export async function startGatewayRole(
   rooms: Rooms,
   admission: Admission,
@@ -67,7 +67,7 @@ export async function startGatewayRole(
   }
   await releasePort('gateway');
   await releasePort('oauth');
-  // Before the first of them is there: signals may come while they start.
+  // Set before the workers start, because signals may arrive meanwhile.
   const pool = new WorkerPool(workers, log.logger, (message) => rooms.workSignal.hear(message));
   holder.current = pool;
   onSignal('SIGHUP', () => pool.signal('SIGHUP'));
@@ -145,7 +145,7 @@ async function startGateway(
   live.follow(keys.bus);
   shutdown.add('cut what is left', () => cutWhatIsLeft(forwarder, deps.connections));
   shutdown.add('let go of streams', async () => live.stop());
-  // As the configuration says when the end begins.
+  // Read when the shutdown begins.
   const drain = (): number => config.current.file.gateway.shutdown.drain;
   const delay = (): number => config.current.file.gateway.shutdown.delay ?? 0;
   shutdown.add('drain gateway', () => drainGateway(gateway, forwarder, deps.connections), drain);
@@ -156,7 +156,7 @@ async function startGateway(
     () => delay() + PHASE_MARGIN_MS,
   );
   const scheme = file.gateway.tls === undefined ? 'http' : 'https';
-  // Elsewhere node:cluster hands the connections out.
+  // On other systems, node:cluster distributes the connections.
   const shared = isWorker && process.platform === 'linux';
   const { url, port } = await listenQuietly(gateway, 'gateway', file.gateway, scheme, shared);
   publicUrl.bind(port);
@@ -170,7 +170,7 @@ async function startGateway(
   return url;
 }
 
-/** What the system allows; where that is fewer than the connections that there may be, that is said once. */
+/** Reads the limit of file descriptors. Logs a warning if it is below the maximum number of connections. */
 async function openDescriptors({ file }: Config, log: Log): Promise<FileDescriptors> {
   const descriptors = new FileDescriptors();
   await descriptors.refresh();
@@ -187,8 +187,8 @@ async function openDescriptors({ file }: Config, log: Log): Promise<FileDescript
 }
 
 /**
- * Holds another listener of this process to the bounds of the gateway's own, out of the same descriptors: where there
- * are few, most are left to the gateway. Its networks it counts itself.
+ * Applies the connection limits of the gateway to another listener of this process. Both share the file descriptors, of
+ * which the gateway keeps most. Connections per network are counted separately.
  */
 function watchBeside(config: RunningConfig, descriptors: FileDescriptors): Beside['watch'] {
   return (server, mostConnections) => {
@@ -208,8 +208,8 @@ function watchBeside(config: RunningConfig, descriptors: FileDescriptors): Besid
 }
 
 /**
- * `/readyz` says 503 already. Until the load balancer has seen it, requests that still come are served, and each
- * response asks its client not to use the connection again: when the listener closes, nobody is about to send on one.
+ * Waits until load balancers have noticed the 503 of `/readyz`. New requests are still served. Responses ask clients to
+ * close the connection, so that none is in use when the listener closes.
  */
 async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
   draining.hasBegun = true;
@@ -217,8 +217,8 @@ async function announceEnd(draining: Draining, delayMs: number): Promise<void> {
 }
 
 /**
- * Ends with the last response. Node closes the connections that are idle now; those that become so would be kept alive,
- * and one whose head never ends would be waited for: Node holds nobody to that any more once a server closes.
+ * Closes the listener and waits for the last response. Node closes only the connections that are idle now. It keeps
+ * later ones alive, and no longer enforces the header timeout once the server closes.
  */
 async function drainGateway(
   gateway: NestFastifyApplication,
@@ -244,8 +244,8 @@ async function drainGateway(
 }
 
 /**
- * What the drain has left gets its end before usage is written for the last time: else it would stay in flight, as if
- * this process had crashed. Requests without a response get one that says so, for nothing; streams are broken off.
+ * Ends the requests that are left after the drain. Runs before the last write of usage, in which they would stay in
+ * flight as after a crash. Requests without a response get an error and use no quota. Streams are aborted.
  */
 async function cutWhatIsLeft(forwarder: Forwarder, connections: Connections): Promise<void> {
   await forwarder.close(0);

@@ -1,4 +1,4 @@
-/** One program has a data folder, and counts for it: also while what is left of one that was killed still does. */
+/** Locks the data folder, and waits for leftover workers of a killed program. */
 import type { Config } from '../config/model/schema.js';
 import { lockCounters, lockDataDir } from '../stores/database/data-lock.js';
 import type { Log } from '../platform/log.js';
@@ -6,13 +6,13 @@ import { StartError } from '../platform/start-error.js';
 import { ShutdownBegun, type Shutdown } from '../platform/shutdown.js';
 
 const ASK_INTERVAL_MS = 100;
-/** What workers need behind their drain, to write what they know and to end. */
+/** Time for workers to write their state and exit after the drain. */
 const END_MARGIN_MS = 10_000;
 
 /**
- * Takes the data folder where counters live in this program or beside it: a second one on the same data would hand out
- * every limit twice.
- * @returns the folder; undefined where it is shared. Rejects where another program has it.
+ * Locks the data folder if the counters are in this process or its child. A second program would admit each quota
+ * again.
+ * @returns the folder, or undefined if no lock is needed. Rejects if another program has the lock.
  */
 export async function lockData(
   { environment: { dataDir, databaseUrl, redisUrl }, file }: Config,
@@ -28,8 +28,8 @@ export async function lockData(
 }
 
 /**
- * Workers whose first process was killed answer what is under way, count it in the process that they had, and write it
- * down when they end: what is counted from the database before would be given out once more.
+ * Waits for the workers of a killed program. They still serve and count requests, and write the counts when they end.
+ * Counters loaded from the database before that would admit these requests again.
  */
 async function countersFree(dataDir: string, longestMs: number, log: Log, shutdown: Shutdown): Promise<void> {
   const startedMs = performance.now();

@@ -1,4 +1,4 @@
-/** The admin role: the admin API and the panel over the rooms, and the listener of health and metrics. */
+/** Opens the admin role: admin API, panel, and the listener for health and metrics. */
 import { fileURLToPath } from 'node:url';
 import { Explainer } from '../admin/explain/explainer.js';
 import type { PanelFiles } from '../admin/panel/panel-files.js';
@@ -22,18 +22,18 @@ import type { PoolHolder } from './gateway-role.js';
 import type { ProcessView } from './process-view.js';
 import type { Rooms } from './rooms.js';
 
-/** The admin panel, which the build puts beside the program. */
+/** Folder of the built admin panel. */
 const PANEL_FOLDER = fileURLToPath(new URL('../panel', import.meta.url));
 
-/** The admin listener, and what the program does with what stands behind it. */
+/** RunningAdmin is the started admin listener. */
 export interface RunningAdmin {
-  /** Undefined where there is none: health has a listener of its own. */
+  /** Undefined if there is no admin listener, because health has a separate one. */
   readonly url: string | undefined;
   readonly panelUrl: string;
   readonly members: Members | undefined;
 }
 
-/** Starts its listeners. Without the admin role there are health and metrics alone; every process has those. */
+/** Starts the listeners. Without the admin role, only those for health and metrics. */
 export async function startAdmin(
   rooms: Rooms,
   admission: Admission,
@@ -61,7 +61,7 @@ export async function startAdmin(
   return { url, panelUrl: adminUrlOf(config.current.file.admin, port), members: api?.members };
 }
 
-/** Opens what the admin API asks. @param panel null where there is none. */
+/** Creates the dependencies of the admin API. @param panel null without the panel. */
 export function openAdminApi(
   rooms: Rooms,
   admission: Admission,

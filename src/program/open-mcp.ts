@@ -1,4 +1,4 @@
-/** The MCP server on the public listener: its parts, and what it follows. */
+/** Opens the MCP server on the public listener. */
 import type { OpenDoor } from '../admission/doors/door.js';
 import type { RunningConfig } from '../config/running-config.js';
 import { RunningTools } from '../config/running-tools.js';
@@ -13,14 +13,14 @@ import { VERSION } from '../platform/version.js';
 import type { Admission, PublicUrl } from '../admission/open.js';
 import type { Rooms } from './rooms.js';
 
-/** McpServer is the server as the listener has it. */
+/** McpServer is the interface for the listener. */
 export interface McpServer {
   readonly openDoor: OpenDoor;
-  /** Ends the streams of those who listen, and each that somebody opens from now on. */
+  /** Ends all open streams, and those that are opened later. */
   endStreams(): void;
 }
 
-/** Opens the server, whose streams follow keys and tools. @param methods instead of those of the program. */
+/** Opens the server. Streams are updated on changes of keys and tools. @param methods overrides for the methods. */
 export function openMcp(
   { config, keys, quotas, usage, log }: Rooms,
   { steps, routes, quotaReport, publicUrl }: Admission,
@@ -30,12 +30,12 @@ export function openMcp(
   const { authenticator, bus } = keys;
   const tools = new RunningTools(config);
   const settings = mcpSettings(config, tools, publicUrl);
-  // A client that listens needs no scope.
+  // Streams need no scope.
   const subscriptions = new Subscriptions((hash, address) => authenticator.recheck(hash, address, []));
   bus.subscribe((change) => subscriptions.onChange(change));
   config.onChange(() => {
     const before = tools.current;
-    // When all of the change is in force.
+    // After the complete change is applied.
     return () => queueMicrotask(() => areSame(before, tools.current) || subscriptions.notifyToolsChanged());
   });
   const openDoor = mcpDoor(

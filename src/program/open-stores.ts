@@ -1,4 +1,4 @@
-/** Opens the database, which the start migrates, and the key of what is encrypted in it. */
+/** Opens and migrates the database, and loads its encryption key. */
 import { checkCounters, type CounterPlace } from '../quota/open.js';
 import type { Config } from '../config/model/schema.js';
 import type { Log } from '../platform/log.js';
@@ -8,14 +8,13 @@ import type { SecretBox } from '../stores/secrets/secret-box.js';
 import { openSecretBox } from '../stores/secrets/secrets-key.js';
 import type { Role } from './roles.js';
 
-/** Stores is what the program keeps its data in. */
 export interface Stores {
   readonly database: DatabaseHandle;
-  /** Null where nothing is encrypted or decrypted here, or where all machines have no key in common. */
+  /** Null if this process encrypts nothing, or if the machines share no key. */
   readonly secretBox: SecretBox | null;
 }
 
-/** Opens them. Rejects where the database or the counters do not answer: before the database is migrated. */
+/** Opens the stores. Rejects before the migration if the database or the counters do not respond. */
 export async function openStores(
   { environment }: Config,
   roles: readonly Role[],

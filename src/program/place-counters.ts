@@ -1,4 +1,4 @@
-/** Where the processes of one gateway count: in Redis, in a process beside them, or each alone. */
+/** Chooses where counters are kept: in Redis, in a counting process, or in this process. */
 import type { Environment } from '../config/model/schema.js';
 import type { Log } from '../platform/log.js';
 import { StartError } from '../platform/start-error.js';
@@ -8,8 +8,8 @@ import type { Processes, Role } from './roles.js';
 import type { Shutdown } from '../platform/shutdown.js';
 
 /**
- * Finds it, and starts the counting process where there has to be one.
- * @param lockedFolder the data folder where nobody else may count for it.
+ * Returns the place of the counters. Starts the counting process if it is needed.
+ * @param lockedFolder the locked data folder.
  */
 export async function placeCounters(
   { redisUrl }: Environment,
@@ -23,7 +23,7 @@ export async function placeCounters(
   if (isWorker) return { url: countersPath, isOwn: true };
   if (workers === 1 || !roles.includes('gateway')) return { url: undefined, isOwn: true };
   const child = new CountingChild(workers, lockedFolder, log.logger);
-  // Behind the last count that is written.
+  // After the last counts are written.
   shutdown.add('stop counting', () => child.stop());
   try {
     return { url: await child.start(), isOwn: true };

@@ -1,6 +1,6 @@
 /**
- * How this process, with its workers and the gateways that it has heard of, is: for probes,
- * for operators, and for others to hear.
+ * Status of this process, its workers, and the other gateways. Used for probes and the admin API, and published to
+ * other nodes.
  */
 import { hostname } from 'node:os';
 import type { AdminDependencies, Readiness } from '../admin/request/admin-dependencies.js';
@@ -24,7 +24,7 @@ export class ProcessView {
   private node = hostname();
   private isFollowing = false;
 
-  /** @param isGateway whether this process or its workers have backends. */
+  /** @param isGateway whether this process or its workers forward requests. */
   constructor(
     private readonly rooms: Rooms,
     private readonly pool: PoolHolder,
@@ -32,7 +32,7 @@ export class ProcessView {
     private readonly isGateway: boolean,
   ) {}
 
-  /** How this process alone sees what it stands on. */
+  /** Returns the state of this process without its workers. */
   own(): WorkerState {
     const { forwarder, quotas, clock, log } = this.rooms;
     return {
@@ -42,7 +42,7 @@ export class ProcessView {
     };
   }
 
-  /** What is known now, and asks nobody. */
+  /** Returns the readiness from known state, without I/O. */
   readiness(): Readiness {
     return readiness({
       life: lifeCheck(this.pool.hasStarted, this.rooms.shutdown.hasBegun),
@@ -55,18 +55,18 @@ export class ProcessView {
     });
   }
 
-  /** This gateway and the others, as they have said last. */
+  /** Returns the last statements of this gateway and the others. */
   gateways(): HeardStatement[] {
     const own = { ...this.statement(), targetsLeftOut: 0, ageMs: 0 };
     return [...(this.isGateway ? [own] : []), ...this.nodes.others()];
   }
 
-  /** The targets as this gateway and the others see them. */
+  /** Returns the targets as seen by all gateways. */
   targets(): NodeTarget[] {
     return targetsOnNodes(this.gateways());
   }
 
-  /** What the admin listener shows of it. */
+  /** Returns the status functions for the admin listener. */
   get shown(): Pick<AdminDependencies, 'readiness' | 'targets' | 'gateways' | 'stores'> {
     const { redisUrl } = this.rooms.config.current.environment;
     return {
@@ -77,13 +77,13 @@ export class ProcessView {
     };
   }
 
-  /** Tells others what this gateway sees, from now on. @param gatewayUrl where it listens. */
+  /** Starts publishing the state of this gateway. @param gatewayUrl URL of the public listener. */
   publish(gatewayUrl: string): void {
     this.node = `${hostname()}:${portOf(gatewayUrl)}`;
     this.nodes.publish(() => this.statement());
   }
 
-  /** Hears what other gateways see, from now on. */
+  /** Starts receiving the statements of other gateways. */
   follow(): void {
     this.isFollowing = true;
     this.nodes.follow();
@@ -103,7 +103,7 @@ export class ProcessView {
 }
 
 /**
- * Where gateways and the admin API hear of each other: Redis, or else PostgreSQL. With neither there is one process.
+ * Opens the exchange of statements between nodes: Redis, or PostgreSQL. Without either, there is only one process.
  */
 export function openNodes(
   { environment: { redisUrl, databaseUrl } }: Config,

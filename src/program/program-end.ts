@@ -1,9 +1,9 @@
-/** The end of the process: by a signal, also one that comes while it starts, or by an error that nobody caught. */
+/** Ends the process on a signal, even during the start, or on an uncaught error. */
 import type { Log } from '../platform/log.js';
 import type { Shutdown } from '../platform/shutdown.js';
 import { onSignal } from '../platform/signals.js';
 
-/** npm passes on the signal of a terminal that has reached the program already: so soon it is the same one. */
+/** Signals within this time are the same one: npm forwards a signal that the terminal also sends to the program. */
 const SAME_SIGNAL_MS = 500;
 
 export class ProgramEnd {
@@ -13,8 +13,8 @@ export class ProgramEnd {
   private exiting = false;
 
   /**
-   * SIGTERM and SIGINT end in order from now on; a second one, half a second later or more, at once.
-   * @param isWorker it hears of the same end several times: from the terminal, from the pool, from the pool's own end.
+   * Handles SIGTERM and SIGINT. The first one starts the shutdown. A later one exits immediately.
+   * @param isWorker whether repeated signals are ignored, because terminal and pool both signal workers.
    */
   constructor(private readonly isWorker = false) {
     process.prependListener('exit', () => (this.exiting = true));
@@ -29,7 +29,7 @@ export class ProgramEnd {
     return this.ending;
   }
 
-  /** From now on there is something to take down; what nobody caught ends in order too, with exit code 1. */
+  /** Sets the shutdown to run at the end. Uncaught errors also run it, with exit code 1. */
   takeDown(shutdown: Shutdown, log: Log): void {
     this.shutdown = shutdown;
     const crash = (error: unknown): void => {
@@ -42,7 +42,7 @@ export class ProgramEnd {
     process.on('unhandledRejection', crash);
   }
 
-  /** Takes everything down and exits. */
+  /** Shuts down and exits. */
   begin(code: number): void {
     if (this.ending && this.isWorker) return;
     if (this.ending) process.exit(1);

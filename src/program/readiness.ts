@@ -1,4 +1,4 @@
-/** What `/readyz` says of this process, of its workers and of what they stand on. */
+/** Computes the response of `/readyz` for this process, its workers and their dependencies. */
 import type { Readiness, ReadinessCheck } from '../admin/request/admin-dependencies.js';
 import type { DatabaseState } from '../stores/database/database-health.js';
 import type { HeardStatement } from '../nodes/node-statement.js';
@@ -7,30 +7,29 @@ import { formatWithOffset } from '../platform/rfc3339.js';
 import type { WorkerState } from './workers/messages.js';
 import type { PoolState } from './workers/worker-pool.js';
 
-/** A gateway speaks every two seconds. */
+/** Time after which a gateway counts as silent. Gateways publish every two seconds. */
 const QUIET_MS = 10_000;
 
-/** What readiness is made of; all of it is known already. */
+/** Known is the input for the readiness. */
 export interface Known {
-  /** Whether the program has started, and whether it ends. */
+  /** Whether the program has started or is shutting down. */
   readonly life: ReadinessCheck;
   readonly database: DatabaseState;
-  /** How this process sees what it stands on. */
+  /** State of this process. */
   readonly own: WorkerState;
-  /** Undefined: the gateway runs in this process, or not at all. */
+  /** Undefined if there are no workers. */
   readonly workers: PoolState | undefined;
-  /** What counters that processes share are called. */
+  /** Name of the shared counters. */
   readonly countersName?: string;
-  /** Whether this process or its workers have backends. */
+  /** Whether this process or its workers forward requests. */
   readonly forwards: boolean;
-  /** What gateways have said, for a process that is none itself. */
+  /** Statements of gateways, for a process without the gateway role. */
   readonly gateways: readonly HeardStatement[] | undefined;
 }
 
 /**
- * Ready from when requests are taken until the shutdown begins, and not while workers are asked for and
- * none is there; whatever else is wrong is a warning. Says what is known and asks nobody: a load
- * balancer takes a late response for none.
+ * Returns the readiness. It fails before the start, during the shutdown, and if no worker is ready. Other problems are
+ * warnings. Uses only known state, because load balancers time out.
  */
 export function readiness({ life, database, own, workers, countersName, forwards, gateways }: Known): Readiness {
   const states = [own, ...(workers?.states ?? [])];
@@ -52,7 +51,7 @@ export function readiness({ life, database, own, workers, countersName, forwards
   };
 }
 
-/** @param hasStarted whether every listener takes requests. */
+/** Returns the check of the life cycle. @param hasStarted whether all listeners accept requests. */
 export function lifeCheck(hasStarted: boolean, isEnding: boolean): ReadinessCheck {
   if (isEnding) return { status: 'fail', detail: 'shutting down' };
   return hasStarted ? { status: 'pass' } : { status: 'fail', detail: 'starting' };
@@ -82,7 +81,7 @@ function quotaStoreCheck(
   return { status: 'warn', detail: `${name} is lost since ${since}${where}: plans decide by onRedisLoss` };
 }
 
-/** Whether gateways are heard of: one that says nothing is not seen by this process at all. */
+/** Checks whether gateways publish statements. This process does not know of gateways that never did. */
 function gatewaysCheck(gateways: readonly HeardStatement[]): ReadinessCheck {
   if (gateways.length === 0) return { status: 'warn', detail: 'no gateway has said anything in the last minute' };
   const quiet = gateways.filter(({ ageMs }) => ageMs > QUIET_MS);
@@ -108,7 +107,7 @@ function logCheck(states: readonly WorkerState[]): ReadinessCheck {
   };
 }
 
-/** Nothing where it is so in all of them. */
+/** Returns how many are affected, or '' if all are. */
 function inSome(some: readonly unknown[], all: readonly unknown[], unit: string): string {
   return some.length === all.length ? '' : ` in ${some.length} of ${all.length} ${unit}`;
 }
@@ -122,7 +121,7 @@ function workersCheck({ ready, count, silent }: PoolState): ReadinessCheck {
   };
 }
 
-/** A process that has no target refuses what it is asked, whatever the others see. */
+/** Checks the targets. A process without targets refuses requests, even if others have some. */
 function backendsCheck(views: readonly Pick<WorkerState, 'targets'>[], unit: 'processes' | 'nodes'): ReadinessCheck {
   const lost = views.map(({ targets }) => findLostServices(targets));
   const details = [
@@ -132,7 +131,7 @@ function backendsCheck(views: readonly Pick<WorkerState, 'targets'>[], unit: 'pr
   return details.length === 0 ? { status: 'pass' } : { status: 'warn', detail: details.join('; ') };
 }
 
-/** Returns an empty text where no service is lost in that way. */
+/** Describes the lost services. Empty if there are none. */
 function describeLost(
   what: string,
   lost: readonly LostServices[],

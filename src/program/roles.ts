@@ -1,18 +1,18 @@
-/** What a process of the program is for, and how the gateway role is spread over processes. */
+/** Roles of a process, and the distribution of the gateway role over processes. */
 
 export const ROLES = ['gateway', 'admin', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface Processes {
-  /** More than one: that many workers share the listener, and this process holds it. */
+  /** Number of worker processes that share the listener. With 1, this process serves requests itself. */
   readonly workers: number;
   /** Command line of a worker. */
   readonly workerArgs: readonly string[];
-  /** This process is one of them: health and metrics are the pool's. */
+  /** Whether this process is a worker. Then the pool serves health and metrics. */
   readonly isWorker: boolean;
-  /** Of a worker: the socket of the process that counts for all of them. Undefined: they count in Redis. */
+  /** Socket of the counting process, for workers. Undefined if counters are in Redis. */
   readonly countersPath?: string | undefined;
-  /** Of a worker that counts there: `clockAheadMs` of the first process. */
+  /** `clockAheadMs` of the first process, for workers with a counting process. */
   readonly clockAheadMs?: number | undefined;
 }
 

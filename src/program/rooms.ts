@@ -1,4 +1,4 @@
-/** The rooms that every role of the program stands on, in the order in which they are opened; closed the other way round. */
+/** Opens the rooms that all roles share, in order. They are closed in the reverse order. */
 import { openAccounts, type Accounts } from '../accounts/open.js';
 import type { AccountStore } from '../accounts/accounts.js';
 import { keepClient } from '../authorization/clients/authorization-requests.js';
@@ -23,43 +23,43 @@ import { webhookSender, type SenderOptions } from './webhook-sender.js';
 import type { Role } from './roles.js';
 import { tellPoolOfWork } from './workers/worker-process.js';
 
-/** Place is what this process is for, and where it counts. */
+/** Place describes the tasks of this process and its counters. */
 export interface Place {
   readonly roles: readonly Role[];
   readonly forwards: boolean;
-  /** Whether it is no worker of another process, which has the data folder. */
+  /** False in a worker process. */
   readonly isFirst: boolean;
   readonly counterPlace: CounterPlace;
-  /** How far ahead of the machine's count the clock was when the first process began. */
+  /** See `clockAheadMs` in `idempotency/database-records.ts`. */
   readonly clockAheadMs: number;
   /** The time for records of requests with an `Idempotency-Key`. */
   readonly recordTime: RecordTime;
-  /** How receivers of webhooks are reached, where tests choose it. */
+  /** Overrides for tests. */
   readonly sender?: SenderOptions;
 }
 
-/** Rooms is what every role stands on. */
+/** Rooms are the dependencies of all roles. */
 export interface Rooms extends Ground, Place, Accounts, Quota {
-  /** Knows how the database is; probes it once it is started. */
+  /** State of the database. Probes it once started. */
   readonly databaseHealth: DatabaseHealth;
   readonly requestLogs: RequestLogRecorder;
   readonly keys: Keys;
   readonly events: EventOutbox;
-  /** Tells workers of webhook endpoints that have something to do. */
+  /** Notifies workers of webhook endpoints with due deliveries. */
   readonly workSignal: WorkSignal;
   readonly webhooks: Webhooks;
-  /** Undefined where no requests are forwarded, as the forwarder is. */
+  /** Undefined, like the forwarder, if this process does not forward requests. */
   readonly keyedRequests: KeyedRequests | undefined;
   readonly forwarder: Forwarder | undefined;
 }
 
-/** Customers is what can be made before a backend is asked. */
+/** Customers are the stores that are available before the backends are opened. */
 export interface Customers {
   readonly database: DatabaseHandle;
   readonly accounts: AccountStore;
 }
 
-/** Opens them. @param beforeBackends called before the targets are resolved and their health is checked. */
+/** Opens the rooms. @param beforeBackends called before targets are resolved and checked. */
 export async function openRooms(
   ground: Ground,
   place: Place,
@@ -74,7 +74,7 @@ export async function openRooms(
   const quota = await openQuota(ground, {
     place: counterPlace,
     forwards,
-    // A program with another role cannot ask the process that counts for these workers.
+    // Programs with other roles cannot reach the counting process of these workers.
     sweeps: roles.includes('worker') || (isFirst && counterPlace.isOwn),
     witness: databaseHealth,
     follower: requestLogs.flush,
@@ -91,7 +91,7 @@ export async function openRooms(
   await beforeBackends({ database, accounts: accounts.accounts });
   const emitted = new EmittedEvents(database.db, clock, workSignal, log.logger, () => config.current.eventTypes);
   ground.gauges.push(emitted);
-  // Behind the last response, and before the database is closed.
+  // After the last response, and before the database is closed.
   shutdown.add('write emitted events', () => emitted.stop());
   const keyedRequests = forwards ? await openKeyedRequests(ground, recordTime) : undefined;
   const forwarder = forwards ? openBackends(ground, emitted) : undefined;

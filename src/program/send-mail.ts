@@ -1,4 +1,4 @@
-/** The worker's part in mail: what waits is sent by the server that the configuration names. */
+/** Sends queued mail in the worker role. */
 import { adminUrlOf } from '../config/model/admin-url.js';
 import { MailOutbox } from '../mail/mail-outbox.js';
 import { MailSender } from '../mail/mail-sender.js';
@@ -7,7 +7,7 @@ import { SmtpMailer } from '../mail/mailer.js';
 import { renewLinkToken } from '../members/links/link-renewal.js';
 import type { Rooms } from './rooms.js';
 
-/** Begins to send; a changed `admin.mail` is used from the next mail on. */
+/** Starts sending. Changes of `admin.mail` apply from the next mail on. */
 export function sendMail({ config, database, clock, log, shutdown }: Rooms): void {
   const settings = () => config.current.file.admin;
   const sender = new MailSender({
@@ -27,7 +27,7 @@ export function sendMail({ config, database, clock, log, shutdown }: Rooms): voi
   shutdown.add('stop mail', () => sender.stop());
 }
 
-/** The page of the panel that shows what a notice tells. */
+/** Returns the panel page for a notice. */
 function noticePath(content: MailContent): string {
   return content.kind === 'webhook_disabled' ? `${content.accountId}/webhooks/${content.endpointId}` : 'profile';
 }

@@ -1,5 +1,5 @@
 /**
- * `trailgate start`: opens the stores, puts the roles together, listens; and takes it all down again in named phases.
+ * `trailgate start`: opens the stores and roles, listens, and shuts down in named phases.
  */
 import { operatorToken } from '../admin/access/operator-token.js';
 import { systemClock } from '../platform/clock.js';
@@ -39,29 +39,29 @@ import { StartError } from '../platform/start-error.js';
 import { VERSION } from '../platform/version.js';
 import type { WorkerState } from './workers/messages.js';
 
-/** The program while it runs. */
+/** Running is the started program. */
 export interface Running {
   readonly gatewayUrl: string | undefined;
-  /** Where the admin listener is on this machine; undefined where there is none. */
+  /** Local URL of the admin listener. Undefined if there is none. */
   readonly adminUrl: string | undefined;
   readonly operatorToken: string | undefined;
-  /** What signs people in; only with the admin role. */
+  /** Sign-in of people. Only with the admin role. */
   readonly members: Members | undefined;
-  /** Where people reach the panel; undefined in a worker. */
+  /** URL of the panel. Undefined in a worker. */
   readonly panelUrl: string | undefined;
   readonly database: DatabaseHandle;
   readonly accounts: AccountStore;
   readonly keyStore: ApiKeyStore;
-  /** How this process sees what it stands on. */
+  /** Returns the state of this process. */
   state(): WorkerState;
   /** The metrics of this process, without its workers. */
   metricsText(): Promise<string>;
 }
 
 /**
- * Starts the roles. Rejects with `StartError`, or an error whose message is ready to be shown, when something that is
- * needed is not there, and when the shutdown begins meanwhile; whatever was opened until then is closed again.
- * @param beforeBackends called when the stores are open, before a backend is asked and before anything listens.
+ * Starts the roles. Rejects with `StartError`, or an error with a message for the operator, if a dependency is missing
+ * or the shutdown begins meanwhile. Then everything that was opened is closed.
+ * @param beforeBackends called when the stores are open, before backends are contacted and before anything listens.
  */
 export async function start(
   config: LoadedConfig,
@@ -89,7 +89,7 @@ async function open(
 ): Promise<Running> {
   METRICS.buildInfo.series(VERSION).set(1);
   log.logger.info({ event: 'starting', version: VERSION, roles, ...configSummary(config) }, 'Trailgate starts');
-  // With workers, each of them forwards, and this process does not.
+  // With workers, only they forward requests.
   const forwards = roles.includes('gateway') && (processes.isWorker || processes.workers === 1);
   leaveRoomToGrow();
   if (forwards) letEventLoopGoFirst();
@@ -98,7 +98,7 @@ async function open(
   const reload = new Reload(running, forwards, systemClock, log.logger);
   const isFirst = !processes.isWorker;
   const lockedFolder = isFirst ? await lockData(config, log, shutdown) : undefined;
-  // Whatever can stop a start comes before the database is opened, which migrates it.
+  // Checks that can fail run before the database is opened and migrated.
   if (isFirst) await claimPorts(config.file, roles, processes.workers);
   const { dataDir, adminToken } = config.environment;
   if (isFirst) tightenFiles(dataDir, log);
@@ -123,7 +123,7 @@ async function open(
   const view = new ProcessView(rooms, pool, nodes, isGateway);
   const admin = processes.isWorker ? undefined : await startAdmin(rooms, admission, token, pool, view);
   const gatewayUrl = isGateway ? await startGatewayRole(rooms, admission, description, processes, pool) : undefined;
-  // The drain takes its time: attempts that are under way end meanwhile, and none begins.
+  // During the drain, current attempts finish and no new ones start.
   shutdown.add('rest webhooks', async () => restWebhooks());
   pool.hasStarted = true;
   if (gatewayUrl !== undefined) view.publish(gatewayUrl);

@@ -1,4 +1,4 @@
-/** What makes attempts of webhooks, by the rules of the running configuration: for the workers, and for tests. */
+/** Creates the webhook sender, which follows the configuration. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Ground } from '../config/ground.js';
 import { WebhookSender } from '../webhooks/sending/attempt.js';
@@ -6,15 +6,15 @@ import { outboundRules } from '../http/outbound/destination.js';
 import { GuardedConnections } from '../http/outbound/guarded-agent.js';
 import { nameResolver, type ResolveName } from '../http/outbound/name-resolver.js';
 
-/** For a connection to each address that is tried. */
+/** Connection timeout per address. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** SenderOptions replaces what a test cannot have of the system. */
+/** SenderOptions are overrides for tests. */
 export interface SenderOptions {
   readonly resolve?: ResolveName;
 }
 
-/** Opens the sender of webhooks; it follows `webhooks`. */
+/** Opens the sender. It follows the `webhooks` settings. */
 export function webhookSender(
   { config, clock, shutdown }: Ground,
   { resolve = nameResolver() }: SenderOptions = {},
@@ -22,7 +22,7 @@ export function webhookSender(
   let { webhooks } = config.current.file;
   let rules = outboundRules(webhooks);
   config.onChange(({ config: { file } }) => () => {
-    // The same rules as long as they say the same: with others all connections are opened anew.
+    // Keeps the rules if they are unchanged, because new rules close all connections.
     if (isDeepStrictEqual(webhooks, file.webhooks)) return;
     webhooks = file.webhooks;
     rules = outboundRules(webhooks);
