@@ -1,4 +1,4 @@
-/** Kept records equal the database records, and share common parts.  */
+/** Kept records equal the database records, and share common parts. */
 import { describe, expect, it } from '@jest/globals';
 import { keyRecord } from '../../test/support/key-records.js';
 import { NO_LIMIT_CHANGES } from '../quota/model/effective-limits.js';

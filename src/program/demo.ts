@@ -1,6 +1,6 @@
 /**
- * `npm start`: the reference deployment on one machine. Trailgate with all roles, the customers backend as a process of
- * its own, a demo account with seeded customers, and a first request to copy.
+ * `npm start`: the reference deployment on one machine. Starts Trailgate with all roles and the customers backend as a
+ * separate process. Creates a demo account with customers, and prints a first request to copy.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,10 +28,10 @@ const DEMO_KEY_LIFETIME_MS = 7 * 86_400_000;
 const BACKEND_START_TIMEOUT_MS = 60_000;
 const CONTEXT = { actor: 'system', ip: '127.0.0.1', requestId: 'npm-start' };
 
-/** Starts everything and prints where it is. Rejects as `start` does. */
+/** Starts the demo and prints its URLs. Rejects like `start`. */
 export async function startDemo(config: LoadedConfig, log: Log, shutdown: Shutdown): Promise<void> {
   let backend: ChildProcess | undefined;
-  // First in, last out: the gateway's last requests need it.
+  // Added first, so that it stops last: the gateway's last requests need the backend.
   shutdown.add('stop customers', async () => {
     if (backend !== undefined) await stopCustomers(backend);
   });
@@ -68,7 +68,7 @@ async function stopCustomers(backend: ChildProcess): Promise<void> {
   await once(backend, 'exit');
 }
 
-/** The account that the seeded customers belong to; made at the first start, found again later. */
+/** Returns the ID of the demo account, and creates it at the first start. */
 async function demoAccount({ db }: DatabaseHandle, accounts: AccountStore, config: Config): Promise<string> {
   const kept = await db.selectFrom('installation').select('value').where('name', '=', DEMO_ACCOUNT).executeTakeFirst();
   if (kept !== undefined) return kept.value;
@@ -82,7 +82,7 @@ async function demoAccount({ db }: DatabaseHandle, accounts: AccountStore, confi
   return account.id;
 }
 
-/** A fresh key for this start. Secrets are not kept, so an earlier one cannot be shown again; each ends by itself. */
+/** Creates a key for this start, because earlier secrets are not stored. Keys expire after a week. */
 async function demoKey(running: Running, accountId: string, config: Config): Promise<string> {
   const resources = config.operations.flatMap(({ scopes }) => scopes);
   const { secret } = await running.keyStore.create(
@@ -103,7 +103,7 @@ async function demoKey(running: Running, accountId: string, config: Config): Pro
 function spawnCustomers({ environment, file }: Config, accountId: string): ChildProcess {
   const main = fileURLToPath(new URL('../customers/main.js', import.meta.url));
   return spawn(process.execPath, [main], {
-    // The channel tells the backend when this process is gone, whatever ended it.
+    // The backend notices by the closed channel when this process has ended.
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: childEnvironment({
       TRAILGATE_CUSTOMERS_PORT: String(environment.customersPort ?? 4001),
@@ -114,7 +114,7 @@ function spawnCustomers({ environment, file }: Config, accountId: string): Child
   });
 }
 
-/** How a process of this machine reaches the admin listener; with `port: 0` nobody knows it yet. */
+/** Returns the local URL of the admin listener. With `port: 0`, the port is not known yet. */
 function localUrlOf({ host, port, tls }: AdminConfig): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;

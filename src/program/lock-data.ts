@@ -10,7 +10,7 @@ const ASK_INTERVAL_MS = 100;
 const END_MARGIN_MS = 10_000;
 
 /**
- * Locks the data folder if the counters are in this process or its child. A second program would admit each quota
+ * Locks the data folder if the database is SQLite and there is no Redis. A second program on it would admit each quota
  * again.
  * @returns the folder, or undefined if no lock is needed. Rejects if another program has the lock.
  */

@@ -1,4 +1,4 @@
-/** Calls the admin API for the commands; every way in which that can fail becomes one line that says what to do. */
+/** Calls the admin API for commands. Turns all failures into one-line messages that say what to do. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { API_PREFIX, OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
@@ -9,7 +9,7 @@ const LARGEST_PAGE = 100;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The command failed; the message is for the person at the terminal. */
+/** CommandError has a message for the user. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
@@ -20,7 +20,7 @@ export interface Call {
   readonly body?: Fields;
 }
 
-/** A list, or the beginning of it. */
+/** Rows is a list, which may be incomplete. */
 export interface Rows {
   readonly data: readonly Fields[];
   readonly has_more: boolean;
@@ -38,7 +38,7 @@ function pathOf(operation: OperationId, parameters: readonly string[]): string {
 interface Reply {
   readonly ok: boolean;
   readonly status: number;
-  /** As the header says it. */
+  /** Value of `Retry-After`. */
   readonly retryAfter: string | null;
   readonly text: string;
 }
@@ -103,7 +103,7 @@ export class AdminClient {
       throw new CommandError('TRAILGATE_ADMIN_URL must be a URL such as http://127.0.0.1:8081.');
     }
     const url = new URL(this.environment.adminUrl + target);
-    // Every message about it would repeat them.
+    // Refused, because error messages would contain them.
     if (url.username !== '' || url.password !== '') {
       throw new CommandError(
         'TRAILGATE_ADMIN_URL has a name or password in it: leave them out, the operator token signs in.',
@@ -122,7 +122,7 @@ export class AdminClient {
     if (token === '') {
       throw new CommandError(`No operator token: set TRAILGATE_ADMIN_TOKEN, or run this where ${file} can be read.`);
     }
-    // Whoever refuses it as a header would repeat it.
+    // Refused here, because the error of an invalid header would contain it.
     if (!/^[\x21-\x7e]+$/.test(token)) {
       const source = adminToken === undefined ? file : 'TRAILGATE_ADMIN_TOKEN';
       throw new CommandError(
@@ -167,7 +167,7 @@ function describeProblem(problem: Fields, { status, retryAfter }: Reply): string
   return oneLine(`${status} ${String(code ?? '')}: ${words}${wait}${request}`);
 }
 
-/** Nothing that a server sends moves the cursor of a terminal. */
+/** Replaces control characters, so that server text cannot control the terminal. */
 export function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim();
 }

@@ -1,7 +1,7 @@
-/** Tables for people: of rows, or of the fields of one thing. */
+/** Text tables of rows, or of the fields of one object. */
 import { oneLine, type Fields } from './admin-client.js';
 
-/** A value as it stands in a cell; nothing is a dash. */
+/** Formats a cell. Null and undefined become a dash. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (Array.isArray(value)) return value.length === 0 ? '-' : oneLine(value.join(', '));
@@ -9,7 +9,7 @@ function cell(value: unknown): string {
 }
 
 const GAP = '  ';
-/** No column is made narrower than this. */
+/** Minimum width of a shortened column. */
 const NARROWEST = 8;
 
 function padded(rows: readonly (readonly string[])[], fit?: (widths: number[]) => void): string {
@@ -22,7 +22,7 @@ function padded(rows: readonly (readonly string[])[], fit?: (widths: number[]) =
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
-/** Takes from the widest of some columns until a line has room. */
+/** Narrows the widest of the given columns until a line fits. */
 function narrow(widths: number[], mostColumns: number, some: readonly number[]): void {
   const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
   for (let excess = total - mostColumns; excess > 0; excess--) {
@@ -33,7 +33,7 @@ function narrow(widths: number[], mostColumns: number, some: readonly number[]):
   }
 }
 
-/** Leaves out the middle: names and addresses differ at their ends. */
+/** Shortens a text in the middle, because names and addresses differ at their ends. */
 function shortened(text: string, width: number): string {
   if (text.length <= width) return text;
   const end = Math.floor((width - 1) / 2);
@@ -41,9 +41,8 @@ function shortened(text: string, width: number): string {
 }
 
 /**
- * One line a row under a heading; `columns` are names of fields, `target.id` reaches inside.
- * @param shorten a line is made no longer than `mostColumns`, as far as columns can be
- * shortened: those that are named first, first.
+ * Formats rows under a heading. `columns` are field names or paths such as `target.id`.
+ * @param shorten shortens lines to `mostColumns` if possible. Columns that are listed first are shortened first.
  */
 export function rowsTable(
   columns: readonly string[],
@@ -64,7 +63,7 @@ export function rowsTable(
   });
 }
 
-/** One line a field. */
+/** Formats one line per field. */
 export function fieldsTable(fields: Fields): string {
   return padded(Object.entries(fields).map(([name, value]) => [name, cell(value)]));
 }

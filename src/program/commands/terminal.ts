@@ -1,4 +1,4 @@
-/** What a client command stands on: where it writes, where it calls, and how it ends when that fails. */
+/** Environment of client commands: output, admin API client and exit code. */
 import type { Command } from 'commander';
 import { readClientEnvironment, type ClientEnvironment } from '../../config/client-environment.js';
 import { AdminClient, CommandError, type Fields, type Rows } from './admin-client.js';
@@ -8,7 +8,7 @@ export interface Terminal {
   readonly environment: () => ClientEnvironment;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** The command has failed; the process ends with this code. */
+  /** Sets the exit code of a failed command. */
   readonly fail: (exitCode: number) => void;
 }
 
@@ -21,12 +21,12 @@ export const processTerminal: Terminal = {
   },
 };
 
-/** What every client command takes. */
+/** CommonOptions are the options of all client commands. */
 export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Adds `--json` and the action. A `CommandError` is one line on standard error and exit code 1. */
+/** Adds `--json` and the action. Prints a `CommandError` as one line to standard error, and exits with 1. */
 export function clientAction<Options extends CommonOptions>(
   command: Command,
   terminal: Terminal,
@@ -44,7 +44,7 @@ export function clientAction<Options extends CommonOptions>(
   });
 }
 
-/** One thing, as JSON or as its fields. */
+/** Formats one object as JSON or as a list of fields. */
 export function showFields(fields: Fields, { json }: CommonOptions): string {
   return json === true ? `${JSON.stringify(fields, null, 2)}\n` : fieldsTable(fields);
 }

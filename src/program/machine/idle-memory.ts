@@ -1,45 +1,44 @@
 /**
- * Gives back what a burst of work has left, once the process is quiet. V8 keeps the young generation as large as
- * the burst made it, and garbage in the old one, until its next collection, which a process that allocates next to
- * nothing does not reach for minutes; and pages of which little is still in use, because moving that together
- * stops the event loop (decision 0028).
+ * Returns memory to the system when the process is idle after a burst of work (decision 0028). V8 keeps a large young
+ * generation and garbage in the old one until the next collection. An idle process does not reach that for minutes. V8
+ * also keeps fragmented pages, because compaction stops the event loop.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
 const INTERVAL_MS = 5_000;
-/** In an interval. V8 shrinks the young generation where a second brings less than 1 MB. */
+/** Maximum allocation per interval of an idle process. V8 shrinks the young generation below 1 MB per second. */
 const QUIET_BYTES = 2_500_000;
-/** Less work than this leaves nothing that is worth a collection. */
+/** Minimum allocation since the last collection for another one. */
 const WORTH_BYTES = 16 * 1024 * 1024;
 /**
- * The first clears away what the burst left, and is the one by which V8 sees how little comes after it; the others
- * shrink, and move together what is left, each of them a part, so that no pause is long.
+ * Collections after a burst. The first removes the garbage and resets V8's allocation statistics. The others shrink and
+ * compact the heap in parts, so that pauses are short.
  */
 const COLLECTIONS = 4;
 /**
- * Time for V8 to sweep what a collection has left, which the next would have to wait
- * for, and for a process to be busy again.
+ * Intervals between collections. V8 sweeps meanwhile, which the next collection would wait for, and the process may
+ * become busy again.
  */
 const INTERVALS_BETWEEN = 2;
 /**
- * Of what is in use, before V8 collects the old generation again. By itself it takes
- * a third where little happened before.
+ * Growth of the old generation before the next collection, in percent of the memory in use. V8's own value after an
+ * idle time is a third.
  */
 const GROWTH_PERCENT = 100;
 /** Above V8's threshold of 64 MiB for memory outside of its heap. */
 const NUDGE_BYTES = 80 * 1024 * 1024;
 
-/** What this stands on; others in tests. */
+/** Heap is the interface to V8, replaced in tests. */
 export interface Heap {
-  /** Bytes since the process began, without those outside of V8's heap. */
+  /** Returns the bytes allocated in V8's heap since the start of the process. */
   allocated(): number;
-  /** Bytes outside of V8's heap that it will give back when it collects, or holds: bodies on their way. */
+  /** Returns the bytes outside of V8's heap that its objects own, such as bodies. */
   external(): number;
-  /** `saveMemory`: gives pages back at once, and moves objects together, for a longer pause. */
+  /** Starts a collection. @param saveMemory also releases pages and compacts, with a longer pause. */
   beginCollection(saveMemory: boolean): void;
 }
 
-/** The real one. */
+/** The heap of this process. */
 export const V8: Heap = {
   allocated: () => getHeapStatistics().total_allocated_bytes,
   external: () => getHeapStatistics().external_memory,
@@ -47,14 +46,15 @@ export const V8: Heap = {
 };
 
 /**
- * Watches for the end of bursts until the returned function is called. Costs one call of V8 in five seconds; a process
- * that goes on working is left to V8.
+ * Starts watching for the end of bursts. Costs one call to V8 every five seconds. Does nothing while the process is
+ * busy.
+ * @returns a function that stops watching.
  */
 export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
   let seen = 0;
   let sinceCollected = 0;
   let quietIntervals = 0;
-  /** What was outside of the heap when it was last quiet and small, or had been collected. */
+  /** Bytes outside of the heap at the last idle minimum or collection. */
   let externalBefore = 0;
   const timer = setInterval(() => {
     const total = heap.allocated();
@@ -77,26 +77,24 @@ export function giveMemoryBackWhenIdle(heap: Heap = V8): () => void {
 }
 
 /**
- * Lets the heap grow before V8 collects all of it again, also after a quiet time: else the load that ends it
- * would meet several collections within seconds, each with a tenth of a second on the threads that share the core
- * with the event loop (decision 0028).
+ * Lets the heap grow more before a full collection. Otherwise, load after an idle time would cause several collections
+ * within seconds, each with 0.1 s of work on threads that share the core with the event loop (decision 0028).
  */
 export function leaveRoomToGrow(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
 }
 
 /**
- * A buffer that nobody touches takes no memory, but V8 counts it and begins to mark: in small steps and
- * beside the event loop, while `gc()`, which would have to be asked for on the command line, stops the
- * event loop for hundreds of milliseconds.
+ * Starts an incremental collection by allocating a large buffer. The buffer takes no memory because it is never used,
+ * but V8 counts it. `gc()` would need a command line flag, and stops the event loop for hundreds of milliseconds.
  */
 function beginCollection(saveMemory: boolean): void {
-  // V8 reads it where a collection begins, which is before `transfer` returns: it never holds for a request.
+  // V8 reads the flag at the start of the collection, before `transfer` returns. It never applies to a request.
   if (saveMemory) setFlagsFromString('--optimize-for-size');
   try {
     new ArrayBuffer(NUDGE_BYTES).transfer(0);
   } catch {
-    // A system that does not even promise so much: then V8 collects when it has to.
+    // The system refused the allocation. V8 collects when it must.
   } finally {
     if (saveMemory) setFlagsFromString('--no-optimize-for-size');
   }

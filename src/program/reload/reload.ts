@@ -1,6 +1,5 @@
 /**
- * A changed configuration is taken over while the program runs: on SIGHUP, and when its
- * files change. A bad one changes nothing.
+ * Reloads the configuration on SIGHUP and when its files change. An invalid configuration changes nothing.
  */
 import type { Clock } from '../../platform/clock.js';
 import { ConfigWatch } from '../../config/config-watch.js';
@@ -22,7 +21,7 @@ export class Reload {
   private state: 'starting' | 'started' | 'stopped' = 'starting';
 
   /**
-   * Listens at once and to the end, to SIGHUP, which ends a process where nobody does, and for changed files.
+   * Listens for SIGHUP and changed files. Without a listener, SIGHUP would end the process.
    * @param describes whether the public description is needed.
    */
   constructor(
@@ -37,8 +36,8 @@ export class Reload {
   }
 
   /**
-   * Takes changes over from now on, also one that came meanwhile.
-   * @param port that the public listener was given: the configuration may have left that to the system.
+   * Starts applying changes, including one since the constructor.
+   * @param port the bound port of the public listener, which the configuration may leave to the system.
    */
   start(port = this.config.current.file.gateway.port): void {
     this.port = port;
@@ -49,7 +48,7 @@ export class Reload {
     this.run();
   }
 
-  /** Takes nothing over any more. */
+  /** Stops applying changes. */
   stop(): void {
     this.state = 'stopped';
     this.watch.stop();
@@ -61,7 +60,7 @@ export class Reload {
     else this.again = true;
   }
 
-  /** Loads and takes over; what comes in meanwhile is one more time. */
+  /** Loads and applies the configuration. Repeats once if changes arrive meanwhile. */
   private run(): void {
     if (this.underWay !== undefined) {
       this.again = true;
@@ -78,7 +77,7 @@ export class Reload {
   private async load(): Promise<void> {
     const sinceMs = this.clock.now();
     const result = await this.check.run(this.request());
-    // What is being taken down takes nothing over.
+    // The program is shutting down.
     if (this.state === 'stopped') return;
     if (result.kind === 'refused') {
       this.watch.follow(this.config.current, sinceMs, result.files);

@@ -1,26 +1,25 @@
-/** A process that nobody waits for makes way for those that serve requests. */
+/** Lowers the priority of background processes in favor of those that serve requests. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
-/** A third of the share of requests where both want the core: enough to come to an end even if it is never idle. */
+/** A third of the share of requests, so that the process makes progress even if the core is never idle. */
 const NICE = 5;
 
 /**
- * Lowers the priority of a process, or of one thread where the system gives each its own. Threads
- * that it starts later take it from there.
+ * Lowers the priority of a process, or of one thread on systems with thread priorities. Threads that it starts later
+ * inherit the priority.
  */
 export function stepBack(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     setPriority(pid, NICE);
   } catch {
-    // Only latency is at stake; or it has ended already, which is noticed.
+    // Only latency is affected. Or the process has already ended, which its parent notices.
   }
 }
 
 /**
- * Lowers the priority of this process with the threads that V8 has started before anything of
- * ours ran. Linux alone tells them apart.
+ * Lowers the priority of this process and of the threads that V8 has already started. The latter only on Linux.
  */
 export function stepBackWithThreads(): void {
   stepBack(process.pid);
@@ -35,11 +34,11 @@ function threads(): number[] {
   }
 }
 
-/** Where memory runs out, this process is the one to go. Linux alone knows this. */
+/** Makes the system kill this process first if memory runs out. Only on Linux. */
 export function offerMemory(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Elsewhere the system chooses.
+    // Not supported on other systems.
   }
 }

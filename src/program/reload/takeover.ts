@@ -1,4 +1,4 @@
-/** A configuration that has been checked becomes the one in force, and everybody learns of it. */
+/** Applies checked configurations, and reports the result by log and metrics. */
 import type { Clock } from '../../platform/clock.js';
 import type { NextConfig, RunningConfig } from '../../config/running-config.js';
 import { configSummary } from '../../config/summary.js';
@@ -12,15 +12,15 @@ export class Takeover {
     private readonly log: Logger,
   ) {}
 
-  /** The one of the start is in force since now. */
+  /** Records that the initial configuration is in effect. */
   started(): void {
     this.noteChange();
   }
 
   /**
-   * Puts it in force. Never rejects: one that cannot be made ready is refused.
-   * @param isWanted asked at the last moment.
-   * @returns settings that only count after a restart; undefined where it is not in force.
+   * Applies a configuration. Never rejects: a configuration that cannot be prepared is refused.
+   * @param isWanted called just before it is applied. If it returns false, nothing changes.
+   * @returns settings that need a restart. Undefined if the configuration was not applied.
    */
   async take(next: NextConfig, isWanted: () => boolean): Promise<string[] | undefined> {
     try {
@@ -37,7 +37,7 @@ export class Takeover {
     }
   }
 
-  /** Says that a change is not taken over, and why. */
+  /** Reports that a change was refused. @param problems text for the operator. */
   refused(problems: string): void {
     METRICS.configReloads.series('refused').inc();
     METRICS.configRefused.series().set(1);

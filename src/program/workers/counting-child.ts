@@ -1,6 +1,6 @@
 /**
- * The program's end of the counting process: starts it, looks whether it lives, and puts another in its place when it
- * has ended or hangs. Workers connect again by themselves, to the same socket.
+ * Manages the counting process: starts it, monitors it, and replaces it if it ends or hangs. Workers reconnect to the
+ * same socket.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { keepSocketFolder, makeSocketFolder, removeSocketFolder } from '../../qu
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
 
-/** What bounds it; others in tests. */
+/** CountingBounds are the settings of the process, replaced in tests. */
 export interface CountingBounds {
   readonly program: string;
   readonly askIntervalMs: number;
@@ -25,26 +25,28 @@ const BOUNDS: CountingBounds = {
   askIntervalMs: 1_000,
   startTimeoutMs: START_TIMEOUT_MS,
 };
-/** So many questions in a row without a reply: it hangs. Counted, because this process may have stood still itself. */
+/**
+ * Consecutive unanswered questions of a hanging process. Not a time, because this process may have been blocked, too.
+ */
 const MOST_UNHEARD = 10;
-/** Before one that has ended is replaced; nothing the first time, doubles while they go on ending young. */
+/** Limits of the pause before a replacement. There is none at first. It doubles while processes end early. */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** One that lived as long as this was no failed start. */
+/** Lifetime after which a process no longer counts as ended early. */
 const GROWN_UP_MS = 60_000;
-/** Two processes cannot listen to one debugger. */
+/** Options for the debugger, whose port only one process can use. */
 const NOT_INHERITED = /^--(inspect|debug)/;
-/** Longest path of a socket that every system takes. */
+/** Maximum length of a socket path on all systems. */
 const LONGEST_PATH = 103;
 
 /** CountingChild keeps one counting process running. */
 export class CountingChild {
   private child: ChildProcess | undefined;
-  /** Of its socket; undefined while there is none. */
+  /** Path of the socket. Undefined if there is none. */
   private path: string | undefined;
-  /** From when on it has to reply. */
+  /** Whether the process listens and must answer questions. */
   private listens = false;
-  /** One has listened: something may have been counted. */
+  /** Whether a process has listened, and may have counted requests. */
   private hasCounted = false;
   private startedMs = 0;
   private pauseMs = 0;
@@ -56,8 +58,8 @@ export class CountingChild {
   private readonly bounds: CountingBounds;
 
   /**
-   * @param workers how many count in it: one in the place of another waits for them.
-   * @param lockedFolder the data folder whose counters nobody else may have meanwhile.
+   * @param workers number of workers. A replacement waits for them.
+   * @param lockedFolder the locked data folder.
    */
   constructor(
     private readonly workers: number,
@@ -69,8 +71,8 @@ export class CountingChild {
   }
 
   /**
-   * Starts it, in a folder that nobody else can look into.
-   * @returns the path of the socket, for `connectRedis`, when it listens. Rejects with one line that says why not.
+   * Starts the process with a socket in a private folder.
+   * @returns the path of the socket for `connectRedis`. Rejects with a message for the operator.
    */
   async start(): Promise<string> {
     const path = makeSocketFolder();
@@ -90,7 +92,7 @@ export class CountingChild {
     return path;
   }
 
-  /** Ends it, and removes its folder. Never rejects. */
+  /** Ends the process and removes the folder. Never rejects. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearInterval(this.asking);
@@ -104,7 +106,7 @@ export class CountingChild {
     this.removeFolder();
   }
 
-  /** Resolves when one listens; rejects when it ends before. From then on it is replaced when it ends. */
+  /** Starts a process. Resolves when it listens, and rejects if it ends before. Later, it is replaced if it ends. */
   private async run(path: string): Promise<void> {
     this.startedMs = performance.now();
     keepSocketFolder(path);
@@ -151,7 +153,7 @@ export class CountingChild {
     this.replaceSoon();
   }
 
-  /** An upgrade in place: what is started now is of another version than what runs. */
+  /** Handles an upgrade in place, where the new process has a different version than this one. */
   private isOther(): void {
     const text =
       'The files of the program were replaced while it runs, and the process that counts may not know its calls: ' +
@@ -172,7 +174,7 @@ export class CountingChild {
       try {
         await this.run(this.path);
       } catch (error) {
-        // The end of the program ended it.
+        // Ended by the shutdown.
         if (this.isStopped) return;
         const text = 'The counting process could not be replaced; tried again';
         this.log.error({ event: 'counting_process_start_failed', err: error }, text);
@@ -192,7 +194,7 @@ export class CountingChild {
       return;
     }
     const message: ToCounting = { type: 'ask', id: ++this.asked };
-    // One that has ended is noticed by `exit`.
+    // Errors are ignored, because the `exit` event follows.
     child.send(message, () => undefined);
   }
 

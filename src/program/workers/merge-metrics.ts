@@ -1,19 +1,19 @@
 /**
- * Metrics of several processes as one: counters and histograms are added up, gauges by what they say.
- * What a process that has ended had counted stays in the sums, or every restart would look like a reset
- * to Prometheus and then like a burst.
+ * Merges the metrics of several processes. Counters and histograms are added. Gauges are merged by their meaning. The
+ * counters of ended processes stay in the sums. Otherwise, Prometheus would see each restart as a reset and then a
+ * burst.
  */
 
 interface Family {
   readonly head: string[];
   readonly kind: string;
-  /** By name and labels, as on the line. */
+  /** Values by name and labels, as in the text. */
   readonly values: Map<string, number>;
 }
 
 /**
- * Gauges, by name and labels, of which the highest says it: what is the same everywhere, what the slowest process
- * decides, and how many addresses of a target the worst-off process sees out of service.
+ * Gauges whose merged value is the maximum: those that are equal in all processes, and those for which the worst
+ * process matters.
  */
 const HIGHEST = new RegExp(
   `^(${[
@@ -24,13 +24,13 @@ const HIGHEST = new RegExp(
     .map(({ source }) => source)
     .join('|')})`,
 );
-/** Gauges of which the lowest says it: up, in force and in service only as far as it is so everywhere. */
+/** Gauges whose merged value is the minimum, because something is up or in effect only if it is in all processes. */
 const LOWEST = /^(\w*_up|\w*_timestamp_seconds|trailgate_upstream_targets)(\{|$)/;
 
-/** Gauges of an instant that are 0 where there was none: the earliest says it. */
+/** Gauges of a time, or 0 for none. The merged value is the earliest time. */
 const EARLIEST = /^trailgate_quota_store_lost_timestamp_seconds(\{|$)/;
 
-/** Adds texts in Prometheus's format 0.0.4 up, family by family. */
+/** Merges texts in the Prometheus format 0.0.4 by metric family. */
 export function mergeMetrics(texts: readonly string[]): string {
   const families = new Map<string, Family>();
   for (const text of texts) readInto(families, text);
@@ -41,7 +41,7 @@ export function mergeMetrics(texts: readonly string[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The part of a text that outlives its process: counters and histograms. */
+/** Returns the counters and histograms of a text, which are kept after the process has ended. */
 export function lastingMetrics(text: string): string {
   const families = new Map<string, Family>();
   readInto(families, text);
@@ -76,7 +76,7 @@ function readInto(families: Map<string, Family>, text: string): void {
 
 function combined(series: string, kind: string, a: number, b: number): number {
   if (kind !== 'gauge') return a + b;
-  // A mean of nothing says nothing.
+  // NaN is a mean without samples.
   if (Number.isNaN(a)) return b;
   if (Number.isNaN(b)) return a;
   if (EARLIEST.test(series)) return a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);

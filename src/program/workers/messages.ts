@@ -1,24 +1,24 @@
-/** What the processes of one gateway tell each other over Node's channel between parent and child. */
+/** Messages between the pool and its workers over the IPC channel. */
 import type { LogLoss } from '../../platform/log-writer.js';
 import type { TargetStatus } from '../../proxy/targets/target-status.js';
 
-/** A worker accepts connections. */
+/** Ready reports that a worker accepts connections. */
 export interface Ready {
   readonly type: 'ready';
   readonly gatewayUrl: string;
   readonly state: WorkerState;
 }
 
-/** How a worker sees what it stands on. */
+/** WorkerState is the state of the dependencies of a process. */
 export interface WorkerState {
   readonly targets: readonly TargetStatus[];
-  /** Milliseconds since the epoch; null: it reaches the counters. */
+  /** Time of the loss in ms since the epoch. Null if the counters are available. */
   readonly quotaStoreLostSinceMs: number | null;
-  /** Null: its log can be written. */
+  /** Null if the log can be written. */
   readonly logLoss: LogLoss | null;
 }
 
-/** What a worker can be asked for: its metrics in Prometheus's text format, or its state. */
+/** Readings are the possible answers: metrics in the Prometheus text format, and the state. */
 export interface Readings {
   readonly metrics: string;
   readonly state: WorkerState;
@@ -36,7 +36,7 @@ export interface Reading {
   readonly value: Readings[keyof Readings];
 }
 
-/** Webhook endpoints have something to do: a message of the worker's `WorkSignal` for that of the pool. */
+/** Work forwards a message of the worker's `WorkSignal` to that of the pool. */
 export interface Work {
   readonly type: 'work';
   readonly message: string;

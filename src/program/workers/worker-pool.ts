@@ -1,6 +1,6 @@
 /**
- * The gateway role on several cores: processes that listen on one port, watched by this one. One that ends is replaced
- * while the others serve on; what it had counted stays in the metrics.
+ * Runs the gateway role in several worker processes that share a port. Replaces workers that end, and keeps their
+ * counters in the metrics.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { portOf } from '../../platform/listen.js';
@@ -9,16 +9,16 @@ import { METRICS } from '../../platform/metrics.js';
 import { lastingMetrics, mergeMetrics } from './merge-metrics.js';
 import type { FromWorker, Readings, ToWorker, WorkerState } from './messages.js';
 
-/** Before a worker that has ended is replaced; doubles while they go on ending young. */
+/** Limits of the pause before a replacement. The pause doubles while workers end early. */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** A worker that lived as long as this was no failed start. */
+/** Lifetime after which a worker no longer counts as ended early. */
 const GROWN_UP_MS = 60_000;
-/** Nobody's scrape waits longer for a worker that is busy: its last numbers stand in. */
+/** Maximum wait for the metrics of a worker. After that, its last ones are used. */
 const METRICS_TIMEOUT_MS = 1_000;
-/** How often each worker is asked how it does: probes read what it said, and wait for nobody. */
+/** Interval at which workers are asked for their state. Probes use the last answer. */
 const STATE_INTERVAL_MS = 500;
-/** A worker that has said nothing for so long hangs. */
+/** Time without an answer after which a worker counts as hanging. */
 const SILENT_MS = 1_500;
 
 interface Member {
@@ -26,28 +26,28 @@ interface Member {
   readonly startedMs: number;
   ready: boolean;
   metrics: string;
-  /** As it said last, and when that was, by `performance.now()`. */
+  /** Last state, and its time by `performance.now()`. */
   state: WorkerState | undefined;
   heardMs: number;
-  /** It has been asked how it does, and has not answered yet. */
+  /** Whether a question for the state is unanswered. */
   isAsked: boolean;
-  /** A signal that came while it started. */
+  /** Signal to send once the worker has started. */
   missed: NodeJS.Signals | undefined;
 }
 
-/** What a worker was asked. */
+/** Question is an unanswered question to a worker. */
 interface Question {
   readonly worker: Worker;
-  /** Called once; undefined: the worker cannot be asked, or has ended. */
-  readonly told: (value: Readings[keyof Readings] | undefined) => void;
+  /** Called once. Undefined if the worker cannot be reached or has ended. */
+  readonly answered: (value: Readings[keyof Readings] | undefined) => void;
 }
 
-/** What the workers say of what they stand on. */
+/** PoolState contains the states of the workers. */
 export interface PoolState {
-  /** How many accept connections, of how many. */
+  /** Number of workers that accept connections, out of `count`. */
   readonly ready: number;
   readonly count: number;
-  /** How many of those do not respond; what they said last stands in. */
+  /** Number of those that do not respond. Their last state is used. */
   readonly silent: number;
   readonly states: readonly WorkerState[];
 }
@@ -66,14 +66,14 @@ export class WorkerPool {
   constructor(
     private readonly count: number,
     private readonly log: Logger,
-    /** Told what workers say of webhooks that are to be delivered. */
+    /** Receives the messages of workers about due webhook deliveries. */
     private readonly onWork: (message: string) => void,
   ) {}
 
   /**
-   * Starts the workers and resolves with the address once all of them accept connections.
+   * Starts the workers. Rejects if one ends before it accepts connections. Its standard error has the reason.
    * @param args command line of a worker.
-   * Rejects when one ends before that; it has said why on its standard error.
+   * @returns the URL, when all workers accept connections.
    */
   async start(args: readonly string[]): Promise<string> {
     cluster.setupPrimary({ args: [...args] });
@@ -81,7 +81,7 @@ export class WorkerPool {
     this.timer = setInterval(() => this.askStates(), STATE_INTERVAL_MS);
     this.timer.unref();
     try {
-      // The first one finds the port where any will do.
+      // With `port: 0`, the first worker chooses the port.
       const gatewayUrl = await this.startOne();
       this.environment = { TRAILGATE_GATEWAY_PORT: String(portOf(gatewayUrl)) };
       await Promise.all(Array.from({ length: this.count - 1 }, () => this.startOne()));
@@ -92,7 +92,7 @@ export class WorkerPool {
     }
   }
 
-  /** How the workers do, as they said last; asks nobody. */
+  /** Returns the last states of the workers, without I/O. */
   state(): PoolState {
     const ready = [...this.members.values()].filter((member) => member.ready);
     return {
@@ -103,14 +103,14 @@ export class WorkerPool {
     };
   }
 
-  /** The metrics of all workers and of this process as one text; waits for no worker that hangs. Never rejects. */
+  /** Returns the merged metrics of all processes. Does not wait for hanging workers. Never rejects. */
   async metricsText(own: string): Promise<string> {
     await Promise.all([...this.members.values()].map((member) => this.refreshMetrics(member)));
     const texts = [...this.members.values()].map(({ metrics }) => metrics);
     return mergeMetrics([own, ...texts, this.departed]);
   }
 
-  /** Passes a signal on, such as SIGHUP; to a worker that starts as soon as it has. */
+  /** Forwards a signal such as SIGHUP. Starting workers receive it when they are ready. */
   signal(name: NodeJS.Signals): void {
     for (const member of this.members.values()) {
       if (member.ready) member.worker.process.kill(name);
@@ -118,7 +118,7 @@ export class WorkerPool {
     }
   }
 
-  /** Ends every worker in order; kills what is left after `timeoutMs`. */
+  /** Shuts down all workers, and kills those that are left after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     this.stopping = true;
     clearInterval(this.timer);
@@ -133,8 +133,8 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves with the address when the worker accepts connections, from when on it is
-   * replaced; rejects when it ends first.
+   * Starts a worker. Resolves with the URL when it accepts connections, and rejects if it ends before. Later, it is
+   * replaced if it ends.
    */
   private startOne(): Promise<string> {
     if (this.stopping) return Promise.reject(new Error('the program ends'));
@@ -158,7 +158,7 @@ export class WorkerPool {
       const ended = (code: number | null, signal: string | null): void =>
         failed(`a worker process ended at start (${signal ?? `exit code ${code}`})`);
       worker.once('exit', ended);
-      // The system has no process or no file for it; or it could not be sent a signal, which it shows by not ending.
+      // The process could not be created, or a signal could not be sent.
       worker.on('error', (error: Error) => {
         if (!member.ready) failed(`a worker process could not be started (${error.message})`);
       });
@@ -201,7 +201,7 @@ export class WorkerPool {
     }
   }
 
-  /** One question at a time for each: a worker that hangs would find them all when it goes on. */
+  /** Asks each worker without an open question, so that questions do not queue up at a hanging worker. */
   private askStates(): void {
     for (const member of this.members.values()) {
       if (!member.ready || member.isAsked) continue;
@@ -215,7 +215,7 @@ export class WorkerPool {
     }
   }
 
-  /** What comes too late for this scrape stands in at the next. */
+  /** Asks a worker for its metrics. A late answer is used by the next scrape. */
   private refreshMetrics(member: Member): Promise<void> {
     if (!member.ready || isSilent(member)) return Promise.resolve();
     return new Promise((resolve) => {
@@ -228,10 +228,10 @@ export class WorkerPool {
     });
   }
 
-  private ask({ worker }: Member, what: keyof Readings, told: Question['told']): void {
+  private ask({ worker }: Member, what: keyof Readings, answered: Question['answered']): void {
     const id = ++this.askedSoFar;
     const question: ToWorker = { type: 'ask', id, what };
-    this.asked.set(id, { worker, told });
+    this.asked.set(id, { worker, answered });
     worker.send(question, (error) => {
       if (error !== null) this.tell(id, undefined);
     });
@@ -240,7 +240,7 @@ export class WorkerPool {
   private tell(id: number, value: Readings[keyof Readings] | undefined): void {
     const question = this.asked.get(id);
     this.asked.delete(id);
-    question?.told(value);
+    question?.answered(value);
   }
 
   private hear(message: FromWorker): void {
