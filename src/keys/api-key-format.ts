@@ -116,10 +116,14 @@ export function holdsSecret(text: string): boolean {
   return (text.includes('tg_') && SECRET.test(text)) || (text.includes('%') && SECRET.test(decoded(text)));
 }
 
-/** Redacts the secrets in a client's text that is logged or sent back. */
+/**
+ * Redacts the secrets in a client's text that is logged or sent back. A text with a percent-encoded secret is decoded, so that
+ * plain and encoded ones are both found.
+ */
 export function withoutSecrets(text: string): string {
   if (!holdsSecret(text)) return text;
-  return (SECRET.test(text) ? text : decoded(text)).replaceAll(SECRETS, 'tg_$1_[redacted]');
+  const redacted = text.replaceAll(SECRETS, 'tg_$1_[redacted]');
+  return holdsSecret(redacted) ? decoded(redacted).replaceAll(SECRETS, 'tg_$1_[redacted]') : redacted;
 }
 
 /** Percent-decodes a text once. Leaves invalid escapes unchanged. */

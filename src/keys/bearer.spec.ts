@@ -187,4 +187,12 @@ describe('challenges', () => {
     }
     expect(withoutSecrets('/api/v1/orders?q=100%25')).toBe('/api/v1/orders?q=100%25');
   });
+
+  it('redacts every key of a text that has a plain and a percent-encoded one', () => {
+    const [plain, other] = [createSecret('live'), createSecret('live')];
+    for (const url of [`/${plain}/${other.replace('_', '%5F')}`, `/${other.replace('_', '%5f')}?a=${plain}`]) {
+      const redacted = withoutSecrets(url);
+      for (const secret of [plain, other]) expect(redacted).not.toContain(secret.slice(8));
+    }
+  });
 });
