@@ -157,8 +157,8 @@ describe('commands', () => {
     }
   });
 
-  it('README lists every command with its subcommands', () => {
-    const listed = matches(page('README.md'), /^(\| `trailgate .*)$/gm).map((row): [string, string[]] => {
+  it('docs/commands.md lists every command with its subcommands', () => {
+    const listed = matches(page('docs/commands.md'), /^(\| `trailgate .*)$/gm).map((row): [string, string[]] => {
       const [, name = '', does = ''] = row.split('|');
       return [name.replaceAll(/`|trailgate/g, '').trim(), matches(does.split(':')[0] ?? '', /`([a-z-]+)`/g)];
     });
@@ -171,11 +171,11 @@ describe('commands', () => {
 });
 
 describe('the client commands', () => {
-  it('are as many as README says', () => {
+  it('are as many as docs/commands.md says', () => {
     const client = new Command();
     addClientCommands(client);
     const words = ['seven', 'eight', 'nine', 'ten', 'eleven', 'twelve', 'thirteen', 'fourteen'];
-    const [, count = ''] = /^The last (\w+) ask a running admin API/m.exec(page('README.md')) ?? [];
+    const [, count = ''] = /^The last (\w+) ask a running admin API/m.exec(page('docs/commands.md')) ?? [];
     expect(words.indexOf(count) + 7).toBe(client.commands.length);
   });
 });
