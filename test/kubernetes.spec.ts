@@ -11,8 +11,7 @@ interface Container {
   readonly image: string;
   readonly args: readonly string[];
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly env: readonly { readonly name: string }[];
-  readonly envFrom: readonly { readonly secretRef: { readonly name: string } }[];
+  readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: unknown }[];
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly startupProbe: Probe;
@@ -32,6 +31,8 @@ interface KubernetesObject {
     readonly template: {
       readonly spec: {
         readonly terminationGracePeriodSeconds: number;
+        readonly enableServiceLinks: boolean;
+        readonly volumes: readonly { readonly name: string; readonly configMap?: { readonly name: string } }[];
         readonly securityContext: Readonly<Record<string, unknown>>;
         readonly containers: readonly [Container];
       };
@@ -59,33 +60,43 @@ describe('deploy/kubernetes', () => {
   });
 
   it('has a configuration that the program takes, which listens where the pods say', async () => {
-    const [{ data } = { data: {} }] = ofKind('ConfigMap');
-    const { file } = await configOf(data);
+    const [map] = ofKind('ConfigMap') as [KubernetesObject];
+    const { file } = await configOf(map.data);
     for (const { name, pod, container } of deployments) {
       const ports = Object.fromEntries(container.ports.map((port) => [port.name, port.containerPort]));
-      const isPublic = name.endsWith('-gateway');
-      expect(ports).toEqual({ admin: file.admin.port, ...(isPublic ? { public: file.gateway.port } : {}) });
+      const ofRole = { admin: { admin: file.admin.port }, gateway: { public: file.gateway.port }, worker: {} };
+      const role = name.replace('trailgate-', '') as keyof typeof ofRole;
+      expect(ports).toEqual({ health: file.admin.health?.port, ...ofRole[role] });
+      // A changed file has another name, so pods that run keep the one that they started with.
+      expect(pod.volumes.flatMap(({ configMap }) => configMap ?? [])).toEqual([{ name: map.metadata.name }]);
       const { delay = 0, drain } = file.gateway.shutdown;
       expect(pod.terminationGracePeriodSeconds * 1_000).toBeGreaterThanOrEqual(delay + drain + 10_000);
     }
     expect([file.gateway.host, file.admin.host]).toEqual(['0.0.0.0', '0.0.0.0']);
   });
 
-  it('gives pods only variables that the program reads, and what is secret from a secret', () => {
-    for (const { container } of deployments) {
-      const names = container.env.map(({ name }) => name);
+  it('gives pods only variables that the program reads, and of the secret only what their role needs', () => {
+    const secrets: Record<string, string[]> = {};
+    for (const { name, pod, container } of deployments) {
+      const names = container.env.map((variable) => variable.name);
       expect(Object.keys(ENVIRONMENT_VARIABLES)).toEqual(expect.arrayContaining(names));
-      expect(names.filter((name) => /TOKEN|KEY|URL/.test(name))).toEqual([]);
-      expect(container.envFrom).toEqual([{ secretRef: { name: 'trailgate' } }]);
+      secrets[name] = container.env.flatMap((variable) => (variable.valueFrom === undefined ? [] : variable.name));
+      // Else Kubernetes sets TRAILGATE_ADMIN_PORT for the service trailgate-admin: `tcp://10.…`, which is no port.
+      expect(pod.enableServiceLinks).toBe(false);
     }
+    expect(secrets).toEqual({
+      'trailgate-gateway': ['DATABASE_URL', 'REDIS_URL'],
+      'trailgate-worker': ['DATABASE_URL', 'REDIS_URL', 'TRAILGATE_SECRETS_KEY'],
+      'trailgate-admin': ['DATABASE_URL', 'REDIS_URL', 'TRAILGATE_SECRETS_KEY', 'TRAILGATE_ADMIN_TOKEN'],
+    });
   });
 
   it('asks for health where it is, and restarts no gateway because Redis is away', () => {
     for (const { container } of deployments) {
       for (const probe of ['startupProbe', 'livenessProbe'] as const) {
-        expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'admin' });
+        expect(container[probe].httpGet).toEqual({ path: '/livez', port: 'health' });
       }
-      expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
+      expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'health' });
     }
   });
 

@@ -1,6 +1,6 @@
 /**
  * The Helm chart renders, and a cluster takes what it makes: each object is decoded strictly into the type of Kubernetes, the Gateway
- * API or the Prometheus operator. The plain manifests are what the chart makes with its values as they are.
+ * API or the Prometheus operator. The plain manifests are what the chart makes with the example's values.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
@@ -10,6 +10,7 @@ import { missingToolchain, runForeign } from '../support/foreign-packages.js';
 
 const FOLDER = 'test/kubernetes';
 const CHART = '../../deploy/helm/trailgate';
+const EXAMPLE = `${CHART}/example-values.yaml`;
 const PLAIN = 'deploy/kubernetes/trailgate.yaml';
 /** Helm's engine and the types of Kubernetes are compiled first. */
 const TIMEOUT_MS = 900_000;
@@ -26,9 +27,9 @@ const rendered = async (...values: readonly string[]): Promise<string> => {
 
 describeUnless(missingToolchain('go'))('the Helm chart', () => {
   it(
-    'makes the plain manifests with its values as they are',
+    'makes the plain manifests with the values of the example',
     async () => {
-      const text = await rendered();
+      const text = await rendered(EXAMPLE);
       const head = readFileSync(PLAIN, 'utf8').split('---\n')[0] ?? '';
       if (process.env['TRAILGATE_TEST_WRITE'] === '1') writeFileSync(PLAIN, head + text);
       expect(objectsOf(readFileSync(PLAIN, 'utf8'))).toEqual(objectsOf(text));
@@ -39,7 +40,7 @@ describeUnless(missingToolchain('go'))('the Helm chart', () => {
   it(
     'makes objects of known types without an unknown field, with everything turned on',
     async () => {
-      const kinds = objectsOf(await rendered('everything.yaml')).map(({ kind }) => kind);
+      const kinds = objectsOf(await rendered(EXAMPLE, 'everything.yaml')).map(({ kind }) => kind);
       const options = ['HorizontalPodAutoscaler', 'HTTPRoute', 'Ingress', 'NetworkPolicy', 'ServiceMonitor'];
       for (const kind of options) expect(kinds).toContain(kind);
       expect(kinds.filter((kind) => kind === 'Deployment')).toHaveLength(3);

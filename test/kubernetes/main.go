@@ -1,6 +1,6 @@
 // Command kubernetes renders the Helm chart and decodes each object strictly into its Kubernetes API type.
 //
-//	go run . CHART [VALUES.yaml]
+//	go run . CHART [VALUES.yaml]...
 //
 // It prints the objects without what only Helm needs, and exits with 1 and a line for each object that a cluster would not take as
 // it is meant.
@@ -58,10 +58,12 @@ func run(args []string) error {
 		return err
 	}
 	values := map[string]any{}
-	if len(args) > 1 {
-		if values, err = chartutil.ReadValuesFile(args[1]); err != nil {
+	for _, file := range args[1:] {
+		more, err := chartutil.ReadValuesFile(file)
+		if err != nil {
 			return err
 		}
+		values = chartutil.MergeTables(more, values)
 	}
 	release := chartutil.ReleaseOptions{Name: "trailgate", Namespace: "default", IsInstall: true}
 	all, err := chartutil.ToRenderValues(chart, values, release, chartutil.DefaultCapabilities)

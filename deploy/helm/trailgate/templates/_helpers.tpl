@@ -2,6 +2,32 @@
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end -}}
 {{- end }}
 
+{{/* The files in /etc/trailgate. Their hash is in the name of the config map: a change makes new pods, and old ones keep their files. */}}
+{{- define "trailgate.files" -}}
+{{- if not .Values.config.services }}{{ fail "set config.services and config.plans: example-values.yaml shows how" }}{{ end -}}
+gateway.yaml: |
+  {{- toYaml .Values.config | nindent 2 }}
+{{- range $name, $text := .Values.files }}
+{{ $name }}: |
+  {{- $text | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "trailgate.configMap" -}}
+{{ include "trailgate.name" . }}-{{ include "trailgate.files" . | sha256sum | trunc 10 }}
+{{- end }}
+
+{{/* The variables of the secret that a role needs. */}}
+{{- define "trailgate.secrets" -}}
+{{- $names := list "DATABASE_URL" "REDIS_URL" -}}
+{{- if ne .role "gateway" }}{{ $names = append $names "TRAILGATE_SECRETS_KEY" }}{{ end -}}
+{{- if eq .role "admin" }}{{ $names = append $names "TRAILGATE_ADMIN_TOKEN" }}{{ end -}}
+{{- range $names }}
+- name: {{ . }}
+  valueFrom: { secretKeyRef: { name: {{ $.root.Values.existingSecret }}, key: {{ . }} } }
+{{- end }}
+{{- end }}
+
 {{- define "trailgate.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -41,20 +67,20 @@ spec:
       labels:
         {{- include "trailgate.labels" .root | nindent 8 }}
         app.kubernetes.io/component: {{ .role }}
+      {{- with .values.podAnnotations }}
       annotations:
-        checksum/config: {{ include (print .root.Template.BasePath "/config.yaml") .root | sha256sum }}
-        {{- with .values.podAnnotations }}
         {{- toYaml . | nindent 8 }}
-        {{- end }}
+      {{- end }}
     spec:
       serviceAccountName: {{ include "trailgate.name" .root }}
       automountServiceAccountToken: false
+      # Kubernetes would set TRAILGATE_ADMIN_PORT to the address of a service, and the program reads that name as a port.
+      enableServiceLinks: false
       {{- with .root.Values.image.pullSecrets }}
       imagePullSecrets:
         {{- toYaml . | nindent 8 }}
       {{- end }}
-      # gateway.shutdown.delay + drain, and 10 s for the rest.
-      terminationGracePeriodSeconds: 45
+      terminationGracePeriodSeconds: {{ .root.Values.terminationGracePeriodSeconds }}
       securityContext:
         runAsNonRoot: true
         runAsUser: 1000
@@ -77,25 +103,31 @@ spec:
             {{- if eq .role "gateway" }}
             - { name: public, containerPort: {{ .root.Values.config.gateway.port }} }
             {{- end }}
+            {{- if eq .role "admin" }}
             - { name: admin, containerPort: {{ .root.Values.config.admin.port }} }
+            {{- end }}
+            - { name: health, containerPort: {{ .root.Values.config.admin.health.port }} }
           env:
+            {{- include "trailgate.secrets" . | nindent 12 }}
             {{- range $name, $value := .root.Values.env }}
             - { name: {{ $name }}, value: {{ $value | quote }} }
             {{- end }}
+          {{- with .root.Values.envFrom }}
           envFrom:
-            - secretRef: { name: {{ .root.Values.existingSecret }} }
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
           # A start migrates the database, which may take minutes.
           startupProbe:
-            httpGet: { path: /livez, port: admin }
+            httpGet: { path: /livez, port: health }
             periodSeconds: 2
             failureThreshold: 150
           # Live is not ready: a gateway whose Redis is away still serves, and must not be restarted for it.
           livenessProbe:
-            httpGet: { path: /livez, port: admin }
+            httpGet: { path: /livez, port: health }
             periodSeconds: 10
             timeoutSeconds: 3
           readinessProbe:
-            httpGet: { path: /readyz, port: admin }
+            httpGet: { path: /readyz, port: health }
             periodSeconds: 5
             timeoutSeconds: 3
           resources:
@@ -110,7 +142,7 @@ spec:
             - { name: tmp, mountPath: /tmp }
       volumes:
         - name: config
-          configMap: { name: {{ include "trailgate.name" .root }} }
+          configMap: { name: {{ include "trailgate.configMap" .root }} }
         - { name: data, emptyDir: {} }
         - { name: tmp, emptyDir: {} }
       {{- with .values.nodeSelector }}
