@@ -29,7 +29,7 @@ it('is restored by copying it to a data folder, with every key that was made bef
     const before = [...secrets];
     const result = await backup(file, running.dataDir);
     expect(result).toMatchObject({ code: 0, stderr: '' });
-    expect(result.stdout).toMatch(/copy\.db: \d+\.\d MiB\n.*secrets-key/);
+    expect(result.stdout).toMatch(/trailgate\.db → .*copy\.db \(\d+\.\d MiB\)\n.*secrets-key/);
     isWriting = false;
     await writing;
     expect(secrets.length).toBeGreaterThan(before.length);

@@ -32,11 +32,12 @@ async function backup(target: string): Promise<string> {
   if (databaseUrl !== undefined) {
     throw new DatabaseOpenError('DATABASE_URL is set: the data is in PostgreSQL. Use pg_dump to back it up.');
   }
-  const bytes = await backupDatabase(join(dataDir, SQLITE_FILE), target);
+  const source = join(dataDir, SQLITE_FILE);
+  const bytes = await backupDatabase(source, target);
   const key = secretsKeyFile(dataDir);
   const hint =
     secretsKey === undefined && existsSync(key)
       ? `Also keep ${key}, at another place: without it, webhook secrets and authenticator apps cannot be restored.\n`
       : '';
-  return `${target}: ${(bytes / MIB).toFixed(1)} MiB\n${hint}`;
+  return `${source} → ${target} (${(bytes / MIB).toFixed(1)} MiB)\n${hint}`;
 }
