@@ -70,6 +70,9 @@ describe('exact JSON', () => {
     ['-0', '0'],
     ['1E+2', '1e2'],
     ['9007199254740993123', '9007199254740993123e0'],
+    ['10e0000000000000000', '1e1'],
+    ['1.5e+0000000000000000', '15e-1'],
+    ['1e-0000000000000003', '1e-3'],
   ])('writes %s in the canonical form %s', (digits, form) => expect(canonicalDigits(digits)).toBe(form));
 
   it('has the same canonical form only for equal numbers', () => {

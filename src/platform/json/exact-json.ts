@@ -110,9 +110,10 @@ export function canonicalDigits(digits: string): string {
   const all = `${whole}${fraction}`.replace(/^0+/, '');
   const significant = trimZeros(all);
   if (significant === '') return '0';
+  const shortest = exponent.replace(/^([+-]?)0+(?=\d)/, '$1').replace('+', '');
   // A longer exponent takes seconds to convert, and no value of it can be used.
-  if (exponent.length > LONGEST_EXPONENT) return `${sign}${significant}e${exponent.replace('+', '')}`;
-  const power = Number(exponent) - fraction.length + all.length - significant.length;
+  if (shortest.length > LONGEST_EXPONENT) return `${sign}${significant}e${shortest}`;
+  const power = Number(shortest) - fraction.length + all.length - significant.length;
   return `${sign}${significant}e${power}`;
 }
 

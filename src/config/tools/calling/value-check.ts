@@ -12,7 +12,7 @@ import {
 } from '../../../platform/json/exact-json.js';
 import { isObject, type JsonObject } from '../../openapi/openapi-traversal.js';
 import { patternOf } from './bounded-pattern.js';
-import { LONG_DIGITS } from '../tool.js';
+import { LONG_DIGITS, LONG_FORMATS } from '../tool.js';
 import type { Fault, Place } from './fault.js';
 
 const MOST_VALUES_NAMED = 20;
@@ -97,10 +97,10 @@ export function isWrittenInteger(value: unknown, schema: JsonObject): value is s
 }
 
 /** Reports whether a schema means integers only, including those that may be sent as text. */
-function isInteger({ type, pattern }: JsonObject): boolean {
+function isInteger({ type, format, pattern }: JsonObject): boolean {
   if (!Array.isArray(type)) return type === 'integer';
   if (!type.includes('integer') || type.includes('number')) return false;
-  return !type.includes('string') || pattern === LONG_DIGITS;
+  return !type.includes('string') || (LONG_FORMATS.has(format) && pattern === LONG_DIGITS);
 }
 
 /**

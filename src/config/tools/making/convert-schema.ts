@@ -232,10 +232,13 @@ function withDiscriminator(
   );
   const kinds = mapped.length > 0 ? mapped : [reference.slice(reference.lastIndexOf('/') + 1)];
   const own = isObject(properties[name]) ? properties[name] : {};
-  // Explicit values take precedence: documents often use values that are not schema names.
-  if (own['enum'] !== undefined || own['const'] !== undefined) return converted;
-  const kind = kinds.length > 1 ? { enum: kinds } : { const: kinds[0] };
-  return { ...converted, properties: { ...properties, [name]: { ...own, ...kind } } };
+  const ownKinds = own['const'] === undefined ? own['enum'] : [own['const']];
+  const common = Array.isArray(ownKinds) ? kinds.filter((each) => ownKinds.includes(each)) : kinds;
+  // Documents often use values that are not schema names, and then mean their own.
+  if (common.length === 0) return converted;
+  const { const: _const, enum: _enum, ...rest } = own;
+  const kind = common.length > 1 ? { enum: common } : { const: common[0] };
+  return { ...converted, properties: { ...properties, [name]: { ...rest, ...kind } } };
 }
 
 /** Returns the nearest enclosing place where a reference was followed. */

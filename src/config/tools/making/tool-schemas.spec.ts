@@ -35,6 +35,19 @@ describe('the alternatives of a discriminator', () => {
     expect(body.oneOf.map((each) => propertiesOf(each)['kind'])).toEqual([{ enum: ['cat'] }, { enum: ['dog'] }]);
   });
 
+  it('are told apart where they share the values that there are', () => {
+    const shared = { type: 'object', properties: { kind: { enum: ['cat', 'dog'] } } };
+    const discriminator = { propertyName: 'kind', mapping: { cat: '#/components/schemas/Cat', dog: 'Dog' } };
+    const components = { schemas: { Cat: shared, Dog: shared } };
+    const tool = toolOf(
+      'POST /x',
+      { requestBody: { required: true, ...json({ oneOf, discriminator }) } },
+      { components },
+    );
+    const { body } = propertiesOf(tool.inputSchema) as { body: { oneOf: object[] } };
+    expect(body.oneOf.map((each) => propertiesOf(each)['kind'])).toEqual([{ const: 'cat' }, { const: 'dog' }]);
+  });
+
   it('say it of choices alone: what is built on another schema is not that schema', () => {
     const motor = { allOf: [oneOf[0]], discriminator: { propertyName: 'kind' } };
     const tool = toolOf('POST /x', { requestBody: { required: true, ...json(motor) } }, { components });
