@@ -169,7 +169,8 @@ export class DatabaseRecords implements RecordStore {
             const expired = eb('idempotent_request.expires_at', '<=', this.now());
             if (this.lapsed === 'unknown') return expired;
             const isOpen = eb('idempotent_request.status', 'is', null);
-            return or([expired, and([isOpen, eb('idempotent_request.leased_until', '<=', this.now())])]);
+            const isSame = eb('idempotent_request.fingerprint', '=', fingerprint);
+            return or([expired, and([isOpen, isSame, eb('idempotent_request.leased_until', '<=', this.now())])]);
           }),
       )
       .returning('owner')

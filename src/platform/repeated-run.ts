@@ -60,13 +60,13 @@ export class RepeatedRun {
 
   private async runOnce(): Promise<void> {
     let error: unknown;
-    const hasSucceeded = await this.run().then(
-      () => true,
-      (reason: unknown) => {
-        error = reason;
-        return false;
-      },
-    );
+    let hasSucceeded = true;
+    try {
+      await this.run();
+    } catch (reason) {
+      hasSucceeded = false;
+      error = reason;
+    }
     this.running = undefined;
     if (!hasSucceeded) this.failed(error, !this.hasFailed);
     this.hasFailed = !hasSucceeded;

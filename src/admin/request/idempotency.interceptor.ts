@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, of, type Observable } from 'rxjs';
 import { ChangeClaims } from '../../idempotency/change-claims.js';
 import type { ClaimTerms, KeptResponse } from '../../idempotency/record.js';
-import { inProgress, MISMATCH } from '../../idempotency/refusals.js';
+import { inProgress } from '../../idempotency/refusals.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { RefusedBody } from '../../platform/problems/refused-body.js';
 import { actorOf, principalOf } from '../access/principal.js';
@@ -15,6 +15,9 @@ import { DOCUMENTED, type OperationDescription } from '../openapi/documented.js'
 import { tagged } from './etag.js';
 import { fingerprintOf, idempotencyKeyOf, setClaim } from './idempotency.js';
 
+const MISMATCH =
+  'This Idempotency-Key was sent with another request before: method, path, query or body differ. Use a new key for each ' +
+  'new request.';
 const REPLAYED = 'Idempotent-Replayed';
 
 @Injectable()
@@ -30,7 +33,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (principal.kind === 'nobody') return next.handle();
     const key = idempotencyKeyOf(String(field), request.raw.rawHeaders);
     const { claim, claimed } = await this.claims.claim(actorOf(principal), key, fingerprintOf(request));
-    if (claimed.state === 'mismatch') throw MISMATCH;
+    if (claimed.state === 'mismatch') throw new Problem('idempotency_mismatch', { detail: MISMATCH });
     if (claimed.state === 'claimed') {
       setClaim(request, claim);
       return from(this.carryOut(claim, next));

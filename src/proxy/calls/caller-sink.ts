@@ -51,7 +51,7 @@ export class CallerSink implements ResponseSink {
 
   deliver(call: RespondingCall, lines: string, body: Buffer): void {
     const { client } = call.request;
-    client.bytesOut = body.length;
+    client.bytesOut = Math.min(body.length, this.mostBytes);
     call.finish();
     client.response.writeWhole(call.status, lines, body);
   }

@@ -7,7 +7,6 @@ import { credentialCreators } from './migrations/credential-creators-migration.j
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
 import { idempotentRequests } from './migrations/idempotent-requests-migration.js';
-import { oneIdempotencyTable } from './migrations/one-idempotency-table-migration.js';
 import { mails } from './migrations/mail-migration.js';
 import { notices } from './migrations/notices-migration.js';
 import { members } from './migrations/members-migration.js';
@@ -288,5 +287,4 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0027_verified_addresses': verifiedAddresses,
   '0028_previous_secrets': previousSecrets,
   '0029_audit_creations': auditCreations,
-  '0030_one_idempotency_table': oneIdempotencyTable,
 };

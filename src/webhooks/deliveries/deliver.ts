@@ -75,10 +75,14 @@ export class Delivery implements TakesTurns {
 
   /** Reads these endpoints again. What waits for them goes out as they are now. */
   async refresh(endpointIds: readonly string[]): Promise<void> {
-    await this.parts.leases.refresh(endpointIds);
-    for (const id of endpointIds) {
-      const lane = this.parts.lanes.get(id);
-      if (lane?.mustRead === true) this.turns.queueTurn(lane);
+    try {
+      await this.parts.leases.refresh(endpointIds);
+    } finally {
+      // Some may have been read where others could not be.
+      for (const id of endpointIds) {
+        const lane = this.parts.lanes.get(id);
+        if (lane?.mustRead === true) this.turns.queueTurn(lane);
+      }
     }
   }
 

@@ -37,7 +37,9 @@ export interface LaneLeasesParts {
 export class LaneLeases {
   /** Whether this process claims nothing more, and begins no attempts. */
   isEnding = false;
-  private readonly refreshes: Batcher<readonly string[], void>;
+  private readonly refreshes: Batcher<string, void>;
+  /** Refreshes that no statement has begun, by endpoint: a burst of notifications reads each endpoint once. */
+  private readonly waitingRefreshes = new Map<string, Promise<void>>();
   /** Lanes that are not held here, and may still be this process's in the table. Nothing renews them. */
   private readonly unreleased = new Set<string>();
   private changingHands: Promise<unknown> = Promise.resolve();
@@ -46,10 +48,7 @@ export class LaneLeases {
   private hasReleasedAll = false;
 
   constructor(private readonly parts: LaneLeasesParts) {
-    this.refreshes = new Batcher((lists) => this.readAgain(lists), {
-      most: LANES_PER_STATEMENT,
-      sizeOf: ({ length }) => length,
-    });
+    this.refreshes = new Batcher((ids) => this.readAgain(ids), { most: LANES_PER_STATEMENT });
   }
 
   /** Whether attempts may begin: the leases were renewed a short time ago, and this process does not end. */
@@ -85,11 +84,13 @@ export class LaneLeases {
 
   /** Reads the endpoints of held lanes again. Lanes whose endpoint is gone are dropped. */
   async refresh(endpointIds: readonly string[]): Promise<void> {
-    const reads: Promise<void>[] = [];
-    for (let at = 0; at < endpointIds.length; at += LANES_PER_STATEMENT) {
-      reads.push(this.refreshes.add(endpointIds.slice(at, at + LANES_PER_STATEMENT)));
-    }
-    await Promise.all(reads);
+    await Promise.all(endpointIds.map((id) => this.refreshOne(id)));
+  }
+
+  private refreshOne(id: string): Promise<void> {
+    let waiting = this.waitingRefreshes.get(id);
+    if (waiting === undefined) this.waitingRefreshes.set(id, (waiting = this.refreshes.add(id)));
+    return waiting;
   }
 
   /** Renews all leases, and drops lanes that other processes own by now. */
@@ -166,16 +167,17 @@ export class LaneLeases {
     });
   }
 
-  private async readAgain(lists: readonly (readonly string[])[]): Promise<readonly void[]> {
+  private async readAgain(ids: readonly string[]): Promise<readonly void[]> {
     const { db, lanes } = this.parts;
-    const ids = [...new Set(lists.flat())];
+    // A change from here on is seen by the next read only.
+    for (const id of ids) this.waitingRefreshes.delete(id);
     const endpoints = new Map((await readLaneEndpoints(db, ids)).map((each) => [each.id, each]));
     for (const id of ids) {
       const endpoint = endpoints.get(id);
       if (endpoint === undefined) lanes.drop(id);
       else lanes.get(id)?.replaceEndpoint(endpoint);
     }
-    return lists.map(() => undefined);
+    return ids.map(() => undefined);
   }
 
   /** The leases were not renewed for so long that they may expire: other processes will deliver. */

@@ -63,6 +63,7 @@ const LINKS_AND_TOKENS = [
     hash text not null unique, hint text not null, allowed_ips text not null, expires_at bigint not null,
     last_used_at bigint, created_by text not null, created_at bigint not null, revoked_at bigint)`,
   `create index account_token_account_id on account_token (account_id, id)`,
+  // Unused now: idempotency keys of the admin API are in `idempotent_request`. Nodes of the version before still use it.
   `create table idempotency (
     principal text not null, key_hash text not null, fingerprint text not null, status integer, headers text,
     body text, created_at bigint not null, expires_at bigint not null, primary key (principal, key_hash))`,
