@@ -187,7 +187,9 @@ describeWithChromium('an operator', () => {
     await pressByKeyboard(page, 'Adjust usage');
     await tabTo(page, 'Account');
     await page.keyboard.type('by keyb');
-    await page.getByRole('option', { name: 'By keyboard' }).waitFor();
+    // The account switcher of the page has a list with the same account.
+    const choices = page.getByRole('listbox', { name: 'Account', exact: true });
+    await choices.getByRole('option', { name: 'By keyboard' }).waitFor();
     await takeFirst(page);
     await tabTo(page, 'Add requests for this month');
     await page.keyboard.press('ArrowDown');
@@ -221,7 +223,8 @@ describeWithChromium('an operator', () => {
     await page.getByRole('button', { name: 'Adjust usage' }).click();
     const dialog = page.getByRole('dialog', { name: 'Adjust usage' });
     await dialog.getByRole('combobox', { name: 'Account' }).fill('by keyb');
-    await page.getByRole('option', { name: 'By keyboard' }).click();
+    const choices = page.getByRole('listbox', { name: 'Account', exact: true });
+    await choices.getByRole('option', { name: 'By keyboard' }).click();
     await dialog.getByLabel('Reset usage to zero').check();
     await dialog.getByLabel('Reason').fill('Typed before the network went');
     await browser.context.setOffline(true);
