@@ -210,7 +210,7 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
   };
   const nobody = { find: () => undefined };
   const silent = { ...log, logger: { isLevelEnabled: () => false } };
-  const nowhere = { note: () => undefined };
+  const nowhere = { record: () => undefined };
   const requestLogs = new RequestLogRecorder('/api/v1');
   const quiet = new RequestEnd(silent, recorder, nowhere, nobody, systemClock);
   const kept = new RequestEnd(silent, recorder, requestLogs, nobody, systemClock);
