@@ -8,11 +8,17 @@ import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transformFileSync } from '@swc/core';
 
 registerHooks({
   resolve(specifier, context, next) {
     const fromSupport = specifier.startsWith('.') && context.parentURL?.includes('/test/support/');
     return next(fromSupport ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+  },
+  // Node itself takes no parameter properties.
+  load(url, context, next) {
+    if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context);
+    return { format: 'module', source: transformFileSync(fileURLToPath(url)).code, shortCircuit: true };
   },
 });
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'trailgate-screenshots-'));
