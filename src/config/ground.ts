@@ -18,7 +18,7 @@ export interface Ground {
   readonly secretBox: SecretBox | null;
   readonly clock: Clock;
   readonly log: Log;
-  /** What a scrape reads. */
+  /** Gauges that a scrape reads. */
   readonly gauges: ReadsGauges[];
   readonly shutdown: Shutdown;
 }

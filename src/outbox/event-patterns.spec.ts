@@ -1,4 +1,4 @@
-/** Which event types an endpoint's list matches. */
+/** Matching of event types by an endpoint's list. */
 import { expect, it } from '@jest/globals';
 import { wantsType } from './event-patterns.js';
 

@@ -59,7 +59,7 @@ export const signInWithPasskeySchema = z
 
 const credential = z.object({ id: bytes, type: word, transports: transports.optional() });
 
-/** What `navigator.credentials.get()` is given. Not typed: the library's types say less than its options hold. */
+/** Options for `navigator.credentials.get()`. Not typed: the library's types say less than its options hold. */
 export const passkeyRequestSchema: z.ZodType = z
   .object({
     challenge: bytes,
@@ -70,7 +70,7 @@ export const passkeyRequestSchema: z.ZodType = z
   })
   .meta({ id: 'PasskeyRequestOptions' });
 
-/** What `navigator.credentials.create()` is given. Not typed: see above. */
+/** Options for `navigator.credentials.create()`. Not typed: see above. */
 export const passkeyCreationSchema: z.ZodType = z
   .object({
     challenge: bytes,

@@ -1,4 +1,4 @@
-/** What `encode` makes of the values of the program. */
+/** Result of `encode`. */
 import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { encode } from './encode.js';

@@ -1,4 +1,4 @@
-/** Who may call an operation, as its description says it: read from the table of operations. */
+/** Callers that an operation allows, for its description. Read from the table of operations. */
 import type { Permission } from '../../members/permissions.js';
 import type { Json } from './openapi-schemas.js';
 

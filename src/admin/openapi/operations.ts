@@ -11,7 +11,7 @@ export const API_PREFIX = '/admin/v1';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** What a row can say beyond its method, path, permission and summary. */
+/** Optional fields of a row, beyond its method, path, permission and summary. */
 interface Options {
   /** The status of a success. Default: 200. A `post` with 201 takes an `Idempotency-Key`. */
   readonly status?: number;

@@ -175,7 +175,7 @@ export interface Operation {
   readonly isWebSocket?: boolean;
   /** Whether its path parameters can contain encoded slashes. */
   readonly takesSlashes?: boolean;
-  /** Its own dates, in addition to those of the version. */
+  /** Dates of the operation, in addition to those of the version. */
   readonly lifeCycle?: LifeCycleDates;
   /** The event that a successful response emits. */
   readonly emits?: Emits;

@@ -37,7 +37,7 @@ const backendTls = z
   .refine(({ cert, key }) => (cert === undefined) === (key === undefined), 'cert and key belong together')
   .describe('How https:// targets are verified, and who we are to them; files are relative to this file.');
 
-/** Who guarantees that requests with the same `Idempotency-Key` run once. */
+/** The party that guarantees that requests with the same `Idempotency-Key` run once. */
 export const IDEMPOTENCY_MODES = ['gateway', 'backend', 'off'] as const;
 
 /** Validates an entry of `services`. */

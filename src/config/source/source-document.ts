@@ -8,7 +8,7 @@ import { readBytes, type FileFault } from './read-file.js';
 import { documentFaults } from './yaml-checks.js';
 import { parseText, type TextBounds } from './yaml-parse.js';
 
-/** Which part of a `key: value` pair a problem is about. */
+/** The part of a `key: value` pair that a problem is about. */
 export type Side = 'key' | 'value';
 
 /** Result of reading a file. */

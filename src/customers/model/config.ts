@@ -17,7 +17,7 @@ export interface CustomersConfig {
   readonly events?: EventsConfig;
 }
 
-/** Where events are sent. */
+/** Destination of events. */
 export interface EventsConfig {
   /** The gateway's `/internal/v1/events`. */
   readonly url: string;

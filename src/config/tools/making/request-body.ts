@@ -11,7 +11,7 @@ export interface RequestBody {
   readonly mediaType: string;
   readonly isRequired: boolean;
   readonly whole: ConvertedSchema;
-  /** Its fields, if they can be separate arguments; undefined: the body is one argument. */
+  /** Fields of the body, if they can be separate arguments. Undefined: the body is one argument. */
   readonly fields: readonly RequestField[] | undefined;
 }
 
