@@ -37,7 +37,7 @@ export interface ApiKeyChanged {
   };
   /** Only in `api_key.revoked`: `exposed` if the secret was sent in clear text. */
   readonly reason?: 'exposed';
-  /** As in the audit log: `operator`, `system`, or the ID of a member or token. */
+  /** Actor, as in the audit log: `operator`, `system`, or the ID of a member or token. */
   readonly actor: string;
 }
 

@@ -14,7 +14,7 @@ const GRACE_MS = 1_000;
  * ServerEnd tracks the connections of a server, including unfinished handshakes. Create it before the server listens.
  */
 export class ServerEnd {
-  /** By client address and port, so that a TLS connection replaces the TCP connection below it. */
+  /** Keyed by client address and port, so that a TLS connection replaces the TCP connection below it. */
   private readonly open = new Map<string, Socket>();
 
   /** @param graceMs time for a request that is arriving when the server closes. */

@@ -7,7 +7,7 @@ import { hasCode } from '../api/problem.js';
 import { Dialog } from './dialog.js';
 import { Form, type Checks } from './form.js';
 
-/** What is changed, in which version, and whether the dialog is open. */
+/** Subject of the edit, its version, and whether the dialog is open. */
 export interface Edited<Thing> {
   readonly shown: Thing;
   /** The version that is shown: a change of another one is not overwritten. */

@@ -11,7 +11,7 @@ interface ListPageProps {
   /** The address of the page. */
   readonly home: string;
   readonly mayCreate: boolean;
-  /** What the button says that adds to the list. */
+  /** Label of the button that adds to the list. */
   readonly does: string;
   readonly dialog: (state: { readonly opened: boolean; readonly onClose: () => void }) => ReactNode;
   /** Draws the list. @param create the button that opens the dialog; false where the member may not. */

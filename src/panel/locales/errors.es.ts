@@ -6,7 +6,7 @@ const RETRY_LATER =
 const CHECK_EFFECT = 'Una solicitud que modifica algo puede haber tenido efecto. Compruébelo antes de repetirla.';
 const REPLACE_KEY = 'Sustitúyala por una clave nueva.';
 
-/** What an error code means, in a few words, and what to do about it; Markdown with nothing but `code`. */
+/** Meaning of an error code and what to do about it, in Markdown with nothing but `code`. */
 export interface TranslatedError {
   readonly title: string;
   readonly action: string;

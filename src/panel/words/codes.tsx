@@ -1,4 +1,4 @@
-/** What the codes of the public API mean, and what to do about them: the rows of their catalogue. */
+/** Meanings of the codes of the public API and what to do about them, from the rows of their catalogue. */
 import { Code } from '@mantine/core';
 import { useLingui } from '@lingui/react';
 import type { ReactNode } from 'react';

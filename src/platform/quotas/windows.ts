@@ -6,7 +6,7 @@
 
 /** A window: how long it is, and whether it slides or follows the account's calendar. */
 interface WindowRow {
-  /** As the response fields, refusals, metrics and the admin API call it. */
+  /** Name in response fields, refusals, metrics and the admin API. */
   readonly name: `${WindowRow['of']}-${WindowRow['period']}`;
   /** Counts the requests of one key, or of all keys of its account. */
   readonly of: 'key' | 'account';
@@ -39,7 +39,7 @@ type IndexOf<Name extends WindowName, Rows = typeof WINDOWS> = {
     : never;
 }[keyof Rows & `${number}`];
 
-/** Where a window stands in `WINDOWS`. */
+/** Indexes of the windows in `WINDOWS`. */
 export const KEY_MINUTE = indexOf('key-minute');
 export const ACCOUNT_MINUTE = indexOf('account-minute');
 export const ACCOUNT_MONTH = indexOf('account-month');

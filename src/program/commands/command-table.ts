@@ -7,7 +7,7 @@ import { clientAction, showFields, showRows, type CommonOptions, type Terminal }
 
 /** An option of a command. */
 interface OptionRow {
-  /** As commander reads them: `--name <name>`. */
+  /** Options in commander's notation: `--name <name>`. */
   readonly flags: string;
   readonly text: string;
   /** The field of the query or body that takes the value; null: `fields` reads it. */
@@ -20,7 +20,7 @@ interface OptionRow {
 /** The values of a command's options. */
 type Values = CommonOptions & Readonly<Record<string, unknown>>;
 
-/** What a row can say beyond its command, text and operation. */
+/** Optional fields of a row, beyond its command, text and operation. */
 interface RowParts {
   readonly options?: readonly OptionRow[];
   /** Fields that no option names by itself; JSON leaves undefined out. Throws `CommandError` for a contradiction. */

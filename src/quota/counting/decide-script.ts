@@ -18,7 +18,7 @@ const OWING = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 
 /** What a line says behind cost and count: the same for most groups of a batch. Below zero a limit is none. */
 class Terms {
-  /** By window. */
+  /** Limits in the order of the windows. */
   readonly limits: readonly number[];
   readonly label: number;
   readonly following: number;

@@ -133,7 +133,7 @@ export function remaining(limit: number, used: number): number {
 /** One window with its limit and count. */
 export interface LimitedWindow {
   readonly window: QuotaWindow;
-  /** Of the window in `WINDOWS`. */
+  /** Index of the window in `WINDOWS`. */
   readonly index: number;
   readonly limit: number;
   readonly used: number;
