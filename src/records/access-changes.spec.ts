@@ -1,4 +1,4 @@
-/** Which changes of address lists, event types and limits widen access. */
+/** Rules for which changes of address lists, event types and limits widen access. */
 import { describe, expect, it } from '@jest/globals';
 import { limitsInForce, widensAccess, type KeyAccess } from './access-changes.js';
 

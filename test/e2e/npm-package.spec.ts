@@ -1,4 +1,4 @@
-/** What `npm pack` makes is small, has no tests in it, and runs where nothing was built. */
+/** The package of `npm pack` is small, has no tests in it, and runs where nothing was built. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -51,13 +51,13 @@ export interface AdminOptions {
   readonly targets?: readonly NodeTarget[];
   readonly gateways?: readonly HeardStatement[];
   readonly panel?: PanelFiles;
-  /** As under `admin` in gateway.yaml. */
+  /** Settings under `admin` in gateway.yaml. */
   readonly settings?: z.input<typeof adminSchema>;
-  /** As in gateway.yaml. */
+  /** Setting of gateway.yaml. */
   readonly webhooks?: z.input<typeof webhooksSchema>;
   /** Null: there is no key for secrets. */
   readonly secretBox?: SecretBox | null;
-  /** By name alone, or with their schemas. */
+  /** Event types by name alone, or with their schemas. */
   readonly events?: readonly string[];
   readonly eventTypes?: readonly EventType[];
   /** Tokens that hand in events, by service. */

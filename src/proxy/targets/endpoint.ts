@@ -35,7 +35,7 @@ export interface LastFailure {
   readonly outcome: UpstreamOutcome;
   /** The backend's status; 0 where there was none. */
   readonly status: number;
-  /** By `performance.now()`. */
+  /** Time by `performance.now()`. */
   readonly atMs: number;
 }
 

@@ -5,7 +5,7 @@
 
 /** A call on its way. */
 export interface TimedCall {
-  /** By `performance.now()`. */
+  /** Time by `performance.now()`. */
   readonly sentMs: number;
   /** Belongs to `CallDeadline`. */
   deadlineSlot: number;

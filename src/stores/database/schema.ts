@@ -44,7 +44,7 @@ export interface ApiKeyTable {
   hint: string;
   /** JSON (`KeyLimits`). Null uses the limits of the plan. */
   limits: string | null;
-  /** As in `account`, for the key's own month limit. */
+  /** The same as `account`, for the key's own month limit. */
   grant_period: number;
   grant_amount: number;
   last_used_at: number | null;

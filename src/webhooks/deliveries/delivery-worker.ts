@@ -45,7 +45,7 @@ export class DeliveryWorker {
   private readonly runs: readonly RepeatedRun[];
   /** Endpoints with work whose lanes this process has not tried to claim yet. */
   private readonly notified = new Set<string>();
-  /** By `performance.now()`. */
+  /** Time by `performance.now()`. */
   private claimedDueMs = -Infinity;
   private unownedDueMs: number | undefined;
   private isStopping = false;

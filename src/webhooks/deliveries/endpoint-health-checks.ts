@@ -28,7 +28,7 @@ export interface EndpointHealthChecksParts {
  */
 export class EndpointHealthChecks {
   private readonly failed = new Set<string>();
-  /** By endpoint, the URL whose receiver is gone. */
+  /** URL whose receiver is gone, by endpoint. */
   private readonly goneUrls = new Map<string, string>();
   private readonly checks: RepeatedRun;
 

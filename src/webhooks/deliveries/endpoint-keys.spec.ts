@@ -57,7 +57,7 @@ async function wake(): Promise<void> {
   for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** As the worker looks now and then; taken up where it was released. */
+/** Wakes the lane, or claims it again if it was released. */
 async function again(): Promise<void> {
   return held.get('a') === undefined ? takeUp(1) : wake();
 }

@@ -43,7 +43,7 @@ export class LaneLeases {
   /** Lanes that are not held here, and may still be this process's in the table. Nothing renews them. */
   private readonly unreleased = new Set<string>();
   private changingHands: Promise<unknown> = Promise.resolve();
-  /** By `performance.now()`; the leases are good for a while from then on. */
+  /** Start of the last renewal by `performance.now()`. Leases are good for a while from then on. */
   private renewedMs = -Infinity;
   private hasReleasedAll = false;
 

@@ -35,7 +35,7 @@ export interface WebhookToSend {
   readonly traceparent?: string | undefined;
 }
 
-/** What a receiver is told of an event. */
+/** Payload of an event for its receiver. */
 export interface EventToSend {
   /** `evt_…`, which is the `webhook-id`, too. */
   readonly id: string;

@@ -6,7 +6,7 @@ import { WINDOW_LUA } from './window.js';
 export const DECIDE_NUMBERS = 1 + WINDOWS.length + 4;
 
 const COUNTERS = { account: 'a', key: 'k' } as const;
-/** Where a counter that `load` has read holds the count of a window. */
+/** Position of a window's count in what `load` has read of a counter. */
 const NUMBERS = { minute: 3, month: 6 } as const;
 /** The same in what was read as it stands, in `w[8]`. */
 const TEXTS = { minute: 2, month: 5 } as const;
