@@ -8,6 +8,7 @@ import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
 import { SCOPE_PATTERN } from '../config/model/operation-schema.js';
 import { networkFault, plainNetwork } from '../platform/network-list.js';
 import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
+import { perPeriod, WINDOW_PERIODS } from '../platform/quotas/windows.js';
 import type { KeyLimits } from '../quota/model/effective-limits.js';
 import { nameField } from '../records/account-fields.js';
 import type { ApiKeyTable } from '../stores/database/schema.js';
@@ -52,13 +53,14 @@ const limit = z
   .optional();
 
 const limits = z
-  .strictObject({
-    minute: limit.meta({ description: 'Most requests of the key in any 60 seconds; null: no limit.' }),
-    month: limit.meta({ description: 'Most requests of the key in a month; null: no limit.' }),
-  })
+  .strictObject(
+    perPeriod((_, words) => limit.meta({ description: `Most requests of the key ${words}; null: no limit.` })),
+  )
   .nullable()
   // Nothing named is nothing changed.
-  .overwrite((given) => (given?.minute === undefined && given?.month === undefined ? null : given))
+  .overwrite((given) =>
+    given === null || WINDOW_PERIODS.every((period) => given[period] === undefined) ? null : given,
+  )
   .meta({
     description: "Limits of this key in the place of its plan's; a window that is not named, and null, are the plan's.",
     example: { minute: 300 },

@@ -1,4 +1,5 @@
 /** Reads and writes the JSON columns of API keys. */
+import { perPeriod } from '../platform/quotas/windows.js';
 import type { KeyLimits } from '../quota/model/effective-limits.js';
 
 /** Parses a JSON array of strings. Does not validate it. */
@@ -14,7 +15,6 @@ export function parseLimits(json: string | null): KeyLimits | null {
 /** Returns the column value for limits. Null for the limits of the plan. */
 export function limitsJson(limits: KeyLimits | null): string | null {
   if (limits === null) return null;
-  const { minute, month } = limits;
   // Fixed order, so that equal limits have equal text. JSON omits undefined.
-  return JSON.stringify({ minute, month });
+  return JSON.stringify(perPeriod((period) => limits[period]));
 }

@@ -63,8 +63,14 @@ describe('the quota subject of a key', () => {
   it('keeps what a store reported, and nothing before', () => {
     const subject = build(record()).subject!;
     expect(subject.lastSeen).toBeUndefined();
-    const counts = countsWith({ keyMinute: 1, accountMinute: 2, accountMonth: 2 ** 40 + 1, keyMonth: 2 ** 31 });
-    subject.see(counts, LAST_SECOND_MS, NOVEMBER);
+    const counts = countsWith({
+      keyMinute: 1,
+      accountMinute: 2,
+      accountMonth: 2 ** 40 + 1,
+      keyMonth: 2 ** 31,
+      keyDay: 7,
+    });
+    subject.see(counts, LAST_SECOND_MS, subject.calendar.at(LAST_SECOND_MS));
     expect([subject.lastSeen, subject.lastSeenAtMs, subject.lastSeenMonth]).toEqual([counts, LAST_SECOND_MS, NOVEMBER]);
   });
 

@@ -2,14 +2,14 @@
  * Events of the gateway's own: one row for each in `EventData` and `OWN_EVENTS`. Their names and their `data` are a
  * contract with receivers.
  */
-import { CALENDAR_NAMES, type CalendarName } from '../platform/quotas/windows.js';
+import { MONTH_NAMES, type MonthName } from '../platform/quotas/windows.js';
 
 /** `data` of `quota.threshold_reached`. */
 export interface QuotaThresholdReached {
   readonly account_id: string;
   /** Null for a limit of the account. */
   readonly api_key_id: string | null;
-  readonly policy: CalendarName;
+  readonly policy: MonthName;
   readonly threshold_percent: 80 | 100;
   readonly limit: number;
   /** Usage when the threshold was noticed, at or above it. */
@@ -195,7 +195,7 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
     schema: object({
       account_id: text,
       api_key_id: { ...text, type: ['string', 'null'] },
-      policy: oneOf(...CALENDAR_NAMES),
+      policy: oneOf(...MONTH_NAMES),
       threshold_percent: { type: 'integer', format: 'int32', enum: [80, 100], minimum: 80, maximum: 100 },
       limit: count,
       used: count,

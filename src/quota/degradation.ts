@@ -215,7 +215,8 @@ function admitted(subject: QuotaSubject, cost: number, nowMs: number, period: Mo
 
 /** The counts to go on from; a month that has ended meanwhile starts at nothing. */
 function lastSeen(subject: QuotaSubject, period: MonthPeriod): Readonly<QuotaCounts> {
+  const inPeriod = subject.lastSeenIn(period);
+  if (inPeriod !== undefined) return inPeriod;
   const seen = subject.lastSeen ?? NOTHING_USED;
-  if (subject.lastSeenMonth === period.label) return seen;
   return perWindow(({ kind }, index) => (kind === 'calendar' ? 0 : seen[index]!));
 }

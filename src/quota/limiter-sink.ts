@@ -28,7 +28,7 @@ export class LimiterSink implements DecisionSink {
     // For the time when the store is lost; counters that cannot be are asked themselves.
     if (this.degradation !== undefined) {
       if (subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-      subject.see(decision.used, decision.nowMs, decision.period.label);
+      subject.see(decision.used, decision.nowMs, decision.period);
     }
     if (decision.admitted) {
       this.ledger.note(subject, decision);

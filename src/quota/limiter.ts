@@ -13,8 +13,8 @@ import type { Degradation } from './degradation.js';
 import { knownRefusal } from './model/known-refusal.js';
 import type { MonthLedger } from './usage/month-ledger.js';
 import type { MonthCalendar } from './model/month-period.js';
-import { ACCOUNT_MONTH, KEY_MONTH } from '../platform/quotas/windows.js';
-import { countsWith, type QuotaCounts, type QuotaDecision } from './model/policies.js';
+import { withCalendarCounts } from './model/calendar-count.js';
+import type { QuotaCounts, QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import { preview, type PreviewedLimits } from './preview.js';
 import type { Recovery } from './recovery.js';
@@ -144,12 +144,11 @@ export class Limiter implements ThrottlerStorage {
   }
 
   private seeRefund(subject: QuotaSubject, decision: QuotaDecision, given: Refund): void {
-    const { accountMonth, keyMonth, nowMs, fromMonth } = given;
+    const { nowMs, fromMonth } = given;
     if (fromMonth === 0) return;
     const { lastSeen } = subject;
     if (lastSeen !== undefined && subject.lastSeenMonth === decision.period.label && nowMs >= subject.lastSeenAtMs) {
-      const counts = countsWith(lastSeen, { [ACCOUNT_MONTH]: accountMonth, [KEY_MONTH]: keyMonth });
-      subject.see(counts, nowMs, subject.lastSeenMonth);
+      subject.see(withCalendarCounts(lastSeen, given), nowMs, given.period);
     }
     this.ledger.note(subject, decision);
   }

@@ -12,13 +12,13 @@ import {
 import { TestClock } from '../../test/support/stores.js';
 import { LocalShare } from './local-share.js';
 import { shareOf } from './share-base.js';
-import type { QuotaDecision } from './model/policies.js';
+import { NOTHING_USED, type QuotaDecision } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import { ProcessCounters } from './process/process-counters.js';
 import { ACCOUNT_MONTH, KEY_MINUTE } from '../platform/quotas/windows.js';
 
 const START_MS = Date.parse('2026-11-20T10:00:00Z');
-const NONE: NamedCounts = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+const NONE = named(NOTHING_USED);
 
 describe('the share of a node', () => {
   const clock = new TestClock(START_MS);
@@ -38,7 +38,7 @@ describe('the share of a node', () => {
   }
   function seen(limits: Partial<NamedCounts>, counts: Partial<NamedCounts>, of: SubjectOptions = {}): QuotaSubject {
     const subject = subjectWith(limits, of);
-    subject.see(countsWith(counts), clock.now(), UTC_MONTHS.at(clock.now()).label);
+    subject.see(countsWith(counts), clock.now(), UTC_MONTHS.at(clock.now()));
     return subject;
   }
   const decide = async (node: LocalShare, subject: QuotaSubject, cost = 1): Promise<QuotaDecision> =>
@@ -213,6 +213,8 @@ describe('the share of a node', () => {
       expect(named((await read(node!, subject)).used)).toEqual({
         accountMonth: 63,
         keyMonth: 23,
+        accountDay: 3,
+        keyDay: 3,
         accountMinute: 3,
         keyMinute: 8,
       });

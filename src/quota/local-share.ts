@@ -3,18 +3,20 @@
  * so that all nodes together stay within the limit. With one node that is all of it.
  */
 import type { Clock } from '../platform/clock.js';
-import { NOTHING_WRITTEN, type CounterReading, type MonthSource } from './model/counter-store.js';
+import { accountCountIn, keyCountIn, NOTHING_COUNTED, withCalendarCounts } from './model/calendar-count.js';
+import { NOTHING_WRITTEN, writtenIn, type CounterReading, type MonthSource } from './model/counter-store.js';
 import type { MonthCalendar, MonthPeriod } from './model/month-period.js';
 import type { NodePlace } from './model/node-place.js';
-import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH, perWindow } from '../platform/quotas/windows.js';
-import { countsWith, NOTHING_USED, type QuotaDecision, type QuotaLimits } from './model/policies.js';
+import { ACCOUNT_MINUTE, KEY_MINUTE, perWindow, WINDOWS } from '../platform/quotas/windows.js';
+import { NOTHING_USED, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 import { previewOf, roomUnder, type Preview } from './preview.js';
 import { ProcessCounters } from './process/process-counters.js';
 import { SingleFlight } from './process/single-flight.js';
 import {
-  atLeast,
   baseOf,
+  countIn,
+  greatestOf,
   inMonth,
   known,
   minuteOf,
@@ -84,7 +86,7 @@ export class LocalShare {
       const begun = new ProcessCounters(this.clock, this.source, 'local');
       begun.seedFrom(subject, last, seen, period);
       if (account === undefined) [account, ofAccount] = [accountBase(last, period), begun];
-      else raise((account = { ...account }), period, seen.counts[ACCOUNT_MONTH]);
+      else raise((account = { ...account }), period, accountCountIn(seen.counts));
       if (key === undefined) [key, ofKey] = [keyBase(seen, period), begun];
     }
     const share = this.limitsHere(limits, account, key, period);
@@ -106,7 +108,10 @@ export class LocalShare {
     const { account, key } = await this.source
       .usedInMonth(accountId, keyId, period)
       .catch(() => ({ account: NOTHING_WRITTEN, key: NOTHING_WRITTEN }));
-    const counts = countsWith(NOTHING_USED, { [ACCOUNT_MONTH]: account.used, [KEY_MONTH]: key.used });
+    const counts = withCalendarCounts(NOTHING_USED, {
+      account: writtenIn(account, period),
+      key: writtenIn(key, period),
+    });
     // As old as it may be: another key of the account may know more.
     return { counts, atMs: this.clock.now() - SEEN_LATELY_MS };
   }
@@ -131,9 +136,9 @@ export class LocalShare {
     const account = inMonth(this.accounts.get(accountId), period);
     const key = keyId === undefined ? undefined : inMonth(this.keys.get(keyId), period);
     if (account !== undefined && (keyId === undefined || key !== undefined)) {
-      const counts = countsWith(used, {
-        [ACCOUNT_MONTH]: known(account, period, used[ACCOUNT_MONTH]),
-        [KEY_MONTH]: key ? known(key, period, used[KEY_MONTH]) : 0,
+      const counts = withCalendarCounts(used, {
+        account: known(account, period, accountCountIn(used)),
+        key: key ? known(key, period, keyCountIn(used)) : NOTHING_COUNTED,
       });
       return { ...here, used: counts };
     }
@@ -142,11 +147,9 @@ export class LocalShare {
     const ofKey = minuteOf(seen.key.counts[KEY_MINUTE], seen.key.atMs, nowMs);
     return {
       ...here,
-      used: countsWith(NOTHING_USED, {
-        [KEY_MINUTE]: ofKey.used,
-        [ACCOUNT_MINUTE]: ofAccount.used,
-        [ACCOUNT_MONTH]: seen.account.counts[ACCOUNT_MONTH],
-        [KEY_MONTH]: seen.key.counts[KEY_MONTH],
+      used: perWindow(({ of, kind }, index) => {
+        if (kind === 'sliding') return (of === 'key' ? ofKey : ofAccount).used;
+        return (of === 'key' ? seen.key : seen.account).counts[index]!;
       }),
       accountMinuteResetMs: ofAccount.resetMs,
       keyMinuteResetMs: ofKey.resetMs,
@@ -172,9 +175,14 @@ export class LocalShare {
       if (isSeen) return { account: NOTHING_WRITTEN, key: NOTHING_WRITTEN };
       throw error;
     });
+    const atLeast = (counts: Readonly<QuotaCounts>): QuotaCounts =>
+      withCalendarCounts(counts, {
+        account: greatestOf(accountCountIn(counts), writtenIn(used.account, period)),
+        key: greatestOf(keyCountIn(counts), writtenIn(used.key, period)),
+      });
     return {
-      account: { ...account, counts: atLeast(account.counts, ACCOUNT_MONTH, used.account.used) },
-      key: { ...key, counts: atLeast(key.counts, KEY_MONTH, used.key.used) },
+      account: { ...account, counts: atLeast(account.counts) },
+      key: { ...key, counts: atLeast(key.counts) },
     };
   }
 
@@ -194,7 +202,7 @@ export class LocalShare {
     if (known === undefined) {
       this.accounts.set(accountId, accountBase(ofAccount, period));
     } else {
-      raise(known, period, seen.counts[ACCOUNT_MONTH]);
+      raise(known, period, accountCountIn(seen.counts));
     }
     if (inMonth(this.keys.get(keyId), period) === undefined) {
       const base = keyBase(seen, period);
@@ -215,16 +223,16 @@ export class LocalShare {
    */
   private refresh(subject: QuotaSubject, period: MonthPeriod, key: Base): void {
     const { limits } = subject;
-    const hasMonth = limits[ACCOUNT_MONTH] !== Infinity || limits[KEY_MONTH] !== Infinity;
-    if (!hasMonth || this.refreshes >= MOST_REFRESHES) return;
+    const hasCalendar = WINDOWS.some(({ kind }, index) => kind === 'calendar' && limits[index] !== Infinity);
+    if (!hasCalendar || this.refreshes >= MOST_REFRESHES) return;
     key.isStale = false;
     this.refreshes += 1;
     this.source
       .usedInMonth(subject.accountId, subject.keyId, period)
       .then(
         (used) => {
-          raise(this.accounts.get(subject.accountId), period, used.account.used);
-          raise(this.keys.get(subject.keyId), period, used.key.used);
+          raise(this.accounts.get(subject.accountId), period, writtenIn(used.account, period));
+          raise(this.keys.get(subject.keyId), period, writtenIn(used.key, period));
         },
         () => undefined,
       )
@@ -245,15 +253,17 @@ export class LocalShare {
    * The limits by which the counters here, which began at the bases, hand out no more than the share: those of the plan
    * where nobody else has a part of them.
    */
-  private limitsHere(limits: QuotaLimits, account: Base, key: Base, { label }: MonthPeriod): QuotaLimits {
+  private limitsHere(limits: QuotaLimits, account: Base, key: Base, period: MonthPeriod): QuotaLimits {
     const place = this.place();
-    if (place.count === 1 && account.month === account.counted && key.month === key.counted) return limits;
+    if (place.count === 1 && account.known === account.counted && key.known === key.counted) return limits;
     const nowMs = this.clock.now();
-    return perWindow(({ of, kind }, index) => {
+    return perWindow(({ of, period: counted, kind }, index) => {
       const limit = limits[index]!;
       const base = of === 'key' ? key : account;
       if (kind === 'calendar') {
-        return base.label === label ? base.counted + shareOf(limit - base.month, place) : shareOf(limit, place);
+        const field = counted === 'month' ? 'used' : 'usedToday';
+        const [begun, known] = [countIn(base, base.counted, period)[field], countIn(base, base.known, period)[field]];
+        return begun + shareOf(limit - known, place);
       }
       return nowMs < base.minuteUntilMs ? base.minute + shareOf(limit - base.minute, place) : shareOf(limit, place);
     });
@@ -261,11 +271,11 @@ export class LocalShare {
 }
 
 function accountBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
-  return baseOf(period, counts[ACCOUNT_MONTH], counts[ACCOUNT_MINUTE], atMs);
+  return baseOf(period, accountCountIn(counts), counts[ACCOUNT_MINUTE], atMs);
 }
 
 function keyBase({ counts, atMs }: Seen, period: MonthPeriod): Base {
-  return baseOf(period, counts[KEY_MONTH], counts[KEY_MINUTE], atMs);
+  return baseOf(period, keyCountIn(counts), counts[KEY_MINUTE], atMs);
 }
 
 /** One reading of an account and a key that stand in different counters. */

@@ -59,7 +59,7 @@ export function previewOf(limits: QuotaLimits, reading: CounterReading, cost: nu
     keyMinuteResetMs,
     accountMinuteResetMs,
     violated,
-    retryAtMs: violated === 0 ? 0 : freeAgainMs(violated, period.endMs, reading.accountFreedAtMs, reading.keyFreedAtMs),
+    retryAtMs: violated === 0 ? 0 : freeAgainMs(violated, period, reading.accountFreedAtMs, reading.keyFreedAtMs),
   };
   return { limits, reading, decision };
 }

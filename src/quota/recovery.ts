@@ -87,11 +87,11 @@ export class Recovery {
   }
 
   private async replay(entry: OutageEntry): Promise<void> {
-    const { subject, period } = entry;
+    const { subject } = entry;
     try {
-      const months = await this.counters.replay(entry);
+      const seen = await this.counters.replay(entry);
       METRICS.quotaReplays.series('counted').inc();
-      this.ledger.saw(subject, months, period);
+      this.ledger.saw(subject, seen);
     } catch (error) {
       METRICS.quotaReplays.series('failed').inc();
       this.degradation.outage.restore(entry);

@@ -8,8 +8,8 @@ import { METRICS, type ValueSeries } from '../platform/metrics.js';
 import type { CounterStore } from './model/counter-store.js';
 import type { Decider } from './model/decision-sink.js';
 import { knownRefusal, rememberRefusal } from './model/known-refusal.js';
-import { ACCOUNT_MONTH, KEY_MONTH } from '../platform/quotas/windows.js';
-import { policyNames, type QuotaDecision } from './model/policies.js';
+import { accountCountIn, keyCountIn } from './model/calendar-count.js';
+import { countsMinus, policyNames, type QuotaDecision } from './model/policies.js';
 import type { ShadowSubject } from './model/subject.js';
 
 /** ShadowLimits judges by a plan's shadow limits what the live ones admitted, and counts the verdicts. */
@@ -35,7 +35,8 @@ export class ShadowLimits {
       live.shadow = known;
       return;
     }
-    shadow.startsFrom = { period, account: used[ACCOUNT_MONTH] - cost, key: used[KEY_MONTH] - cost };
+    const before = countsMinus(used, cost);
+    shadow.startsFrom = { period, account: accountCountIn(before), key: keyCountIn(before) };
     const decision = counters.decide(shadow, cost);
     live.shadow =
       decision instanceof Promise

@@ -2,11 +2,18 @@
  * The arithmetic of a node's share: where counters stood when it began to go on by itself, and what of a limit is its
  * part.
  */
+import {
+  accountCountIn,
+  keyCountIn,
+  NOTHING_COUNTED,
+  withCalendarCounts,
+  type CalendarCount,
+} from './model/calendar-count.js';
 import type { MonthPeriod } from './model/month-period.js';
 import type { NodePlace } from './model/node-place.js';
 import { MINUTE_BUCKETS } from '../platform/sliding-window.js';
 import { CALENDAR_BITS, perWindow, WINDOWS } from '../platform/quotas/windows.js';
-import { countsWith, type QuotaCounts, type QuotaDecision, type QuotaLimits } from './model/policies.js';
+import type { QuotaCounts, QuotaDecision, QuotaLimits } from './model/policies.js';
 import type { QuotaSubject } from './model/subject.js';
 
 /** A share that is used up says nothing of when there is more: when the store is back, or at another node at once. */
@@ -14,12 +21,12 @@ const SHARE_RETRY_MS = 2_000;
 
 /** Where a counter stood when this node began to go on by itself. */
 export interface Base {
-  /** Of the month that `month` and `counted` belong to. */
-  readonly label: number;
+  /** The month and the day that the counts belong to. */
+  readonly period: MonthPeriod;
   /** What the counter here began with. */
-  readonly counted: number;
+  readonly counted: CalendarCount;
   /** The most that is known to have been used. */
-  month: number;
+  known: CalendarCount;
   readonly minute: number;
   /** When those have left the window. */
   readonly minuteUntilMs: number;
@@ -34,30 +41,41 @@ export interface Seen {
 }
 
 /** baseOf is the base of a counter that was last seen so. */
-export function baseOf({ label }: MonthPeriod, month: number, minute: number, seenAtMs: number): Base {
+export function baseOf(period: MonthPeriod, counted: CalendarCount, minute: number, seenAtMs: number): Base {
   const minuteUntilMs = (Math.floor(seenAtMs / 1_000) + MINUTE_BUCKETS) * 1_000;
-  return { label, counted: month, month, minute, minuteUntilMs, isStale: false };
+  return { period, counted, known: counted, minute, minuteUntilMs, isStale: false };
 }
 
 /** A base, unless it was begun in a month that is still to come: by a clock that ran ahead. */
 export function inMonth(base: Base | undefined, { following }: MonthPeriod): Base | undefined {
-  return base !== undefined && base.label < following ? base : undefined;
+  return base !== undefined && base.period.label < following ? base : undefined;
 }
 
-/** How much of the month is used as far as this node knows; `here` is the count of its own counter. */
-export function known(base: Base, { label }: MonthPeriod, here: number): number {
-  return base.label === label ? here - base.counted + base.month : here;
+/** Returns the part of a base's counts that belongs to a period. */
+export function countIn({ period: of }: Base, count: CalendarCount, { label, day }: MonthPeriod): CalendarCount {
+  if (of.label !== label) return NOTHING_COUNTED;
+  return of.day.label === day.label ? count : { ...count, usedToday: 0 };
+}
+
+/** Returns the usage that this node knows of. @param here counts of its own counter. */
+export function known(base: Base, period: MonthPeriod, here: CalendarCount): CalendarCount {
+  const [counted, most] = [countIn(base, base.counted, period), countIn(base, base.known, period)];
+  return {
+    used: here.used - counted.used + most.used,
+    usedToday: here.usedToday - counted.usedToday + most.usedToday,
+  };
 }
 
 /** What a subject last saw of a month; undefined: nothing. */
-export function seenIn(subject: QuotaSubject, { label }: MonthPeriod): Seen | undefined {
-  const { lastSeen: counts, lastSeenMonth, lastSeenAtMs: atMs } = subject;
-  return counts === undefined || lastSeenMonth !== label ? undefined : { counts, atMs };
+export function seenIn(subject: QuotaSubject, period: MonthPeriod): Seen | undefined {
+  const counts = subject.lastSeenIn(period);
+  return counts === undefined ? undefined : { counts, atMs: subject.lastSeenAtMs };
 }
 
-/** Counts in which the window at an index has at least so much used. */
-export function atLeast(counts: Readonly<QuotaCounts>, index: number, used: number): QuotaCounts {
-  return countsWith(counts, { [index]: Math.max(counts[index]!, used) });
+/** The greater of each count; `one` itself where none of the other is greater. */
+export function greatestOf(one: CalendarCount, other: CalendarCount): CalendarCount {
+  if (one.used >= other.used && one.usedToday >= other.usedToday) return one;
+  return { used: Math.max(one.used, other.used), usedToday: Math.max(one.usedToday, other.usedToday) };
 }
 
 /** A minute's count that was seen at an instant, as far as it may still be in the window. */
@@ -73,9 +91,11 @@ export function shareOf(left: number, { count, rank }: NodePlace): number {
   return Math.floor(left / count) + (rank < left % count ? 1 : 0);
 }
 
-/** raise notes that more is known to have been used in a base's month. */
-export function raise(base: Base | undefined, period: MonthPeriod, used: number): void {
-  if (base?.label === period.label) base.month = Math.max(base.month, used);
+/** raise notes that more is known to have been used in a base's period. */
+export function raise(base: Base | undefined, period: MonthPeriod, count: CalendarCount): void {
+  if (base?.period.label !== period.label) return;
+  const isSameDay = base.period.day.label === period.day.label;
+  base.known = greatestOf(base.known, isSameDay ? count : { ...count, usedToday: 0 });
 }
 
 /** The decision by the plan's numbers: what is left of a limit is what this node has left to give. */
@@ -93,9 +113,13 @@ export function told(
   const told: QuotaDecision = { ...decision, used: byPlan };
   if (decision.admitted) return told;
   const { violated, cost, period, used } = decision;
-  const isUsedUp = WINDOWS.some(({ of, kind }, index) => {
+  const knownUsed = withCalendarCounts(used, {
+    account: known(account, period, accountCountIn(used)),
+    key: known(key, period, keyCountIn(used)),
+  });
+  const isUsedUp = WINDOWS.some(({ kind }, index) => {
     if (kind !== 'calendar' || (violated & (1 << index)) === 0) return false;
-    return known(of === 'key' ? key : account, period, used[index]!) + cost > limits[index]!;
+    return knownUsed[index]! + cost > limits[index]!;
   });
   if (isUsedUp) return told;
   const ofCalendar = (violated & CALENDAR_BITS) !== 0;

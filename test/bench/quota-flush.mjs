@@ -54,7 +54,7 @@ function use({ ledger, recorder, operation, clock }, subjects, open) {
     const period = subject.calendar.at(nowMs);
     const ofKey = (subject.lastSeen?.[KEY_MONTH] ?? 0) + REQUESTS_OF_A_KEY;
     const used = perWindow(({ of, kind }) => (kind === 'sliding' ? 0 : of === 'key' ? ofKey : ofKey * KEYS_EACH));
-    subject.see(used, nowMs, period.label);
+    subject.see(used, nowMs, period);
     const decision = { admitted: true, source: 'store', cost: 1, nowMs, period, used };
     for (let made = 0; made < REQUESTS_OF_A_KEY; made++) {
       const request = { usage: undefined, usageCost: 0, completion: 8, usageRefunded: false };

@@ -9,8 +9,8 @@ import { ProcessCounters } from '../../src/quota/process/process-counters.js';
 import { CounterModel, type Admitted, type Expected } from '../support/counter-model.js';
 import { timedCounting } from '../support/counting.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
-import { FixedMonths, type NamedCounts, subjectWith, UTC_MONTHS } from '../support/quotas.js';
+import { announce, HISTORIES_TIMEOUT_MS, namedLimits, RUNS } from '../support/histories.js';
+import { FixedMonths, limitsWith, named, type NamedCounts, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedRedisCounters } from '../support/timed-redis.js';
 import { ACCOUNT_MONTH } from '../../src/platform/quotas/windows.js';
@@ -31,7 +31,7 @@ type Step =
 
 const key = fc.nat(KEYS.length - 1);
 const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(12) }, fc.constantFrom(Infinity, 40, 999_999_999_999_999));
-const limits = fc.record({ keyMinute: limit, accountMinute: limit, accountMonth: limit, keyMonth: limit });
+const limits = namedLimits(limit);
 const waitMs = fc.oneof(
   { weight: 5, arbitrary: fc.nat(3_000) },
   { weight: 3, arbitrary: fc.nat(70_000) },
@@ -214,12 +214,7 @@ function suite(open: (clock: TestClock) => Promise<{ store: CounterStore; close(
             spanSteps,
             async (byKey, byAccount, steps) => {
               const { keyMinute, accountMinute } = { keyMinute: byKey, accountMinute: byAccount };
-              const most = await mostInAMinute(
-                store,
-                clock,
-                { keyMinute, accountMinute, accountMonth: Infinity, keyMonth: Infinity },
-                steps,
-              );
+              const most = await mostInAMinute(store, clock, named(limitsWith({ keyMinute, accountMinute })), steps);
               expect(most.key).toBeLessThanOrEqual(keyMinute);
               expect(most.account).toBeLessThanOrEqual(accountMinute);
             },

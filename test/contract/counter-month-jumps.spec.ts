@@ -233,7 +233,7 @@ describeWithRedis("a node's clock that is set a month ahead", () => {
     await new RedisCounters(timedClient(redis.client, ahead), ahead, months).decide(subject, 3);
     months.used = { account: 7, key: 6 };
     await node.read('acc_2', undefined, UTC_MONTHS);
-    subject.see(countsWith({ accountMonth: 7, keyMonth: 6 }), START_MS, monthPeriodAt(START_MS).label);
+    subject.see(countsWith({ accountMonth: 7, keyMonth: 6 }), START_MS, monthPeriodAt(START_MS));
     expect(await node.restore([subject])).toEqual([]);
     expect(await used()).toMatchObject({ accountMonth: 7, keyMonth: 6 });
     months.used = { account: 0, key: 0 };

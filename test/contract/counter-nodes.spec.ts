@@ -11,7 +11,7 @@ import { roomFor, type QuotaCounts, type QuotaDecision } from '../../src/quota/m
 import type { QuotaSubject } from '../../src/quota/model/subject.js';
 import { CounterModel, type Admitted } from '../support/counter-model.js';
 import { describeWithRedis } from '../support/describe-with.js';
-import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
+import { announce, HISTORIES_TIMEOUT_MS, namedLimits, RUNS } from '../support/histories.js';
 import { FixedMonths, type NamedCounts, NO_LIMITS, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { TestClock } from '../support/stores.js';
 import { timedNodes } from '../support/timed-redis.js';
@@ -33,7 +33,7 @@ type Step =
   | { readonly do: 'wait'; readonly ms: number };
 
 const limit = fc.oneof({ weight: 4, arbitrary: fc.nat(25) }, fc.constant(Infinity));
-const limits = fc.record({ keyMinute: limit, accountMinute: limit, accountMonth: limit, keyMonth: limit });
+const limits = namedLimits(limit);
 const node = fc.nat(MOST_NODES - 1);
 const request = fc.record({ node, key: fc.nat(KEYS.length - 1), cost: fc.constantFrom(1, 1, 1, 2, 5) });
 const step: fc.Arbitrary<Step> = fc.oneof(

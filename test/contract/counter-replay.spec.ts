@@ -44,8 +44,15 @@ describeWithRedis('requests of an outage', () => {
       [30_000, 3],
       [0, 2],
     ]);
-    expect(await replay(entry)).toMatchObject({ accountMonth: 17, keyMonth: 17 });
-    expect(await used()).toEqual({ accountMonth: 17, keyMonth: 17, accountMinute: 5, keyMinute: 5 });
+    expect(await replay(entry)).toMatchObject({ account: { used: 17 }, key: { used: 17 } });
+    expect(await used()).toEqual({
+      accountMonth: 17,
+      keyMonth: 17,
+      accountMinute: 5,
+      keyMinute: 5,
+      accountDay: 17,
+      keyDay: 17,
+    });
   });
 
   it('leave the minute when their own minute is over, not when Redis came back', async () => {
@@ -62,26 +69,47 @@ describeWithRedis('requests of an outage', () => {
   it('count once, however often they are handed in', async () => {
     const entry = entryOf([[1_000, 4]]);
     for (let attempt = 0; attempt < 3; attempt++) {
-      expect(await replay(entry)).toMatchObject({ accountMonth: 4, keyMonth: 4 });
+      expect(await replay(entry)).toMatchObject({ account: { used: 4 }, key: { used: 4 } });
     }
-    expect(await used()).toEqual({ accountMonth: 4, keyMonth: 4, accountMinute: 4, keyMinute: 4 });
+    expect(await used()).toEqual({
+      accountMonth: 4,
+      keyMonth: 4,
+      accountMinute: 4,
+      keyMinute: 4,
+      accountDay: 4,
+      keyDay: 4,
+    });
   });
 
   it('come on top of the month from the database where Redis came back empty', async () => {
     months.used = { account: 40, key: 10 };
-    expect(await replay(entryOf([[1_000, 4]]))).toMatchObject({ accountMonth: 44, keyMonth: 14 });
+    expect(await replay(entryOf([[1_000, 4]]))).toMatchObject({ account: { used: 44 }, key: { used: 14 } });
   });
 
   it('do not count in a month that began after them', async () => {
     nowMs = monthPeriodAt(START_MS).endMs + 10_000;
     await redis.counters.decide(subject, 2);
     await replay(entryOf([[20_000, 9]]));
-    expect(await used()).toEqual({ accountMonth: 2, keyMonth: 2, accountMinute: 11, keyMinute: 11 });
+    expect(await used()).toEqual({
+      accountMonth: 2,
+      keyMonth: 2,
+      accountMinute: 11,
+      keyMinute: 11,
+      accountDay: 2,
+      keyDay: 2,
+    });
   });
 
   it('of several nodes add up', async () => {
     await Promise.all([[3], [4], [5]].map(([cost]) => replay(entryOf([[2_000, cost!]]))));
-    expect(await used()).toEqual({ accountMonth: 12, keyMonth: 12, accountMinute: 12, keyMinute: 12 });
+    expect(await used()).toEqual({
+      accountMonth: 12,
+      keyMonth: 12,
+      accountMinute: 12,
+      keyMinute: 12,
+      accountDay: 12,
+      keyDay: 12,
+    });
   });
 
   it('give back what is given back of them later, by the clock that they were admitted by', async () => {
@@ -100,10 +128,24 @@ describeWithRedis('requests of an outage', () => {
     const log = new OutageLog();
     log.note(subject, 5, decision.nowMs, decision.period);
     await skewed.replay(log.take()[0]!);
-    expect(await used()).toEqual({ accountMonth: 7, keyMonth: 7, accountMinute: 7, keyMinute: 7 });
+    expect(await used()).toEqual({
+      accountMonth: 7,
+      keyMonth: 7,
+      accountMinute: 7,
+      keyMinute: 7,
+      accountDay: 7,
+      keyDay: 7,
+    });
     nowMs += 2_000;
     await skewed.refund(subject, decision);
-    expect(await used()).toEqual({ accountMonth: 2, keyMonth: 2, accountMinute: 2, keyMinute: 2 });
+    expect(await used()).toEqual({
+      accountMonth: 2,
+      keyMonth: 2,
+      accountMinute: 2,
+      keyMinute: 2,
+      accountDay: 2,
+      keyDay: 2,
+    });
     node.close();
   });
 });

@@ -19,9 +19,23 @@ describeCounterStores((under) => {
       const subject = subjectWith({});
       await under().decideEach(subject, 7);
       expect(await set(100)).toMatchObject({ before: 7, period: { label: 21_001_101 } });
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 7, accountMinute: 7, accountMonth: 100, keyMonth: 7 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 7,
+        accountMinute: 7,
+        accountMonth: 100,
+        keyMonth: 7,
+        accountDay: 7,
+        keyDay: 7,
+      });
       expect(await set(3, 'key_1')).toMatchObject({ before: 7 });
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 7, accountMinute: 7, accountMonth: 100, keyMonth: 3 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 7,
+        accountMinute: 7,
+        accountMonth: 100,
+        keyMonth: 3,
+        accountDay: 7,
+        keyDay: 7,
+      });
       expect(await set(0)).toMatchObject({ before: 100, used: 0 });
       expect(named((await under().decide(subject)).used)).toMatchObject({ accountMonth: 1, keyMonth: 4, keyMinute: 8 });
     });
@@ -46,6 +60,8 @@ describeCounterStores((under) => {
         accountMinute: 1,
         accountMonth: 41,
         keyMonth: 31,
+        accountDay: 1,
+        keyDay: 1,
       });
     });
 

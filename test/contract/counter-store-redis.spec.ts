@@ -75,10 +75,14 @@ describeWithRedis('counters in Redis, by its own time', () => {
     const store = node();
     const subject = subjectWith({});
     const decision = await store.decide(subject, 2);
-    subject.see(decision.used, decision.nowMs, decision.period.label);
+    subject.see(decision.used, decision.nowMs, decision.period);
     months.used = { account: 7, key: 5 };
     await client.flushdb();
-    expect(await store.refund(subject, decision)).toMatchObject({ fromMonth: 2, accountMonth: 5, keyMonth: 3 });
+    expect(await store.refund(subject, decision)).toMatchObject({
+      fromMonth: 2,
+      account: { used: 5 },
+      key: { used: 3 },
+    });
     expect(named((await store.decide(subject, 1)).used)).toMatchObject({ accountMonth: 6, keyMonth: 4 });
   });
 
@@ -86,7 +90,7 @@ describeWithRedis('counters in Redis, by its own time', () => {
     const store = node();
     const subject = subjectWith({});
     const decision = await store.decide(subject, 2);
-    subject.see(decision.used, decision.nowMs, decision.period.label);
+    subject.see(decision.used, decision.nowMs, decision.period);
     const setAtMs = decision.nowMs + 1;
     months.usedInMonth = async () => {
       const written = { used: 40, observedAtMs: setAtMs, setAtMs, later: [] };
@@ -132,7 +136,7 @@ describeWithOwnRedis('counters in a Redis that is watched', () => {
     expect([used[ACCOUNT_MINUTE], used[KEY_MINUTE]]).toEqual(times(2, () => (BUCKETS - gone) * 10 + 1));
     await eventually('Redis has said what it read', () => read > 0);
     monitor.disconnect();
-    // Of each counter its five fields and the bucket of now, what has left, and two behind it.
-    expect(read).toBeLessThanOrEqual(2 * (6 + gone + 2));
+    // Of each counter its seven fields and the bucket of now, what has left, and two behind it.
+    expect(read).toBeLessThanOrEqual(2 * (8 + gone + 2));
   });
 });

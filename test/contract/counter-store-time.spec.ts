@@ -5,14 +5,21 @@ import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { admittedOf, describeCounterStores, START_MS, times } from '../support/counter-stores.js';
 import { bitsOf, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 
-const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0, accountDay: 0, keyDay: 0 };
 
 describeCounterStores((under) => {
   describe('a counter that does not exist yet', () => {
     it('begins with what the database knows of the month', async () => {
       under().months.used = { account: 40, key: 10 };
       const { used, period } = await under().decide(subjectWith({}));
-      expect(named(used)).toEqual({ keyMinute: 1, accountMinute: 1, accountMonth: 41, keyMonth: 11 });
+      expect(named(used)).toEqual({
+        keyMinute: 1,
+        accountMinute: 1,
+        accountMonth: 41,
+        keyMonth: 11,
+        accountDay: 1,
+        keyDay: 1,
+      });
       expect(under().months.asked).toEqual([{ accountId: 'acc_1', keyId: 'key_1', label: period.label }]);
     });
 
@@ -36,7 +43,14 @@ describeCounterStores((under) => {
       await expect(under().decide(subject)).rejects.toThrow('the database is away');
       under().months.failure = undefined;
       under().months.used = { account: 40, key: 10 };
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 40, keyMonth: 10 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 0,
+        accountMinute: 0,
+        accountMonth: 40,
+        keyMonth: 10,
+        accountDay: 0,
+        keyDay: 0,
+      });
       expect(admittedOf(await under().decideEach(subject, 5))).toBe(2);
     });
 
@@ -44,7 +58,14 @@ describeCounterStores((under) => {
       await under().decideEach(subjectWith({}), 5);
       under().months.used = { account: 1_000, key: 7 };
       const { used } = await under().decide(subjectWith({}, { keyId: 'key_2' }));
-      expect(named(used)).toEqual({ keyMinute: 1, accountMinute: 6, accountMonth: 6, keyMonth: 8 });
+      expect(named(used)).toEqual({
+        keyMinute: 1,
+        accountMinute: 6,
+        accountMonth: 6,
+        keyMonth: 8,
+        accountDay: 6,
+        keyDay: 1,
+      });
     });
 
     it('is read from the database too, without a key or with one', async () => {
@@ -82,7 +103,14 @@ describeCounterStores((under) => {
       await under().decideEach(subject, 4);
       under().clock.advance(1_000);
       expect(admittedOf(await under().decideEach(subject, 5))).toBe(1);
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 5, accountMinute: 5, accountMonth: 1, keyMonth: 1 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 5,
+        accountMinute: 5,
+        accountMonth: 1,
+        keyMonth: 1,
+        accountDay: 1,
+        keyDay: 1,
+      });
     });
 
     it('begins for every key, also those that were not used since', async () => {
@@ -91,7 +119,14 @@ describeCounterStores((under) => {
       await under().decideEach(second!, 5);
       under().clock.advance(40 * 86_400_000);
       await under().decideEach(first!, 2);
-      expect(await under().usedBy(second!)).toEqual({ keyMinute: 0, accountMinute: 2, accountMonth: 2, keyMonth: 0 });
+      expect(await under().usedBy(second!)).toEqual({
+        keyMinute: 0,
+        accountMinute: 2,
+        accountMonth: 2,
+        keyMonth: 0,
+        accountDay: 2,
+        keyDay: 0,
+      });
       expect(admittedOf(await under().decideEach(second!, 9))).toBe(5);
     });
   });

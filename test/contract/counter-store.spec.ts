@@ -6,7 +6,7 @@ import { admittedOf, describeCounterStores, START_MS, times } from '../support/c
 import { bitsOf, named, subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { ACCOUNT_MONTH, KEY_MINUTE } from '../../src/platform/quotas/windows.js';
 
-const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0 };
+const NONE = { keyMinute: 0, accountMinute: 0, accountMonth: 0, keyMonth: 0, accountDay: 0, keyDay: 0 };
 
 describeCounterStores((under) => {
   describe('one decision for every window', () => {
@@ -21,7 +21,14 @@ describeCounterStores((under) => {
       const decisions = await under().decideEach(subject, 50);
       expect(decisions.map(({ admitted }) => admitted)).toEqual([...times(3, () => true), ...times(47, () => false)]);
       expect(decisions.map(({ violated }) => violated)).toEqual([...times(3, () => 0), ...times(47, () => bit)]);
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 3, accountMinute: 3, accountMonth: 3, keyMonth: 3 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 3,
+        accountMinute: 3,
+        accountMonth: 3,
+        keyMonth: 3,
+        accountDay: 3,
+        keyDay: 3,
+      });
     });
 
     it('names every window that refused', async () => {
@@ -43,7 +50,14 @@ describeCounterStores((under) => {
       );
       expect(admittedOf(await under().decideEach(first!, 5))).toBe(3);
       expect(admittedOf(await under().decideEach(second!, 5))).toBe(2);
-      expect(await under().usedBy(second!)).toEqual({ keyMinute: 2, accountMinute: 5, accountMonth: 5, keyMonth: 2 });
+      expect(await under().usedBy(second!)).toEqual({
+        keyMinute: 2,
+        accountMinute: 5,
+        accountMonth: 5,
+        keyMonth: 2,
+        accountDay: 5,
+        keyDay: 2,
+      });
     });
 
     it('counts accounts apart', async () => {
@@ -65,6 +79,8 @@ describeCounterStores((under) => {
         accountMinute: 100,
         accountMonth: 100,
         keyMonth: 100,
+        accountDay: 100,
+        keyDay: 100,
       });
     });
 
@@ -116,7 +132,14 @@ describeCounterStores((under) => {
         expect(decision).toMatchObject({ admitted: true, violated: 0 });
         expect(named(decision.used)).toMatchObject({ keyMinute: 1, accountMonth: 1 });
       }
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 1, accountMinute: 1, accountMonth: 1, keyMonth: 1 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 1,
+        accountMinute: 1,
+        accountMonth: 1,
+        keyMonth: 1,
+        accountDay: 1,
+        keyDay: 1,
+      });
     });
 
     it('of more than the limit is never admitted and never counted', async () => {
@@ -132,7 +155,14 @@ describeCounterStores((under) => {
       const [, second] = await under().decideEach(subject, 2, 5);
       expect((await under().decide(subject)).admitted).toBe(false);
       await under().store.refund(subject, second!);
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 5, accountMinute: 5, accountMonth: 5, keyMonth: 5 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 5,
+        accountMinute: 5,
+        accountMonth: 5,
+        keyMonth: 5,
+        accountDay: 5,
+        keyDay: 5,
+      });
       expect(admittedOf(await under().decideEach(subject, 10))).toBe(5);
     });
 
@@ -151,7 +181,14 @@ describeCounterStores((under) => {
       under().clock.advance(61_000);
       await under().decideEach(subject, 1, 4);
       await under().store.refund(subject, decision);
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 4, accountMinute: 4, accountMonth: 4, keyMonth: 4 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 4,
+        accountMinute: 4,
+        accountMonth: 4,
+        keyMonth: 4,
+        accountDay: 4,
+        keyDay: 4,
+      });
     });
 
     it('does not touch the next month', async () => {
@@ -161,7 +198,14 @@ describeCounterStores((under) => {
       under().clock.advance(1_000);
       await under().decideEach(subject, 1, 4);
       await under().store.refund(subject, decision);
-      expect(await under().usedBy(subject)).toEqual({ keyMinute: 4, accountMinute: 4, accountMonth: 4, keyMonth: 4 });
+      expect(await under().usedBy(subject)).toEqual({
+        keyMinute: 4,
+        accountMinute: 4,
+        accountMonth: 4,
+        keyMonth: 4,
+        accountDay: 4,
+        keyDay: 4,
+      });
     });
 
     it('creates no counter', async () => {
@@ -170,7 +214,14 @@ describeCounterStores((under) => {
       const other = subjectWith({}, { accountId: 'acc_2', keyId: 'key_2' });
       await under().store.refund(other, decision);
       under().months.used = { account: 40, key: 10 };
-      expect(await under().usedBy(other)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 40, keyMonth: 10 });
+      expect(await under().usedBy(other)).toEqual({
+        keyMinute: 0,
+        accountMinute: 0,
+        accountMonth: 40,
+        keyMonth: 10,
+        accountDay: 0,
+        keyDay: 0,
+      });
     });
 
     it('moves the reset to the next request that still counts', async () => {

@@ -82,14 +82,14 @@ describeWithRedis('the counting process', () => {
         nowMs + 2_000,
         by,
         1,
-        ...both.flatMap(() => [used, 1, '', '', 0, 0, log]),
+        ...both.flatMap(() => [used, 1, 0, '', '', 0, 0, 0, log]),
       ];
       return { script: SEED_LUA, keys: both.map((each) => counterOf(of, each)), args };
     });
   const decided = (aheadMs: number, by: string): Step =>
     step(({ nowMs, account: of }) => {
       const keys = [...both.map((each) => counterOf(of, each)), `tg:b:${of}:${by}`];
-      const line = `1 1 -1 -1 100 100 ${monthOf(nowMs, aheadMs).join(' ')}\n`;
+      const line = `1 1 -1 -1 100 100 -1 -1 ${monthOf(nowMs, aheadMs).join(' ')}\n`;
       return { script: DECIDE_LUA, keys, args: [nowMs + 100, nextNumber(), HOUR_MS, line] };
     });
   /** The key's month is set, and the account's counter with it as if it were the key's shadow. */

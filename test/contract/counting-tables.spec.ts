@@ -1,5 +1,6 @@
 /** What the counting process keeps goes by itself when it is over, also where nobody asks for it again. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { monthPeriodAt } from '../../src/quota/model/month-period.js';
 import { CountingTables } from '../../src/quota/counting/counting-tables.js';
 
 const HOUR_MS = 3_600_000;
@@ -16,7 +17,13 @@ describe('the tables of the counting process', () => {
 
   it('do not keep what nodes handed in at a counter when that is young no more', () => {
     const second = START_MS / 1_000;
-    const counter = tables.create('tg:q:{acc_1}', second, 210012, 5, nowMs + DAY_MS);
+    const counter = tables.create(
+      'tg:q:{acc_1}',
+      second,
+      monthPeriodAt(nowMs),
+      { used: 5, usedToday: 5 },
+      nowMs + DAY_MS,
+    );
     counter.youth = { born: second, baseSeenUs: 0, base: 0, handedIn: new Map([['one', [1, 1]]]) };
     nowMs += 9_999;
     tables.sweep();

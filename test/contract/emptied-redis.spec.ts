@@ -16,7 +16,7 @@ import { describeWithBoth } from '../support/describe-with.js';
 import { announce, HISTORIES_TIMEOUT_MS, RUNS } from '../support/histories.js';
 import { subjectWith, UTC_MONTHS } from '../support/quotas.js';
 import { emptyRedis } from '../support/timed-redis.js';
-import { ACCOUNT_MONTH, KEY_MONTH } from '../../src/platform/quotas/windows.js';
+import { ACCOUNT_DAY, ACCOUNT_MONTH, KEY_DAY, KEY_MONTH } from '../../src/platform/quotas/windows.js';
 
 const NODES = 3;
 const KEYS = 2;
@@ -97,6 +97,7 @@ class History {
     for (const [key, keyMonth] of this.used.entries()) {
       const { used } = await this.nodes[0]!.counters.read(this.accountId, this.keyId(key), UTC_MONTHS);
       deepStrictEqual([used[ACCOUNT_MONTH], used[KEY_MONTH]], [one! + two!, keyMonth]);
+      deepStrictEqual([used[ACCOUNT_DAY], used[KEY_DAY]], [one! + two!, keyMonth]);
     }
   }
 
@@ -160,10 +161,11 @@ function suite(open: () => Promise<EmptiedWorld>): void {
     await one!.flush();
     const { used } = await two!.limiter.decide(second!, 1);
     deepStrictEqual([used[ACCOUNT_MONTH], used[KEY_MONTH]], [6, 1]);
+    deepStrictEqual([used[ACCOUNT_DAY], used[KEY_DAY]], [6, 1]);
   });
 
   it(
-    'forget nothing of a month while they live, whenever and however often that happens',
+    'forget nothing of a month or a day while they live, whenever and however often that happens',
     async () => {
       await fc.assert(
         fc.asyncProperty(steps, async (drawn) => {

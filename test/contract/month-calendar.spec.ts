@@ -45,7 +45,9 @@ describe.each(ZONES)('a month in %s', (zone) => {
         const next = monthPeriodAt(period.endMs, zone, billingDay);
         expect(next.startMs).toBe(period.endMs);
         expect(next.label).toBeGreaterThan(period.label);
-        expect(monthPeriodAt(period.endMs - 1, zone, billingDay)).toEqual(period);
+        const last = monthPeriodAt(period.endMs - 1, zone, billingDay);
+        expect({ ...last, day: period.day }).toEqual(period);
+        expect([last.day.endMs, next.day.startMs]).toEqual([period.endMs, period.endMs]);
         period = next;
       }
     }

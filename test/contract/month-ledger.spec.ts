@@ -40,7 +40,7 @@ class Node {
     for (let request = 0; request < requests; request++) {
       const decision = await this.counters.decide(subject, 1);
       if (!this.exact && subject.lastSeenMonth !== decision.period.label) this.ledger.monthEnded(subject);
-      subject.see(decision.used, decision.nowMs, decision.period.label);
+      subject.see(decision.used, decision.nowMs, decision.period);
       if (decision.admitted) this.ledger.note(subject, decision);
     }
   }
@@ -80,7 +80,26 @@ describe('the month ledger', () => {
       accountMinute: 0,
       accountMonth: 12,
       keyMonth: 7,
+      accountDay: 12,
+      keyDay: 7,
     });
+  });
+
+  it('writes what is used of the day, which a restart on that day goes on from and one on the next does not', async () => {
+    const node = new Node(database, clock);
+    await node.count(subject(), 7);
+    clock.advance(24 * 3_600_000);
+    await node.count(subject(), 5);
+    await node.flush.flush();
+    const dayOf = async () => {
+      const restarted = new Node(database, clock);
+      const { used } = await restarted.counters.read('acc_1', 'key_1', UTC_MONTHS);
+      const { accountDay, keyDay, accountMonth } = named(used);
+      return { accountDay, keyDay, accountMonth };
+    };
+    expect(await dayOf()).toEqual({ accountDay: 5, keyDay: 5, accountMonth: 12 });
+    clock.advance(24 * 3_600_000);
+    expect(await dayOf()).toEqual({ accountDay: 0, keyDay: 0, accountMonth: 12 });
   });
 
   it('neither loses nor doubles a count when a flush fails', async () => {
@@ -140,8 +159,8 @@ describe('the month ledger', () => {
     const counts = { accountMonth: 7, keyMonth: 3 };
     for (const used of [other, key]) ledger.note(used, { period: november });
     ledger.note(key, { period: december });
-    key.see(countsWith(counts), december.startMs, december.label);
-    other.see(countsWith({ ...counts, keyMonth: 4 }), november.endMs - 1, november.label);
+    key.see(countsWith(counts), december.startMs, december);
+    other.see(countsWith({ ...counts, keyMonth: 4 }), november.endMs - 1, november);
     const rows: CounterRow[] = [];
     ledger.take('acc_1', rows, []);
     expect(rows.map(({ keyId, month, used }) => [keyId, month, used])).toEqual([
@@ -159,7 +178,7 @@ describe('the month ledger', () => {
       const node = new Node(database, clock, false);
       const key = subject();
       await node.count(key, 1);
-      key.see(countsWith({ accountMonth: used, keyMonth: used }), key.lastSeenAtMs, period.label);
+      key.see(countsWith({ accountMonth: used, keyMonth: used }), key.lastSeenAtMs, period);
       return node;
     };
     const nodes = await Promise.all([seen(40), seen(90), seen(70)]);

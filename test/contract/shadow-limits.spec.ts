@@ -188,9 +188,12 @@ describeCounterStores((current) => {
         accountMinute: 4,
         accountMonth: 50,
         keyMonth: 20,
+        accountDay: 9,
+        keyDay: 8,
       }),
     );
-    expect(named(used)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20 });
+    const inDay = { accountDay: 9, keyDay: 8 };
+    expect(named(used)).toEqual({ keyMinute: 0, accountMinute: 0, accountMonth: 50, keyMonth: 20, ...inDay });
   });
 
   it('repeats a known refusal without asking the store, and forgets it when something is given back', async () => {

@@ -1,6 +1,7 @@
 /** A call to Redis without an answer: whatever became of it, every admitted request is counted once. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { WINDOWS } from '../../src/platform/quotas/windows.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { openRedisQuotas, type Quotas } from '../../src/quota/open-quotas.js';
 import type { QuotaDecision } from '../../src/quota/model/policies.js';
@@ -59,12 +60,12 @@ describeWithOwnRedis('a call that got no answer', () => {
   };
   const stored = async () => Number((await direct.hget(subject.accountCounterKey, 'u')) ?? 0);
   const isBack = () => eventually('Redis is back', async () => quotas.limiter.storeUp);
-  /** Month and minute of account and key. */
+  /** All windows of account and key. */
   const used = async (): Promise<number[]> => {
     const reading = await quotas.limiter.read(subject.accountId, subject.keyId, UTC_MONTHS);
     return Object.values(reading.used);
   };
-  const expectUsed = async (count: number) => expect(await used()).toEqual([count, count, count, count]);
+  const expectUsed = async (count: number) => expect(await used()).toEqual(WINDOWS.map(() => count));
 
   it('because Redis ran it although the answer came late is taken back: its requests were decided here', async () => {
     proxy.holdAnswers();

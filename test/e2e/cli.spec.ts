@@ -196,7 +196,7 @@ describe('the client commands', () => {
     expect((await cli('keys', 'list', accountId)).out).toMatch(/^ID +NAME +STATUS +HINT +SCOPES/);
     expect((await cli('accounts', 'get', accountId)).out).toMatch(/^id +acc_\w+\nname +Isar Rafting\n/);
     expect((await cli('usage', 'get', accountId)).out).toBe('none\n');
-    expect((await cli('plans', 'list')).out).toMatch(/^NAME +KEY MINUTE +KEY MONTH.*\nstarter +60 +- /);
+    expect((await cli('plans', 'list')).out).toMatch(/^NAME +KEY MINUTE +KEY DAY +KEY MONTH.*\nstarter +60 +- /);
     expect((await cli('scopes', 'list')).out).toMatch(/\ncustomers:read +listCustomers\n/);
     expect((await cli('audit', 'list', '--account', accountId)).out).toMatch(/operator +account\.created +acc_/);
   });

@@ -53,7 +53,9 @@ describeWithChromium('the audit log', () => {
     expect(of('Key paused')).toMatch(/^Key paused: Shop Ana · .*Status: Active → Paused$/);
     expect(of('Key changed')).toMatch(/Expiration: No expiration → 20 Feb 2030, 23:59/);
     expect(of('Key changed')).toContain('Addresses: From anywhere → 203.0.113.7');
-    expect(of('Key changed')).toContain('Key limits: plan default → 60 per minute, plan default per month');
+    expect(of('Key changed')).toContain(
+      'Key limits: plan default → 60 per minute, plan default per day, plan default per month',
+    );
     expect(of('Role changed')).toMatch(/^Role changed: Ben Ana · .*Role: Viewer → Admin$/);
     expect(of('Monthly limit adjusted')).toMatch(/Requests used: 0 → 12,345 Reason: Feria$/);
     expect(of('Webhook endpoint paused')).toContain('Webhook endpoint paused: https://shop.example.com/hooks');

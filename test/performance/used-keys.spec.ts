@@ -94,7 +94,7 @@ it('a key that has been used is small, and smaller again when its use has been w
       retryAtMs: 0,
     };
     expect(keysText(subject)).toContain(subject.keyId);
-    subject.see(used, clock.now(), period.label);
+    subject.see(used, clock.now(), period);
     const request: CountedRequest = { usage: undefined, usageCost: 0, completion: IN_FLIGHT, usageRefunded: false };
     recorder.begin(request, subject, LIST, decision);
     recorder.end(request, SUCCESS);

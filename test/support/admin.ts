@@ -40,7 +40,11 @@ export interface NewApiKey {
   readonly environment?: 'live' | 'test';
   readonly expires_at?: string;
   readonly allowed_ips?: readonly string[];
-  readonly limits?: { readonly minute?: number | null; readonly month?: number | null } | null;
+  readonly limits?: {
+    readonly minute?: number | null;
+    readonly day?: number | null;
+    readonly month?: number | null;
+  } | null;
 }
 
 export interface UsageWindow {

@@ -64,11 +64,13 @@ export class CounterModel {
   }
 
   used(keyId: string, nowMs: number): Readonly<QuotaCounts> {
-    return perWindow(({ of, kind }) => {
+    return perWindow(({ of, period, kind }) => {
       const counted = of === 'key' ? keyId : undefined;
       if (kind === 'sliding') return total(this.inMinute(counted, nowMs));
       const entries = [...this.entries].filter((entry) => counted === undefined || entry.keyId === counted);
-      return this.inMonth(counted ?? '', entries, nowMs);
+      if (period === 'month') return this.inMonth(counted ?? '', entries, nowMs);
+      const { startMs, endMs } = monthPeriodAt(nowMs).day;
+      return total(entries.filter(({ atMs }) => atMs >= startMs && atMs < endMs));
     });
   }
 
@@ -109,7 +111,10 @@ export class CounterModel {
       while (at < second(nowMs) + SECONDS_COUNTED && total(this.inMinute(of, at * 1_000)) + cost > limit) at++;
       return at * 1_000;
     });
-    const monthViolated = WINDOWS.some(({ kind }, index) => kind === 'calendar' && isViolated(index));
-    return Math.max(monthViolated ? monthPeriodAt(nowMs).endMs : 0, ...instants);
+    const { endMs, day } = monthPeriodAt(nowMs);
+    const ends = WINDOWS.flatMap(({ period, kind }, index) =>
+      kind === 'calendar' && isViolated(index) ? [period === 'day' ? day.endMs : endMs] : [],
+    );
+    return Math.max(0, ...ends, ...instants);
   }
 }

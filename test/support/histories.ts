@@ -3,6 +3,9 @@
  * run. The seed is printed whatever comes out, so that a failure that is not seen twice can still be had again.
  */
 import { writeSync } from 'node:fs';
+import fc from 'fast-check';
+import { named, type NamedCounts } from './quotas.js';
+import { WINDOWS } from '../../src/platform/quotas/windows.js';
 
 const HISTORIES = Number(process.env['TRAILGATE_TEST_HISTORIES'] ?? 200);
 
@@ -18,4 +21,9 @@ export const HISTORIES_TIMEOUT_MS = 120_000 + HISTORIES * 1_000;
 /** Says what is played; called once by each file. */
 export function announce(what: string): void {
   writeSync(2, `${what}: ${RUNS.numRuns} histories, TRAILGATE_TEST_SEED=${RUNS.seed}\n`);
+}
+
+/** A limit for each window. */
+export function namedLimits(limit: fc.Arbitrary<number>): fc.Arbitrary<NamedCounts> {
+  return fc.tuple(...WINDOWS.map(() => limit)).map(named);
 }

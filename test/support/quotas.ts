@@ -1,4 +1,5 @@
 /** Subjects, limits and a source of month counts for tests of quotas. */
+import type { DayCount } from '../../src/quota/model/calendar-count.js';
 import type { MonthSource, WrittenMonth } from '../../src/quota/model/counter-store.js';
 import { perWindow, WINDOW_NAMES, WINDOWS, type WindowName } from '../../src/platform/quotas/windows.js';
 import { calendarOf, type MonthPeriod } from '../../src/quota/model/month-period.js';
@@ -62,6 +63,7 @@ const NEWEST = { observedAtMs: Number.MAX_SAFE_INTEGER / 1_000, later: [] };
 export class FixedMonths implements MonthSource {
   readonly asked: { accountId: string; keyId: string | undefined; label: number }[] = [];
   used = { account: 0, key: 0 };
+  day: DayCount | undefined;
   /** Rejects with this while it is set. */
   failure: Error | undefined;
 
@@ -69,6 +71,7 @@ export class FixedMonths implements MonthSource {
     this.asked.push({ accountId, keyId, label: period.label });
     if (this.failure !== undefined) throw this.failure;
     const { account, key } = this.used;
-    return { account: { ...NEWEST, used: account }, key: { ...NEWEST, used: key } };
+    const ofDay = this.day === undefined ? {} : { day: this.day };
+    return { account: { ...NEWEST, ...ofDay, used: account }, key: { ...NEWEST, ...ofDay, used: key } };
   }
 }

@@ -11,6 +11,8 @@ import { SET_USED_LUA } from '../../src/quota/redis/scripts/set-used.js';
 import { THROTTLE_LUA, THROTTLE_REFUND_LUA } from '../../src/quota/redis/scripts/throttle.js';
 import { TIME_LUA } from '../../src/quota/redis/scripts/time.js';
 import { EPOCH_KEY, NODES_KEY } from '../../src/stores/redis/keys.js';
+import { labelsOf } from '../../src/quota/model/month-period.js';
+import { WINDOWS } from '../../src/platform/quotas/windows.js';
 import { UTC_MONTHS } from './quotas.js';
 
 export const START_MS = Date.parse('2100-12-31T23:58:00Z');
@@ -47,18 +49,18 @@ const key = fc.integer({ min: 1, max: 2 });
 const node = fc.constantFrom(...NODES);
 const cost = fc.constantFrom(0, 1, 1, 1, 2, 5, 70_000);
 const limit = fc.oneof(fc.constant(-1), fc.nat(12), fc.constant(300_000));
-/** Ahead of the clock where a node's clock is: in this month, the one before or one to come. */
+/** Ahead of the clock where a node's clock is: in this day or month, the one before or one to come. */
 const ahead = fc.oneof(
   { weight: 8, arbitrary: fc.constant(0) },
-  fc.constantFrom(-31 * DAY_MS, 31 * DAY_MS, 62 * DAY_MS),
+  fc.constantFrom(-31 * DAY_MS, -DAY_MS, DAY_MS, 31 * DAY_MS, 62 * DAY_MS),
 );
 
 export function monthOf(
   nowMs: number,
   aheadMs: number,
-): readonly [label: number, following: number, expiresAtMs: number] {
-  const { label, following, endMs } = UTC_MONTHS.at(nowMs + aheadMs);
-  return [label, following, endMs + GRACE_MS];
+): readonly [label: number, following: number, day: number, expiresAtMs: number] {
+  const period = UTC_MONTHS.at(nowMs + aheadMs);
+  return [...labelsOf(period), period.endMs + GRACE_MS];
 }
 
 let sent = 0;
@@ -75,7 +77,7 @@ const decide = fc
     isLate: fc.constantFrom(false, false, false, false, true),
     isRenewed: fc.boolean(),
     groups: fc.array(
-      fc.record({ key, cost, wanted: fc.integer({ min: 1, max: 4 }), limits: fc.tuple(limit, limit, limit, limit) }),
+      fc.record({ key, cost, wanted: fc.integer({ min: 1, max: 4 }), limits: fc.tuple(...WINDOWS.map(() => limit)) }),
       { minLength: 1, maxLength: 3 },
     ),
   })
@@ -85,7 +87,7 @@ const decide = fc
     keys.push(`tg:b:${account}:${name}`);
     const lines = groups.map((group) => `${[group.cost, group.wanted, ...group.limits, ...month].join(' ')}\n`);
     const number = nextNumber();
-    const undo = groups.flatMap((group) => [group.cost, month[0], month[1]]);
+    const undo = groups.flatMap((group) => [group.cost, ...month.slice(0, 3)]);
     batches.set(name, { keys, number, undo });
     const lifeMs = isRenewed ? HOUR_MS : -HOUR_MS;
     return { script: DECIDE_LUA, keys, args: [isLate ? nowMs - 1 : nowMs + 100, number, lifeMs, lines.join('')] };
@@ -96,13 +98,17 @@ const undo = fc
   .map(({ node: name, isOther, isEarly }) => ({ nowMs, account, batches }: Scene): Call => {
     const batch = batches.get(name);
     if (batch === undefined) return { script: TIME_LUA, keys: [`tg:x:{${account}}`], args: [] };
-    const args = [isOther ? batch.number - 1 : batch.number, isEarly ? nowMs : nowMs - 1, ...batch.undo];
+    const args = [isOther ? 0 : batch.number, isEarly ? nowMs : nowMs - 1, ...batch.undo];
     return { script: UNDO_LUA, keys: batch.keys, args };
   });
 
 /** Instants not long ago (µs) and costs in turn. */
 const log = fc.array(fc.tuple(fc.nat(30_000), fc.integer({ min: -2, max: 5 })), { maxLength: 4 });
-const known = fc.record({ used: fc.nat(40), ageMs: fc.option(fc.nat(60_000), { nil: undefined }) });
+const known = fc.record({
+  used: fc.nat(40),
+  before: fc.integer({ min: -5, max: 40 }),
+  ageMs: fc.option(fc.nat(60_000), { nil: undefined }),
+});
 const seed = fc
   .record({
     node: fc.oneof({ weight: 4, arbitrary: node }, fc.constant('')),
@@ -125,7 +131,9 @@ const seed = fc
         .map(([ageMs, each]) => `${us(ageMs)} ${each}`)
         .join(' ');
       const setAt = isSet ? `${nowMs - 20_000}.250` : '';
-      return [written.used, us(written.ageMs), hasLater ? `${later} 7` : '', setAt, seen.used, us(seen.ageMs), logText];
+      const ofMonth = [hasLater ? `${later} 7` : '', setAt];
+      const textOf = ({ used, before, ageMs }: typeof written): number[] => [used, us(ageMs), before];
+      return [...textOf(written), ...ofMonth, ...textOf(seen), logText];
     });
     const args = [...monthOf(nowMs, aheadMs), isLate ? nowMs - 1 : nowMs + 2_000, name, mayCreate, ...perCounter];
     return { script: SEED_LUA, keys: keys.map((each) => counterOf(account, each)), args };
@@ -147,8 +155,8 @@ const refund = fc
         // In the very millisecond of a set, or the one behind it, or at any time.
         const setMs = sets.at(-1);
         const atMs = isOfSet && setMs !== undefined ? setMs + (ageMs % 2) : nowMs - ageMs;
-        const [label, following] = monthOf(nowMs, of);
-        const args = [given, Math.floor(atMs / 1_000), atMs, label, following, ...monthOf(nowMs, today), name];
+        const counted = monthOf(nowMs, of).slice(0, 3);
+        const args = [given, Math.floor(atMs / 1_000), atMs, ...counted, ...monthOf(nowMs, today), name];
         return { script: REFUND_LUA, keys: [counterOf(account, 0), counterOf(account, each)], args };
       },
   );
@@ -165,7 +173,8 @@ const replay = fc
   })
   .map(({ key: each, node: name, marker, of, used, today, seconds }) => ({ nowMs, account }: Scene): Call => {
     const pairs = seconds.flatMap(([age, counted]) => [Math.floor(nowMs / 1_000) - age, counted]);
-    const args = [HOUR_MS, monthOf(nowMs, of)[0], used, ...monthOf(nowMs, today), name, ...pairs];
+    const [label, , day] = monthOf(nowMs, of);
+    const args = [HOUR_MS, label, day, used, ...monthOf(nowMs, today), name, ...pairs];
     const keys = [counterOf(account, 0), counterOf(account, each), `tg:r:{${account}}:${marker}`];
     return { script: REPLAY_LUA, keys, args };
   });
@@ -173,12 +182,8 @@ const replay = fc
 const read = fc
   .record({ key, ahead, room: fc.nat(20) })
   .map(({ key: each, ahead: aheadMs, room }) => ({ nowMs, account }: Scene): Call => {
-    const [label, following] = monthOf(nowMs, aheadMs);
-    return {
-      script: READ_LUA,
-      keys: [counterOf(account, 0), counterOf(account, each)],
-      args: [label, following, room, room],
-    };
+    const args = [...monthOf(nowMs, aheadMs).slice(0, 3), room, room];
+    return { script: READ_LUA, keys: [counterOf(account, 0), counterOf(account, each)], args };
   });
 const months = fc.constant(({ account }: Scene): Call => {
   return { script: MONTHS_LUA, keys: [0, 1, 2].map((each) => counterOf(account, each)), args: [] };

@@ -4,6 +4,7 @@ import type { ListedApiKey } from '../../accounts/api-key-list.js';
 import { shownKeySettings, shownSettingsOf } from '../../accounts/api-key-fields.js';
 import type { ApiKey, LetInClient } from '../../accounts/api-key-rows.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
+import { perPeriod } from '../../platform/quotas/windows.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
@@ -27,7 +28,7 @@ export const apiKeySchema = z
     }),
     expires_at: time.nullable(),
     limits: z
-      .object({ minute: countField.nullable().optional(), month: countField.nullable().optional() })
+      .object(perPeriod(() => countField.nullable().optional()))
       .nullable()
       .meta({
         description:

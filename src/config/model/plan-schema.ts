@@ -1,6 +1,6 @@
 /** Schema of a plan in `gateway.yaml`. */
 import { z } from 'zod';
-import type { WindowPeriod } from '../../platform/quotas/windows.js';
+import { perPeriod } from '../../platform/quotas/windows.js';
 
 /** Largest integer of a structured field (RFC 9651 section 3.3.1), which limits what `RateLimit` can express. */
 export const LARGEST_LIMIT = 999_999_999_999_999;
@@ -8,10 +8,7 @@ export const LARGEST_LIMIT = 999_999_999_999_999;
 const limit = z.number().min(0).max(LARGEST_LIMIT).int();
 
 const windowLimits = z
-  .strictObject({
-    minute: limit.optional().describe('Most requests in any 60 seconds.'),
-    month: limit.optional().describe('Most requests in a calendar month.'),
-  } satisfies Record<WindowPeriod, z.ZodType>)
+  .strictObject(perPeriod((_, words) => limit.optional().describe(`Most requests ${words}.`)))
   .describe('Limits per window; a window that is not named is unlimited.');
 
 const shadow = z

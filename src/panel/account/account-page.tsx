@@ -97,10 +97,12 @@ function Limits() {
       <Title order={2} pb="md">
         <Trans>Plan limits</Trans>
       </Title>
-      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
+      <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="lg">
         <Fact label={t`All keys, per minute`}>{limit(plan.account.minute)}</Fact>
+        <Fact label={t`All keys, per day`}>{limit(plan.account.day)}</Fact>
         <Fact label={t`All keys, per month`}>{limit(plan.account.month)}</Fact>
         <Fact label={t`Each key, per minute`}>{limit(plan.key.minute)}</Fact>
+        <Fact label={t`Each key, per day`}>{limit(plan.key.day)}</Fact>
         <Fact label={t`Each key, per month`}>{limit(plan.key.month)}</Fact>
       </SimpleGrid>
     </Card>

@@ -12,7 +12,7 @@ import type { Key, OAuthGrant } from './keys.js';
 import { AddressesField } from './addresses-field.js';
 import { ExpiryField } from './expiry-field.js';
 import { endOf } from '../words/zone.js';
-import { latestDay, type KeyValues } from './key-values.js';
+import { latestDay, LIMIT_PERIODS, type KeyValues } from './key-values.js';
 import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
@@ -33,8 +33,9 @@ export function useKeyChecks(values: KeyValues): Checks {
     name: values.name.trim() === '' && t`Fill this in.`,
     scopes: values.scopes.length === 0 && t`Choose at least one permission.`,
     expires_at: values.expiry === 'date' && endOf(values.day, timeZone) === undefined && t`Choose a day.`,
-    'limits/minute': check(values.minute, { min: 0 }),
-    'limits/month': check(values.month, { min: 0 }),
+    ...Object.fromEntries(
+      LIMIT_PERIODS.map((period) => [`limits/${period}`, check(values.limits[period], { min: 0 })]),
+    ),
   };
 }
 
@@ -108,7 +109,8 @@ interface MoreProps {
 
 function More({ values, onChange }: MoreProps) {
   const { t } = useLingui();
-  const isSet = values.addresses.length > 0 || values.minute !== '' || values.month !== '';
+  const isSet = values.addresses.length > 0 || LIMIT_PERIODS.some((period) => values.limits[period] !== '');
+  const labels = { minute: t`Requests per minute`, day: t`Requests per day`, month: t`Requests per month` };
   const [isWanted, { toggle }] = useDisclosure(isSet);
   const addressesError = useFieldError('allowed_ips');
   const limitsError = useFieldError('limits');
@@ -139,18 +141,15 @@ function More({ values, onChange }: MoreProps) {
             description={t`Leave empty to use your plan's limits.`}
           >
             <Group grow pt={6} align="flex-start">
-              <NumberField
-                field="limits/minute"
-                label={t`Requests per minute`}
-                value={values.minute}
-                onChange={(minute) => onChange({ minute })}
-              />
-              <NumberField
-                field="limits/month"
-                label={t`Requests per month`}
-                value={values.month}
-                onChange={(month) => onChange({ month })}
-              />
+              {LIMIT_PERIODS.map((period) => (
+                <NumberField
+                  key={period}
+                  field={`limits/${period}`}
+                  label={labels[period]}
+                  value={values.limits[period]}
+                  onChange={(limit) => onChange({ limits: { ...values.limits, [period]: limit } })}
+                />
+              ))}
             </Group>
             {limitsError !== undefined && <Input.Error pt={6}>{limitsError}</Input.Error>}
           </Input.Wrapper>

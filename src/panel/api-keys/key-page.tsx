@@ -220,6 +220,7 @@ function Facts({ of: key }: { readonly of: Key }) {
         <Made of={key} />
         {key.revoked_at !== null && <Facet label={t`Revoked`}>{time(key.revoked_at)}</Facet>}
         <Facet label={t`Requests per minute`}>{limit(key.limits?.minute)}</Facet>
+        <Facet label={t`Requests per day`}>{limit(key.limits?.day)}</Facet>
         <Facet label={t`Requests per month`}>{limit(key.limits?.month)}</Facet>
       </Card>
     </SimpleGrid>

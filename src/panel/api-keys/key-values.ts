@@ -7,6 +7,14 @@ import type { Key, KeyChange, NewKey, OAuthGrant } from './keys.js';
 export const EXPIRIES = ['30', '90', '365'] as const;
 export type Expiry = (typeof EXPIRIES)[number] | 'never' | 'date' | 'kept';
 
+/** The periods of a key's limits, in the order of the form. */
+export const LIMIT_PERIODS = ['minute', 'day', 'month'] as const;
+export type LimitPeriod = (typeof LIMIT_PERIODS)[number];
+
+function limitTexts(textOf: (period: LimitPeriod) => string): Record<LimitPeriod, string> {
+  return Object.fromEntries(LIMIT_PERIODS.map((period) => [period, textOf(period)])) as Record<LimitPeriod, string>;
+}
+
 /** The fields of the form. */
 export interface KeyValues {
   readonly name: string;
@@ -16,9 +24,8 @@ export interface KeyValues {
   /** `2027-01-31`, where a day was chosen. */
   readonly day: string;
   readonly addresses: readonly string[];
-  /** Empty: the plan's. */
-  readonly minute: string;
-  readonly month: string;
+  /** Limits; empty: the plan's. */
+  readonly limits: Readonly<Record<LimitPeriod, string>>;
 }
 
 export const EMPTY: KeyValues = {
@@ -28,8 +35,7 @@ export const EMPTY: KeyValues = {
   expiry: '90',
   day: '',
   addresses: [],
-  minute: '',
-  month: '',
+  limits: limitTexts(() => ''),
 };
 
 const listed = (text: string | null): string[] => (text ?? '').split(/[\s,]+/).filter((each) => each !== '');
@@ -54,8 +60,6 @@ export function valuesOf(parameters: URLSearchParams, timeZone: string): KeyValu
   };
 }
 
-const typed = (limit: number | null | undefined): string => String(limit ?? '');
-
 /** What a key has now. */
 export function valuesOfKey(key: Key): KeyValues {
   return {
@@ -65,8 +69,7 @@ export function valuesOfKey(key: Key): KeyValues {
     expiry: key.expires_at === null ? 'never' : 'kept',
     day: '',
     addresses: key.allowed_ips,
-    minute: typed(key.limits?.minute),
-    month: typed(key.limits?.month),
+    limits: limitTexts((period) => String(key.limits?.[period] ?? '')),
   };
 }
 
@@ -96,9 +99,11 @@ function expiresAt(values: KeyValues, timeZone: string): string | null | undefin
 }
 
 function limits(values: KeyValues, locale: string): NonNullable<NewKey['limits']> | null {
-  const [minute, month] = [numberOf(values.minute, locale), numberOf(values.month, locale)];
-  if (minute === undefined && month === undefined) return null;
-  return { ...(minute === undefined ? {} : { minute }), ...(month === undefined ? {} : { month }) };
+  const set = LIMIT_PERIODS.flatMap((period) => {
+    const limit = numberOf(values.limits[period], locale);
+    return limit === undefined ? [] : [[period, limit] as const];
+  });
+  return set.length === 0 ? null : Object.fromEntries(set);
 }
 
 /** The body that makes a key. */

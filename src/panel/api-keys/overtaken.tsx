@@ -64,7 +64,7 @@ function useValueWords(): (key: Key, field: string) => string {
       case 'allowed_ips':
         return key.allowed_ips.length === 0 ? t`From anywhere` : key.allowed_ips.join(', ');
       case 'limits':
-        return `${limit(key.limits?.minute)} / ${limit(key.limits?.month)}`;
+        return [key.limits?.minute, key.limits?.day, key.limits?.month].map(limit).join(' / ');
       default:
         return key.hint;
     }

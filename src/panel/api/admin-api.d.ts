@@ -1479,6 +1479,7 @@ export interface components {
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
+                day?: number | null;
                 month?: number | null;
             } | null;
             /** @description Written in batches, so a few seconds late. */
@@ -1538,6 +1539,7 @@ export interface components {
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
+                day?: number | null;
                 month?: number | null;
             } | null;
             /** @description Written in batches, so a few seconds late. */
@@ -1592,6 +1594,7 @@ export interface components {
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
+                day?: number | null;
                 month?: number | null;
             } | null;
             /** @description Written in batches, so a few seconds late. */
@@ -1700,6 +1703,7 @@ export interface components {
             /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
             limits: {
                 minute?: number | null;
+                day?: number | null;
                 month?: number | null;
             } | null;
             /** @description Written in batches, so a few seconds late. */
@@ -1736,7 +1740,7 @@ export interface components {
             approximate?: boolean;
             windows: {
                 /** @enum {string} */
-                policy: "key-minute" | "account-minute" | "account-month" | "key-month";
+                policy: "key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day";
                 /** Format: int64 */
                 limit: number;
                 /** Format: int64 */
@@ -1749,7 +1753,7 @@ export interface components {
             /** @description With `forecast=true`: one for each limit of a month. */
             forecasts?: {
                 /** @enum {string} */
-                policy: "key-minute" | "account-minute" | "account-month" | "key-month";
+                policy: "key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day";
                 /** @description What a day has cost, of the last seven and of today. */
                 per_day: number;
                 /**
@@ -1947,7 +1951,7 @@ export interface components {
             }[];
             limits: {
                 /** @enum {string} */
-                policy: "key-minute" | "account-minute" | "account-month" | "key-month";
+                policy: "key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day";
                 /** Format: int64 */
                 limit: number;
                 /**
@@ -1972,7 +1976,7 @@ export interface components {
             /** @description The shadow limits of the plan: they refuse nothing. */
             shadow: {
                 /** @enum {string} */
-                policy: "key-minute" | "account-minute" | "account-month" | "key-month";
+                policy: "key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day";
                 /** Format: int64 */
                 limit: number;
                 /**
@@ -2001,7 +2005,7 @@ export interface components {
                 status: number | null;
                 code: string | null;
                 detail: string | null;
-                violated_policies: ("key-minute" | "account-minute" | "account-month" | "key-month")[];
+                violated_policies: ("key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day")[];
                 /** @description What `Retry-After` would say; null where there is none: no limit refuses, or waiting would take longer than an hour. */
                 retry_after_seconds: number | null;
             };
@@ -2088,12 +2092,16 @@ export interface components {
                 /** @description Most requests in the window; null: no limit. */
                 minute: number | null;
                 /** @description Most requests in the window; null: no limit. */
+                day: number | null;
+                /** @description Most requests in the window; null: no limit. */
                 month: number | null;
             };
             /** @description Limits of the account, all of its keys together. */
             account: {
                 /** @description Most requests in the window; null: no limit. */
                 minute: number | null;
+                /** @description Most requests in the window; null: no limit. */
+                day: number | null;
                 /** @description Most requests in the window; null: no limit. */
                 month: number | null;
             };
@@ -3357,7 +3365,9 @@ export interface components {
             limits?: {
                 /** @description Most requests of the key in any 60 seconds; null: no limit. */
                 minute?: number | null;
-                /** @description Most requests of the key in a month; null: no limit. */
+                /** @description Most requests of the key in a calendar day of the account's time zone; null: no limit. */
+                day?: number | null;
+                /** @description Most requests of the key in a calendar month; null: no limit. */
                 month?: number | null;
             } | null;
         };
@@ -3392,7 +3402,9 @@ export interface components {
             limits?: {
                 /** @description Most requests of the key in any 60 seconds; null: no limit. */
                 minute?: number | null;
-                /** @description Most requests of the key in a month; null: no limit. */
+                /** @description Most requests of the key in a calendar day of the account's time zone; null: no limit. */
+                day?: number | null;
+                /** @description Most requests of the key in a calendar month; null: no limit. */
                 month?: number | null;
             } | null;
         };

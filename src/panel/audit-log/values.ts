@@ -44,11 +44,11 @@ export function useValueWords(): (field: string, value: unknown) => string {
     creator_forgotten: t`The data of its creator was erased`,
   };
   const limits = (value: Readonly<Record<string, unknown>>): string => {
-    const [minute, month] = ['minute', 'month'].map((window) => {
+    const [minute, day, month] = ['minute', 'day', 'month'].map((window) => {
       const limit = value[window];
       return typeof limit === 'number' ? number(limit) : limit === null ? t`none` : t`plan default`;
     });
-    return t`${minute} per minute, ${month} per month`;
+    return t`${minute} per minute, ${day} per day, ${month} per month`;
   };
   /** What stands for nothing, where that means something. */
   const nothing: Words = {

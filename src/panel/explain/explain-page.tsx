@@ -171,8 +171,10 @@ function Limits({ limits }: { readonly limits: Explanation['limits'] }) {
   const { number, relative } = useFormats();
   const names: Readonly<Record<string, string>> = {
     'key-minute': t`Key, per minute`,
+    'key-day': t`Key, per day`,
     'key-month': t`Key, per month`,
     'account-minute': t`Account, per minute`,
+    'account-day': t`Account, per day`,
     'account-month': t`Account, per month`,
   };
   return (

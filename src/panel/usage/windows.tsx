@@ -31,9 +31,9 @@ function Window({ window, forecast }: WindowProps) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { number, date, relative } = useFormats(timeZone);
-  const isMonth = window.policy.endsWith('month');
+  const period = window.policy.slice(window.policy.indexOf('-') + 1) as 'minute' | 'day' | 'month';
   const share = window.limit === 0 ? 1 : Math.min(1, window.used / window.limit);
-  const title = isMonth ? t`This month` : t`The last minute`;
+  const title = { minute: t`The last minute`, day: t`Today`, month: t`This month` }[period];
   return (
     <Card>
       <Stack gap={8}>
@@ -55,9 +55,9 @@ function Window({ window, forecast }: WindowProps) {
           aria-label={title}
         />
         <Text size="sm" c="dimmed">
-          {isMonth ? (
+          {period === 'month' ? (
             <Trans>Resets on {date(window.resets_at)}.</Trans>
-          ) : window.used === 0 ? (
+          ) : period === 'minute' && window.used === 0 ? (
             <Trans>No usage in the last minute.</Trans>
           ) : (
             <Trans>Resets {relative(window.resets_at)}.</Trans>

@@ -1,5 +1,5 @@
 /** Metrics of limits: decisions, the counter store, and usage written to the database. */
-import { CALENDAR_NAMES, WINDOW_NAMES } from '../quotas/windows.js';
+import { MONTH_NAMES, WINDOW_NAMES } from '../quotas/windows.js';
 import { counter, gauge, histogram } from './metric.js';
 
 /** For calls that should take far less than a millisecond. */
@@ -194,7 +194,7 @@ export const LIMIT_METRICS = {
     'trailgate_quota_notices_total',
     'Notices that a month is nearly or wholly used up, by policy and threshold in percent.',
     [
-      ['policy', CALENDAR_NAMES],
+      ['policy', MONTH_NAMES],
       ['threshold', [80, 100]],
     ],
   ),

@@ -298,9 +298,9 @@ export const PUBLIC_ERRORS = {
   },
   quota_exceeded: {
     status: 429,
-    title: 'Monthly quota used up',
+    title: 'Quota used up',
     fault: 'client',
-    meaning: 'The quota of the month is used up. The request was not counted.',
+    meaning: 'The quota of the month, or of the day, is used up. The request was not counted.',
     action: 'Do not retry before `resets_at`, or ask for a larger plan.',
     assistant: 'Do not call again before resets_at: it would be refused. Tell the person; a larger plan may help.',
   },

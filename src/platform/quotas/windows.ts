@@ -4,6 +4,15 @@
  * new row asks for.
  */
 
+/** The periods of windows, shortest first, with the words for "most requests …". */
+const PERIODS = {
+  minute: 'in any 60 seconds',
+  day: "in a calendar day of the account's time zone",
+  month: 'in a calendar month',
+} as const;
+export type WindowPeriod = keyof typeof PERIODS;
+export const WINDOW_PERIODS = Object.keys(PERIODS) as readonly WindowPeriod[];
+
 /** A window: how long it is, and whether it slides or follows the account's calendar. */
 interface WindowRow {
   /** Name in response fields, refusals, metrics and the admin API. */
@@ -11,7 +20,7 @@ interface WindowRow {
   /** Counts the requests of one key, or of all keys of its account. */
   readonly of: 'key' | 'account';
   /** The field of a plan, and of a key's own limits, that holds its limit. */
-  readonly period: 'minute' | 'month';
+  readonly period: WindowPeriod;
   readonly kind: 'sliding' | 'calendar';
 }
 
@@ -21,12 +30,13 @@ export const WINDOWS = [
   { name: 'account-minute', of: 'account', period: 'minute', kind: 'sliding' },
   { name: 'account-month', of: 'account', period: 'month', kind: 'calendar' },
   { name: 'key-month', of: 'key', period: 'month', kind: 'calendar' },
+  { name: 'account-day', of: 'account', period: 'day', kind: 'calendar' },
+  { name: 'key-day', of: 'key', period: 'day', kind: 'calendar' },
 ] as const satisfies readonly WindowRow[];
 
 export type QuotaWindow = (typeof WINDOWS)[number];
 export type WindowName = QuotaWindow['name'];
-export type WindowPeriod = QuotaWindow['period'];
-export type CalendarName = Extract<QuotaWindow, { readonly kind: 'calendar' }>['name'];
+export type MonthName = Extract<QuotaWindow, { readonly period: 'month' }>['name'];
 
 /** One value for each window, in the order of `WINDOWS`. */
 export type PerWindow<T, Rows = typeof WINDOWS> = { readonly [Index in keyof Rows]: T };
@@ -44,14 +54,16 @@ export const KEY_MINUTE = indexOf('key-minute');
 export const ACCOUNT_MINUTE = indexOf('account-minute');
 export const ACCOUNT_MONTH = indexOf('account-month');
 export const KEY_MONTH = indexOf('key-month');
+export const ACCOUNT_DAY = indexOf('account-day');
+export const KEY_DAY = indexOf('key-day');
 
 export const WINDOW_NAMES = WINDOWS.map(({ name }) => name);
-export const CALENDAR_NAMES = WINDOWS.flatMap((window) => (window.kind === 'calendar' ? [window.name] : []));
-/** Each period once. */
-export const WINDOW_PERIODS: readonly WindowPeriod[] = [...new Set(WINDOWS.map(({ period }) => period))];
+export const MONTH_NAMES = WINDOWS.flatMap((window) => (window.period === 'month' ? [window.name] : []));
 
 /** The windows of an account's calendar, as bits. */
 export const CALENDAR_BITS = bitsWhere(({ kind }) => kind === 'calendar');
+export const DAY_BITS = bitsWhere(({ period }) => period === 'day');
+export const MONTH_BITS = bitsWhere(({ period }) => period === 'month');
 
 /** The windows that a condition holds for, as bits. */
 export function bitsWhere(holds: (window: QuotaWindow) => boolean): number {
@@ -63,9 +75,10 @@ export function perWindow<T>(valueOf: (window: QuotaWindow, index: number) => T)
   return WINDOWS.map(valueOf) as unknown as PerWindow<T>;
 }
 
-/** One value for each period. */
-export function perPeriod<T>(valueOf: (period: WindowPeriod) => T): Record<WindowPeriod, T> {
-  return Object.fromEntries(WINDOW_PERIODS.map((period) => [period, valueOf(period)])) as Record<WindowPeriod, T>;
+/** One value for each period. @param valueOf also gets its words, such as `in any 60 seconds`. */
+export function perPeriod<T>(valueOf: (period: WindowPeriod, words: string) => T): Record<WindowPeriod, T> {
+  const values = WINDOW_PERIODS.map((period) => [period, valueOf(period, PERIODS[period])]);
+  return Object.fromEntries(values) as Record<WindowPeriod, T>;
 }
 
 function indexOf<Name extends WindowName>(name: Name): IndexOf<Name> {

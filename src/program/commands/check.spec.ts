@@ -27,7 +27,7 @@ describe('trailgate check', () => {
     expect(code).toBe(0);
     expect(output).toContain('is valid. Integrators reach http://localhost:8080/api/v1');
     expect(output).toMatch(/^POST +\/api\/v1\/customers +customers +customers:write +5$/m);
-    expect(output).toMatch(/^starter +60 +- +- +- +local +all$/m);
+    expect(output).toMatch(/^starter +60 +- +- +- +- +- +local +all$/m);
   });
 
   it('suggests a health check for services that have none, and only for those', async () => {

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { CommandError, type Fields } from './admin-client.js';
 import { addCommands, limit, option, row } from './command-table.js';
+import { perPeriod, WINDOW_PERIODS } from '../../platform/quotas/windows.js';
 import { collectList, parseKeyLimit, parseOverlap } from './options.js';
 import type { CommonOptions, Terminal } from './terminal.js';
 
@@ -14,6 +15,7 @@ interface KeyOptions extends CommonOptions {
   readonly expiresAt?: string;
   readonly anyIp?: boolean;
   readonly minuteLimit?: number | 'none';
+  readonly dayLimit?: number | 'none';
   readonly monthLimit?: number | 'none';
   readonly planLimits?: boolean;
 }
@@ -31,23 +33,24 @@ function keyFields(options: KeyOptions): Fields {
 }
 
 /** Undefined where no limit is named; null for the plan's. */
-function limitsOf({ minuteLimit, monthLimit, planLimits }: KeyOptions): Fields | null | undefined {
-  const isNamed = minuteLimit !== undefined || monthLimit !== undefined;
-  const ofApi = (limitOf: number | 'none' | undefined): number | null | undefined =>
-    limitOf === 'none' ? null : limitOf;
-  if (planLimits !== true) return isNamed ? { minute: ofApi(minuteLimit), month: ofApi(monthLimit) } : undefined;
-  if (isNamed) throw new CommandError('--plan-limits excludes --minute-limit and --month-limit.');
+function limitsOf(options: KeyOptions): Fields | null | undefined {
+  const limits = perPeriod((period) => {
+    const given = options[`${period}Limit`];
+    return given === 'none' ? null : given;
+  });
+  const isNamed = WINDOW_PERIODS.some((period) => limits[period] !== undefined);
+  if (options.planLimits !== true) return isNamed ? limits : undefined;
+  if (isNamed) throw new CommandError('--plan-limits excludes --minute-limit, --day-limit and --month-limit.');
   return null;
 }
 
 const NAME = ['--name <name>', 'a name for people', 'name'] as const;
 const EXPIRES_AT = option('--expires-at <time>', 'RFC 3339 time at which it stops working', null);
-const LIMITS = [
-  option('--minute-limit <n>', "its own limit per minute instead of the plan's, or none", null, {
+const LIMITS = WINDOW_PERIODS.map((period) =>
+  option(`--${period}-limit <n>`, `its own limit per ${period} instead of the plan's, or none`, null, {
     parse: parseKeyLimit,
   }),
-  option('--month-limit <n>', "its own limit per month instead of the plan's, or none", null, { parse: parseKeyLimit }),
-];
+);
 
 const COMMANDS = [
   row('list <account>', 'list the keys of an account, the revoked ones too', 'listApiKeys', {

@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { IdleReaper } from '../process/idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
 import type { SlidingWindow } from '../../platform/sliding-window.js';
+import type { CalendarCount } from '../model/calendar-count.js';
+import type { PeriodLabels } from '../model/counter.js';
 import { AwaitedNodes } from './awaited-nodes.js';
 import { StoredCounter } from './stored-counter.js';
 
@@ -116,8 +118,14 @@ export class CountingTables {
   }
 
   /** A new counter. */
-  create(name: string, second: number, month: number, used: number, expiresAtMs: number): StoredCounter {
-    const counter = this.counters.set(name, new StoredCounter(this.rings, month, used, expiresAtMs));
+  create(
+    name: string,
+    second: number,
+    period: Omit<PeriodLabels, 'following'>,
+    counted: CalendarCount,
+    expiresAtMs: number,
+  ): StoredCounter {
+    const counter = this.counters.set(name, new StoredCounter(this.rings, period, counted, expiresAtMs));
     counter.slideTo(second);
     return counter;
   }

@@ -1,6 +1,7 @@
 /** The decision, as the counting process makes it: `DECIDE_LUA` in `src/quota/redis/scripts/decide.ts`. */
 import { plainText } from '../../stores/redis/script-command.js';
-import { ACCOUNT_MINUTE, KEY_MINUTE, WINDOWS } from '../../platform/quotas/windows.js';
+import { ACCOUNT_DAY, ACCOUNT_MINUTE, KEY_DAY, KEY_MINUTE, WINDOWS } from '../../platform/quotas/windows.js';
+import type { PeriodLabels, Place } from '../model/counter.js';
 import type { QuotaCounts } from '../model/policies.js';
 import { DECIDE_NUMBERS } from '../redis/scripts/decide.js';
 import type { BatchMarker } from './counting-tables.js';
@@ -20,14 +21,15 @@ const OWING = ` -2${' 0'.repeat(DECIDE_NUMBERS - 1)}`;
 class Terms {
   /** Limits in the order of the windows. */
   readonly limits: readonly number[];
-  readonly label: number;
-  readonly following: number;
+  readonly period: PeriodLabels;
   readonly expiresAtMs: number;
 
   constructor(readonly text: string) {
     const numbers = text.split(' ').map(Number);
     this.limits = numbers.slice(0, WINDOWS.length);
-    [this.label = 0, this.following = 0, this.expiresAtMs = 0] = numbers.slice(WINDOWS.length);
+    const [label = 0, following = 0, day = 0, expiresAtMs = 0] = numbers.slice(WINDOWS.length);
+    this.period = { label, following, day: { label: day } };
+    this.expiresAtMs = expiresAtMs;
   }
 }
 
@@ -88,12 +90,14 @@ class Batch {
     if (account === undefined || key === undefined) return MISSING;
     const accountOwes = account.owes(this.second, this.node);
     if (key.owes(this.second, this.node) || accountOwes) return OWING;
-    const { label, following } = terms;
-    const ofAccount = account.in(label, following);
-    const ofKey = ofAccount && key.in(label, following);
-    if (ofAccount === undefined || ofKey === undefined) return MISSING;
-    const { limits } = terms;
-    const before: QuotaCounts = [key.sum, account.sum, ofAccount.used, ofKey.used];
+    const { limits, period, expiresAtMs } = terms;
+    const counters = [account, key];
+    const places = counters.map((counter) => (counter.isIn(period) ? undefined : counter.place));
+    if (!account.turnTo(period) || !key.turnTo(period)) {
+      bringBack(counters, places);
+      return MISSING;
+    }
+    const before: QuotaCounts = [key.sum, account.sum, account.used, key.used, account.usedToday, key.usedToday];
     let admitted = wanted;
     if (cost > 0) {
       for (let index = 0; index < before.length; index++) {
@@ -102,19 +106,32 @@ class Batch {
       admitted = Math.max(0, admitted);
     }
     if (admitted > 0 && cost > 0) {
-      account.turnTo(ofAccount, terms.expiresAtMs);
-      key.turnTo(ofKey, terms.expiresAtMs);
-      account.count(admitted * cost);
-      key.count(admitted * cost);
+      counters.forEach((counter, index) => {
+        const place = places[index];
+        if (place !== undefined) counter.keepUntil(expiresAtMs, place);
+        counter.count(admitted * cost);
+      });
       this.hasCounted = true;
       this.admitted[this.admitted.length - 1] = admitted;
     }
+    // What of a day was used before it, as the Lua says it.
+    before[ACCOUNT_DAY] = account.used - account.usedToday;
+    before[KEY_DAY] = key.used - key.usedToday;
     let reply = ` ${admitted}`;
     for (const count of before) reply += ` ${count}`;
     reply += ` ${account.oldest} ${key.oldest}`;
+    if (this.admitted.at(-1) === 0) bringBack(counters, places);
     if (admitted === wanted) return `${reply} 0 0`;
     return `${reply} ${freed(account, limits[ACCOUNT_MINUTE]!, cost)} ${freed(key, limits[KEY_MINUTE]!, cost)}`;
   }
+}
+
+/** Brings counters that have counted nothing back to where they stood. */
+function bringBack(counters: readonly StoredCounter[], places: readonly (Place | undefined)[]): void {
+  counters.forEach((counter, index) => {
+    const place = places[index];
+    if (place !== undefined) counter.restore(place);
+  });
 }
 
 /** How many of `most` requests a limit still has room for; below zero where more is used than it allows. */

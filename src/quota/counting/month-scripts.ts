@@ -1,7 +1,8 @@
 /** Counts that are read and months that are set, as the counting process does it. */
 import { numbersReply } from '../../stores/redis/server/replies.js';
+import { NOTHING_COUNTED } from '../model/calendar-count.js';
 import { YOUTH_MS } from '../redis/scripts/young.js';
-import { millisecondOf, NOT_YET, numberAt, secondOf, type ScriptCall } from './script-call.js';
+import { labelsAt, millisecondOf, NOT_YET, numberAt, secondOf, type ScriptCall } from './script-call.js';
 
 /** In the place of a month label: there is no counter, or it does not know the month. */
 const NO_MONTH = -1;
@@ -14,13 +15,15 @@ export function read(call: ScriptCall): string {
   call.keys.forEach((name, index) => {
     const counter = call.tables.counter(name, second);
     counter?.grow(second);
-    const state = counter?.in(numberAt(call, 0), numberAt(call, 1));
-    if (counter === undefined || state === undefined) {
-      reply.push(NO_MONTH, 0, 0, 0, 0);
+    const place = counter?.place;
+    if (counter === undefined || place === undefined || !counter.turnTo(labelsAt(call, 0))) {
+      reply.push(NO_MONTH, 0, 0, 0, 0, 0);
       return;
     }
-    const over = counter.sum - numberAt(call, index + 2);
-    reply.push(state.month, state.used, counter.sum, counter.oldest, over > 0 ? counter.freedAt(over) : 0);
+    const over = counter.sum - numberAt(call, index + 3);
+    const { month, used, usedToday, sum, oldest } = counter;
+    reply.push(month, used, usedToday, sum, oldest, over > 0 ? counter.freedAt(over) : 0);
+    counter.restore(place);
   });
   return numbersReply(reply);
 }
@@ -36,7 +39,8 @@ export function months(call: ScriptCall): string {
     // What was there before it was created is known of a young one: it was lost, and may still lack what nodes have to
     // hand in.
     const isLost = youth !== undefined && youth.baseSeenUs !== 0 && Math.abs(second - youth.born) < YOUTH_MS / 1_000;
-    reply.push(counter === undefined || isLost ? NO_MONTH : counter.month, counter?.used ?? 0);
+    if (counter === undefined) reply.push(NO_MONTH, 0, 0, 0);
+    else reply.push(isLost ? NO_MONTH : counter.month, counter.used, counter.day, counter.usedToday);
   }
   return numbersReply(reply);
 }
@@ -49,21 +53,21 @@ export function setUsed(call: ScriptCall): string {
   const { tables, keys, nowUs } = call;
   if (tables.awaited.isWaiting) return NOT_YET;
   const [name = '', shadowName = ''] = keys;
-  const [period = 0, following = 0, expiresAtMs = 0, used = 0, latestMs = 0] = call.args.map(Number);
+  const [expiresAtMs = 0, used = 0, latestMs = 0] = call.args.slice(3).map(Number);
+  const period = labelsAt(call, 0);
   const ms = millisecondOf(call);
   if (ms > latestMs) return numbersReply([0, ms, 0]);
   const second = secondOf(call);
-  let counter = tables.counter(name, second);
-  let label = period;
-  let before = 0;
-  if (counter === undefined) {
-    counter = tables.create(name, second, period, 0, expiresAtMs);
-  } else {
-    const state = counter.in(period, following);
-    if (state !== undefined) ({ month: label, used: before } = state);
-    counter.turnTo(state ?? counter.in(period, following, 0)!, expiresAtMs);
+  const counter = tables.counter(name, second) ?? tables.create(name, second, period, NOTHING_COUNTED, expiresAtMs);
+  const { place } = counter;
+  const before = counter.turnTo(period) ? counter.used : 0;
+  counter.restore(place);
+  for (const each of [counter, tables.counter(shadowName, second)]) {
+    if (each === undefined) continue;
+    const from = each.place;
+    each.turnTo(period, 0);
+    each.setUsed(used, nowUs / 1_000);
+    each.keepUntil(expiresAtMs, from);
   }
-  counter.set(label, used, nowUs / 1_000);
-  tables.counters.get(shadowName)?.set(label, used, nowUs / 1_000);
   return numbersReply([1, ms, before]);
 }

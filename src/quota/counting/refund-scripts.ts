@@ -1,26 +1,8 @@
 /** The way back of a cost, as the counting process goes it: out of every window that still holds it. */
 import { NOTHING, numberReply, numbersReply } from '../../stores/redis/server/replies.js';
-import { millisecondOf, numberAt, secondOf, type ScriptCall } from './script-call.js';
+import { labelsAt, millisecondOf, numberAt, secondOf, type ScriptCall } from './script-call.js';
 import { SLOT_MARKER_MS } from '../../stores/redis/keys.js';
 import type { StoredCounter } from './stored-counter.js';
-
-/** What is refunded. */
-interface Cost {
-  readonly cost: number;
-  /** The second that it was counted in, and the instant, ms, where that is known. */
-  readonly second: number;
-  readonly atMs?: number;
-  /** Of the month that it was counted in. */
-  readonly label: number;
-  readonly following: number;
-}
-
-/** The month that it is now, where counters are to be brought to that first. */
-interface Today {
-  readonly label: number;
-  readonly following: number;
-  readonly expiresAtMs: number;
-}
 
 /** Responses of `UNDO_LUA`. */
 const MAY_RUN_YET = -1;
@@ -30,31 +12,12 @@ const UNDONE = 1;
 const MISSING = -1;
 const OWING = -2;
 
-/**
- * Takes a cost out of every window that still holds it; never below zero. What has left the ring, or belongs to another
- * month, or was counted before the month was set, stays as it is.
- * @returns how much the month refunded, and what it has used since.
- */
-function refundIn(counter: StoredCounter | undefined, refund: Cost, today?: Today): [number, number] {
-  if (counter === undefined) return [0, 0];
-  const { cost, second, label, following, atMs = second * 1_000 } = refund;
-  const state = (today && counter.in(today.label, today.following)) ?? counter;
-  counter.giveBack(second, cost);
-  if (state.month < label || state.month >= following) return [0, 0];
-  // One that has just come from another month was not set in this one.
-  if (state === counter && atMs <= counter.setAtMs) return [0, state.used];
-  const fromMonth = Math.min(cost, state.used);
-  if (today !== undefined) counter.turnTo(state, today.expiresAtMs);
-  counter.used -= fromMonth;
-  return [fromMonth, counter.used];
-}
-
 /** `REFUND_LUA`. */
 export function refund(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
-  const [cost = 0, second = 0, atMs = 0, label = 0, following = 0] = args.map(Number);
-  const today = { label: numberAt(call, 5), following: numberAt(call, 6), expiresAtMs: numberAt(call, 7) };
-  const node = args[8] === '' ? undefined : args[8];
+  const [cost = 0, second = 0, atMs = 0] = args.map(Number);
+  const [counted, today, expiresAtMs] = [labelsAt(call, 3), labelsAt(call, 6), numberAt(call, 9)];
+  const node = args[10] === '' ? undefined : args[10];
   const counters: (StoredCounter | undefined)[] = [];
   for (const name of keys) {
     const counter = tables.counter(name, secondOf(call));
@@ -63,8 +26,20 @@ export function refund(call: ScriptCall): string {
     if (owes) return numbersReply([nowUs, OWING]);
     counters.push(counter);
   }
-  const given = { cost, second, atMs, label, following };
-  return numbersReply([nowUs, ...counters.flatMap((counter) => refundIn(counter, given, today))]);
+  const reply = [nowUs];
+  for (const counter of counters) {
+    if (counter === undefined) {
+      reply.push(0, 0, 0);
+      continue;
+    }
+    const { place } = counter;
+    counter.turnTo(today);
+    reply.push(counter.refund(cost, { second, atMs, period: counted }), counter.used, counter.usedToday);
+    // What was counted in another month does not bring the counter to this one.
+    if (counter.isInMonthOf(counted)) counter.keepUntil(expiresAtMs, place);
+    else counter.restore(place);
+  }
+  return numbersReply(reply);
 }
 
 /** `UNDO_LUA`: refunds what a batch admitted whose response nobody got, once. */
@@ -80,13 +55,13 @@ export function undo(call: ScriptCall): string {
   marker.batch = undefined;
   if (batch === undefined || batch.number !== args[0]) return numberReply(DID_NOT_RUN);
   batch.admitted.forEach((admitted, group) => {
-    const cost = numberAt(call, group * 3 + 2) * admitted;
-    const [label, following] = [numberAt(call, group * 3 + 3), numberAt(call, group * 3 + 4)];
+    const cost = numberAt(call, group * 4 + 2) * admitted;
     if (cost === 0) return;
+    const period = labelsAt(call, group * 4 + 3);
     for (const counterName of keys.slice(group * 2, group * 2 + 2)) {
       const counter = tables.counter(counterName, secondOf(call));
       counter?.grow(secondOf(call));
-      refundIn(counter, { cost, second: batch.second, label, following });
+      counter?.refund(cost, { second: batch.second, atMs: batch.second * 1_000, period });
     }
   });
   return numberReply(UNDONE);

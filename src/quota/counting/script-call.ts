@@ -1,5 +1,6 @@
 /** A call of one of the scripts, as the counting process carries it out. */
 import { errorReply } from '../../stores/redis/server/replies.js';
+import type { PeriodLabels } from '../model/counter.js';
 import type { CountingTables } from './counting-tables.js';
 
 /** The reply while nodes have yet to hand in what was counted before: plans decide, and nobody is told too little. */
@@ -30,6 +31,11 @@ export function millisecondOf({ nowUs }: ScriptCall): number {
 /** The argument at a place, as a number. */
 export function numberAt({ args }: ScriptCall, at: number): number {
   return Number(args[at]);
+}
+
+/** The labels of a period in three arguments: of its month, of the month after it, of its day. */
+export function labelsAt({ args }: ScriptCall, at: number): PeriodLabels {
+  return { label: Number(args[at]), following: Number(args[at + 1]), day: { label: Number(args[at + 2]) } };
 }
 
 /** The node in the name of a marker: its last part. */

@@ -1,14 +1,15 @@
 /** New counters, what nodes hand in at young ones, and what was counted while they were away. */
 import { numbersReply } from '../../stores/redis/server/replies.js';
+import { NOTHING_COUNTED, type CalendarCount } from '../model/calendar-count.js';
 import type { MonthCount } from '../model/counter-store.js';
-import { millisecondOf, nodeIn, numberAt, secondOf, type ScriptCall } from './script-call.js';
+import { labelsAt, millisecondOf, nodeIn, numberAt, secondOf, type ScriptCall } from './script-call.js';
 import type { StoredCounter } from './stored-counter.js';
 
 /** Arguments of `SEED_LUA` that are not of a counter, and those of each counter. */
-const SEED_ARGUMENTS = 6;
-const ARGUMENTS_EACH = 7;
+const SEED_ARGUMENTS = 7;
+const ARGUMENTS_EACH = 9;
 /** Those of `REPLAY_LUA` before the seconds and their costs. */
-const REPLAY_ARGUMENTS = 7;
+const REPLAY_ARGUMENTS = 9;
 const MAY_CREATE = '1';
 /** Responses. */
 const DONE = 1;
@@ -18,24 +19,28 @@ const NOT_READY = -1;
 
 /** What a seed knows of one counter. */
 class KnownCounts {
-  /** By the database, and when that was observed, µs. */
+  /** Usage in the database, when it was observed (µs), and its part before the day began. */
   readonly used: number;
   readonly seenUs: number;
+  readonly beforeToday: number;
   readonly later: readonly MonthCount[];
   readonly setAtMs: number | undefined;
-  /** By the node, and what it counted itself since: instants (µs) and costs in turn. */
+  /** The same by the node, and what it counted itself since: instants (µs) and costs in turn. */
   readonly nodeUsed: number;
   readonly nodeSeenUs: number;
+  readonly nodeBeforeToday: number;
   readonly log: readonly number[];
 
   constructor(args: readonly string[]) {
-    const [used, seenUs, later = '', setAt = '', nodeUsed, nodeSeenUs, log = ''] = args;
+    const [used, seenUs, before, later = '', setAt = '', nodeUsed, nodeSeenUs, nodeBefore, log = ''] = args;
     this.used = Number(used);
     this.seenUs = Number(seenUs);
+    this.beforeToday = Number(before);
     this.later = pairsOf(numbersOf(later)).map(([month, count]) => ({ month, used: count }));
     this.setAtMs = setAt === '' ? undefined : Number(setAt);
     this.nodeUsed = Number(nodeUsed);
     this.nodeSeenUs = Number(nodeSeenUs);
+    this.nodeBeforeToday = Number(nodeBefore);
     this.log = numbersOf(log);
   }
 }
@@ -44,90 +49,99 @@ class KnownCounts {
 export function seed(call: ScriptCall): string {
   const { keys, args, nowUs } = call;
   call.tables.awaited.goesOn();
-  if (millisecondOf(call) > numberAt(call, 3)) return numbersReply([LATE, nowUs]);
+  if (millisecondOf(call) > numberAt(call, 4)) return numbersReply([LATE, nowUs]);
   const reply = [DONE, nowUs];
   keys.forEach((name, index) => {
     const from = SEED_ARGUMENTS + index * ARGUMENTS_EACH;
     const known = new KnownCounts(args.slice(from, from + ARGUMENTS_EACH));
     const counter = call.tables.counter(name, secondOf(call));
-    const used = counter === undefined ? create(call, name, known) : handOver(call, counter, known);
-    if (used.isMissing) reply[0] = MISSING;
-    reply.push(used.used);
+    const seeded = counter === undefined ? create(call, name, known) : handOver(call, counter, known);
+    if (seeded.isMissing) reply[0] = MISSING;
+    reply.push(seeded.used, seeded.usedToday);
   });
   return numbersReply(reply);
 }
 
-interface Seeded {
-  readonly used: number;
+interface Seeded extends CalendarCount {
   /** It does not exist, or does not know the month, and may not be created. */
   readonly isMissing: boolean;
 }
 
 function create(call: ScriptCall, name: string, known: KnownCounts): Seeded {
-  const [, , , , node = '', mayCreate] = call.args;
-  if (mayCreate !== MAY_CREATE) return { used: 0, isMissing: true };
+  const [, , , , , node = '', mayCreate] = call.args;
+  if (mayCreate !== MAY_CREATE) return { ...NOTHING_COUNTED, isMissing: true };
   const isLater = known.nodeSeenUs > known.seenUs || (known.nodeSeenUs === known.seenUs && known.nodeUsed > known.used);
-  const [base, seenUs] = isLater ? [known.nodeUsed, known.nodeSeenUs] : [known.used, known.seenUs];
+  const [base, seenUs, before] = isLater
+    ? [known.nodeUsed, known.nodeSeenUs, known.nodeBeforeToday]
+    : [known.used, known.seenUs, known.beforeToday];
   const used = base + logged(known.log, seenUs);
   const second = secondOf(call);
-  const counter = call.tables.create(name, second, numberAt(call, 0), used, numberAt(call, 2));
+  const counted = { used, usedToday: used - before };
+  const counter = call.tables.create(name, second, labelsAt(call, 0), counted, numberAt(call, 3));
   counter.others = known.later;
   if (known.setAtMs !== undefined) counter.setAtMs = known.setAtMs;
   if (node !== '') {
     counter.youth = { born: second, baseSeenUs: seenUs, base, handedIn: new Map([[node, known.log]]) };
   }
-  return { used, isMissing: false };
+  return { ...counted, isMissing: false };
 }
 
 function handOver(call: ScriptCall, counter: StoredCounter, known: KnownCounts): Seeded {
-  const [, , , , node = '', mayCreate] = call.args;
-  const [period, following, expiresAtMs] = [numberAt(call, 0), numberAt(call, 1), numberAt(call, 2)];
+  const [, , , , , node = '', mayCreate] = call.args;
+  const [period, { place }] = [labelsAt(call, 0), counter];
   counter.grow(secondOf(call));
   // What the database knows may have been seen in this very counter. A later label that is not yet `following` was seen
   // as the earlier one.
-  if (node !== '' && counter.month >= period && counter.month < following) handIn(counter, node, known);
-  const told = mayCreate === MAY_CREATE ? known.used : undefined;
-  const state = counter.in(period, following) ?? (told === undefined ? undefined : counter.in(period, following, told));
-  if (state !== undefined) counter.turnTo(state, expiresAtMs);
-  return { used: counter.used, isMissing: state === undefined };
+  if (node !== '' && counter.month >= period.label && counter.month < period.following) {
+    counter.turnTo(period);
+    handIn(counter, node, known);
+  }
+  const isThere = counter.turnTo(period) || (mayCreate === MAY_CREATE && counter.turnTo(period, known.used));
+  counter.keepUntil(numberAt(call, 3), place);
+  return { used: counter.used, usedToday: counter.usedToday, isMissing: !isThere };
 }
 
-function handIn(counter: StoredCounter, node: string, { nodeUsed, nodeSeenUs, log }: KnownCounts): void {
+function handIn(counter: StoredCounter, node: string, known: KnownCounts): void {
   const { youth } = counter;
   if (youth === undefined || youth.handedIn.has(node)) return;
+  const { nodeUsed, nodeSeenUs, log } = known;
   const { baseSeenUs, base } = youth;
+  let beforeToday = counter.used - counter.usedToday;
   if (nodeSeenUs > baseSeenUs || (nodeSeenUs === baseSeenUs && nodeUsed > base)) {
     counter.used += nodeUsed - base;
     // A later base holds what others have handed in already.
     for (const other of youth.handedIn.values()) counter.used -= logged(other, baseSeenUs, nodeSeenUs);
     youth.baseSeenUs = nodeSeenUs;
     youth.base = nodeUsed;
+    beforeToday = known.nodeBeforeToday;
   }
   youth.handedIn.set(node, log);
   counter.used += logged(log, youth.baseSeenUs);
+  counter.usedToday = counter.used - beforeToday;
 }
 
 /** `REPLAY_LUA`: counts what a node admitted while the counters were away, once. */
 export function replay(call: ScriptCall): string {
   const { tables, keys, args, nowUs } = call;
   const second = secondOf(call);
-  const [lifeMs = 0, label = 0, used = 0, period = 0, following = 0, expiresAtMs = 0] = args.map(Number);
-  const node = nodeIn(args[6] ?? '');
+  const [lifeMs = 0, label = 0, day = 0, used = 0] = args.map(Number);
+  const [period, expiresAtMs] = [labelsAt(call, 4), numberAt(call, 7)];
+  const node = nodeIn(args[8] ?? '');
   const [account, key] = keys.slice(0, 2).map((name) => tables.counter(name, second));
   const owes = [account, key].map((counter) => counter?.owes(second, node) === true);
   if (account === undefined || key === undefined || owes.includes(true)) return numbersReply([NOT_READY, 0, 0]);
-  const ofAccount = account.in(period, following);
-  const ofKey = ofAccount && key.in(period, following);
-  if (ofAccount === undefined || ofKey === undefined) return numbersReply([NOT_READY, 0, 0]);
-  if (tables.wasReplayed(keys[2]!, lifeMs)) return numbersReply([DONE, ofAccount.used, ofKey.used, nowUs]);
+  const counters = [account, key].map((counter) => ({ counter, place: counter.place }));
+  const isReady = account.turnTo(period) && key.turnTo(period);
+  const isNew = isReady && !tables.wasReplayed(keys[2]!, lifeMs);
   const costs = pairsOf(args.slice(REPLAY_ARGUMENTS).map(Number));
-  account.turnTo(ofAccount, expiresAtMs);
-  key.turnTo(ofKey, expiresAtMs);
-  for (const counter of [account, key]) {
-    counter.addToMonth(label, used, period);
+  for (const { counter, place } of isNew ? counters : []) {
+    counter.addTo({ label, day: { label: day } }, used, period.label);
+    counter.keepUntil(expiresAtMs, place);
     for (const [at, cost] of costs) counter.countAt(at, cost);
   }
-  return numbersReply([DONE, account.used, key.used, nowUs]);
+  const reply = [DONE, account.used, account.usedToday, key.used, key.usedToday, nowUs];
+  if (!isNew) for (const { counter, place } of counters) counter.restore(place);
+  return numbersReply(isReady ? reply : [NOT_READY, 0, 0]);
 }
 
 /** What of a log is later than one instant and no later than another. */

@@ -1,19 +1,12 @@
-/** The counter of one account or one key in the counting process: what the scripts of Redis keep in a hash. */
-import type { MonthCount } from '../model/counter-store.js';
+/** A counter in the counting process: what the scripts of Redis keep in a hash. */
 import type { RingPool } from '../../platform/ring-pool.js';
-import { MINUTE_BUCKETS, SlidingWindow } from '../../platform/sliding-window.js';
-import { OTHER_MONTHS } from '../redis/scripts/window.js';
+import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
+import type { CalendarCount } from '../model/calendar-count.js';
+import { Counter, type PeriodLabels, type Place } from '../model/counter.js';
+import type { MonthCount } from '../model/counter-store.js';
 import { YOUTH_MS } from '../redis/scripts/young.js';
 
 const YOUTH_SECONDS = YOUTH_MS / 1_000;
-const NO_MONTHS: readonly MonthCount[] = [];
-/** No count was made before it. */
-const NEVER_SET = -1;
-
-/** Where a counter stands in a month, with what it keeps of others beside it: itself, or as it would be there. */
-export interface MonthState extends MonthCount {
-  readonly others: readonly MonthCount[];
-}
 
 /** Youth is what has to be known of a counter that was created lately: it may have been lost a moment ago. */
 export interface Youth {
@@ -26,22 +19,17 @@ export interface Youth {
   readonly handedIn: Map<string, readonly number[]>;
 }
 
-/** StoredCounter is a minute's window with the month beside it, by the rules of `src/quota/redis/scripts/`. */
-export class StoredCounter extends SlidingWindow {
-  others: readonly MonthCount[] = NO_MONTHS;
-  /** When `used` was last set, ms with a fraction. */
-  setAtMs = NEVER_SET;
+export class StoredCounter extends Counter {
   youth: Youth | undefined;
 
   constructor(
-    private readonly rings: RingPool,
-    public month: number,
-    public used: number,
+    rings: RingPool,
+    period: Omit<PeriodLabels, 'following'>,
+    counted: CalendarCount,
     /** When it is forgotten, ms. */
     public expiresAtMs: number,
   ) {
-    const { counts, from } = rings.take();
-    super(counts, from);
+    super(rings, period, counted);
   }
 
   /** Ends its youth where that is over. */
@@ -58,50 +46,36 @@ export class StoredCounter extends SlidingWindow {
     return node !== undefined && this.youth !== undefined && !this.youth.handedIn.has(node);
   }
 
-  /**
-   * Where it stands in a month: the counter itself where it is in that, or in a later one that is not yet `following`
-   * (the account's billing day was moved); as it was left where it has been in it; else at nothing. Undefined where it
-   * is in a month to come and does not know this one, unless it is said what was used (`known`).
-   */
-  in(label: number, following: number, known?: number): MonthState | undefined {
-    const { month, used, others } = this;
-    if (month === label || (month > label && month < following)) return this;
-    const left = others.find((other) => other.month === label)?.used ?? known;
-    if (left === undefined && month > label) return undefined;
+  /** Its place in the calendar. A call that counts nothing restores it. */
+  get place(): Place {
+    const { month, used, day, usedToday, setAtMs, others, otherDays } = this;
+    return { month, used, day, usedToday, setAtMs, others, otherDays };
+  }
+
+  restore(place: Place): void {
+    Object.assign(this, place);
+  }
+
+  /** Keeps it for the month that a call has brought it to. @param from where it stood before the call. */
+  keepUntil(expiresAtMs: number, from: Place): void {
+    if (this.month !== from.month) this.expiresAtMs = expiresAtMs;
+  }
+
+  /** Ends its youth with the month, too. */
+  protected override othersWithout(label: number): readonly MonthCount[] {
     this.youth = undefined;
-    // The latest are kept: those to come are there because a clock ran ahead, and the database has those that are over.
-    const kept = [{ month, used }, ...others.filter((other) => other.month !== label && other.month !== month)]
-      .toSorted((one, other) => other.month - one.month)
-      .slice(0, OTHER_MONTHS);
-    return { month: label, used: left ?? 0, others: kept };
+    return super.othersWithout(label);
   }
 
-  /** Brings it to where it stands in a month, until `expiresAtMs`. */
-  turnTo(state: MonthState, expiresAtMs: number): void {
-    if (state === this) return;
-    this.month = state.month;
-    this.used = state.used;
-    this.others = state.others;
-    this.setAtMs = NEVER_SET;
-    this.expiresAtMs = expiresAtMs;
-  }
-
-  /** Counts now, in both windows. */
-  count(cost: number): void {
-    this.add(cost);
-    this.used += cost;
-  }
-
-  /** Sets the count of a month: whatever nodes have to hand in is not asked for any more. */
-  set(month: number, used: number, atMs: number): void {
+  /** Sets what is used of the month: whatever nodes have to hand in is not asked for any more. */
+  override setUsed(used: number, atMs: number): void {
+    super.setUsed(used, atMs);
     this.youth = undefined;
-    this.month = month;
-    this.used = used;
-    this.setAtMs = atMs;
   }
 
-  /** Adds to the count of a month, which never goes below zero. */
-  addToMonth(label: number, cost: number, period: number): void {
+  /** Adds to the counts of a month and a day, which never go below zero, in a period that the counter is in. */
+  addTo({ label, day }: Omit<PeriodLabels, 'following'>, cost: number, period: number): void {
+    if (day.label === this.day) this.usedToday = Math.max(0, this.usedToday + cost);
     if (label === period || label === this.month) {
       this.used = Math.max(0, this.used + cost);
     } else if (this.others.some(({ month }) => month === label)) {
@@ -124,10 +98,5 @@ export class StoredCounter extends SlidingWindow {
     this.sum += amount;
     this.put(at, held + amount);
     while (this.oldest < this.current && this.countOf(this.oldest) === 0) this.oldest += 1;
-  }
-
-  /** Gives its ring back. It must not be used after that. */
-  release(): void {
-    this.rings.release(this.counts, this.from);
   }
 }

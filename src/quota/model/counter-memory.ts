@@ -3,8 +3,8 @@
  * itself since. Both are handed in where a counter is created anew. Nothing is done here for a counter that is not
  * young.
  */
-import { ACCOUNT_MONTH, KEY_MONTH } from '../../platform/quotas/windows.js';
-import type { MonthsSeen } from './counter-store.js';
+import { accountCountIn, keyCountIn, type CalendarCount, type DayCount } from './calendar-count.js';
+import type { CalendarSeen } from './counter-store.js';
 import type { MonthPeriod } from './month-period.js';
 import type { QuotaSubject } from './subject.js';
 
@@ -19,15 +19,18 @@ const KEPT_MS = 12_000;
  */
 const LONGEST_LOG = 1_000;
 
+const NO_DAY: DayCount = { day: 0, used: 0 };
+
 /** Of one counter. */
 export class Remembered {
   /** Instants (ms of Redis's time) and costs in turn: what this node counted since the loss. */
   private readonly log: number[] = [];
 
   constructor(
-    /** The last count seen before the loss, and when that was, ms; 0: none was. */
+    /** The last count seen before the loss, what of it was of which day, and when that was, ms; 0: none was. */
     readonly used = 0,
     readonly atMs = 0,
+    private readonly day: DayCount = NO_DAY,
   ) {}
 
   count(cost: number, atMs: number): void {
@@ -41,15 +44,17 @@ export class Remembered {
     }
   }
 
-  /** As `SEED_LUA` takes it. */
-  get arguments(): (string | number)[] {
+  /** Arguments of `SEED_LUA` for a period of the month. */
+  argumentsIn({ day }: MonthPeriod): (string | number)[] {
     const log = this.log.map((number, index) => (index % 2 === 0 ? microseconds(number) : number));
-    return [this.used, microseconds(this.atMs), log.join(' ')];
+    const usedToday = this.day.day === day.label ? this.day.used : 0;
+    return [this.used, microseconds(this.atMs), this.used - usedToday, log.join(' ')];
   }
 
   /** The later of the two; of the same instant the higher one is later. */
-  orSeen(used: number, atMs: number): Remembered {
-    return atMs > this.atMs || (atMs === this.atMs && used > this.used) ? new Remembered(used, atMs) : this;
+  orSeen({ used, usedToday }: CalendarCount, atMs: number, day: number): Remembered {
+    const isLater = atMs > this.atMs || (atMs === this.atMs && used > this.used);
+    return isLater ? new Remembered(used, atMs, { day, used: usedToday }) : this;
   }
 }
 
@@ -78,7 +83,7 @@ export function microseconds(ms: number): number {
 export interface SeenCounts {
   /** Keys of an account whose counts the database may not have yet. */
   seenLately(accountId: string): Iterable<QuotaSubject>;
-  saw(subject: QuotaSubject, months: MonthsSeen, period: MonthPeriod): void;
+  saw(subject: QuotaSubject, seen: CalendarSeen): void;
 }
 
 const NOWHERE: SeenCounts = { seenLately: () => [], saw: () => {} };
@@ -102,13 +107,13 @@ export class CounterMemory {
   /**
    * What this node knows of the counters of an account and a key that are created anew; from here on it remembers what
    * it counts there.
-   * @param month label; counts of others are of no use.
+   * @param period counts of other months are of no use.
    * @param subject of the key, where a request of it is at hand.
    */
   recall(
     accountId: string,
     keyId: string | undefined,
-    month: number,
+    { label: month }: MonthPeriod,
     subject?: QuotaSubject,
   ): { readonly account: Remembered; readonly key: Remembered } {
     const known = this.accountIn(accountId, month, subject);
@@ -118,7 +123,7 @@ export class CounterMemory {
     if (key === undefined) {
       key = new Remembered();
       for (const seen of this.seenIn(accountId, month, subject)) {
-        if (seen.keyId === keyId) key = key.orSeen(seen.keyMonth, seen.atMs);
+        if (seen.keyId === keyId) key = key.orSeen(seen.key, seen.atMs, seen.day);
       }
       known.keys.set(keyId, key);
     }
@@ -139,8 +144,8 @@ export class CounterMemory {
   }
 
   /** Notes what a subject's counters came to when this node had handed in. */
-  saw(subject: QuotaSubject, months: MonthsSeen, period: MonthPeriod): void {
-    this.seenCounts.saw(subject, months, period);
+  saw(subject: QuotaSubject, seen: CalendarSeen): void {
+    this.seenCounts.saw(subject, seen);
   }
 
   /** Says that the account was counted before: its counters were lost. */
@@ -192,9 +197,9 @@ export class CounterMemory {
     const made = new RememberedAccount(month, nowMs);
     made.isLoss = nowMs < this.lossUntilMs;
     // All of them now: later each sees counts of the counter that is created.
-    for (const { keyId, accountMonth, keyMonth, atMs } of this.seenIn(accountId, month, subject)) {
-      made.account = made.account.orSeen(accountMonth, atMs);
-      made.keys.set(keyId, (made.keys.get(keyId) ?? new Remembered()).orSeen(keyMonth, atMs));
+    for (const { keyId, account, key, atMs, day } of this.seenIn(accountId, month, subject)) {
+      made.account = made.account.orSeen(account, atMs, day);
+      made.keys.set(keyId, (made.keys.get(keyId) ?? new Remembered()).orSeen(key, atMs, day));
       made.isLoss = true;
     }
     this.accounts.set(accountId, made);
@@ -205,12 +210,12 @@ export class CounterMemory {
     accountId: string,
     month: number,
     subject: QuotaSubject | undefined,
-  ): Generator<{ keyId: string; accountMonth: number; keyMonth: number; atMs: number }> {
+  ): Generator<{ keyId: string; account: CalendarCount; key: CalendarCount; atMs: number; day: number }> {
     const subjects = new Set(this.seenCounts.seenLately(accountId));
     if (subject !== undefined) subjects.add(subject);
-    for (const { keyId, lastSeen, lastSeenMonth, lastSeenAtMs: atMs } of subjects) {
+    for (const { keyId, lastSeen, lastSeenMonth, lastSeenDay: day, lastSeenAtMs: atMs } of subjects) {
       if (lastSeen === undefined || lastSeenMonth !== month) continue;
-      yield { keyId, accountMonth: lastSeen[ACCOUNT_MONTH], keyMonth: lastSeen[KEY_MONTH], atMs };
+      yield { keyId, account: accountCountIn(lastSeen), key: keyCountIn(lastSeen), atMs, day };
     }
   }
 }

@@ -2,6 +2,7 @@
 import type { Waiting } from '../../platform/waiting.js';
 import type { Decider } from './decision-sink.js';
 import type { MonthCalendar, MonthPeriod } from './month-period.js';
+import type { CalendarCount, DayCount } from './calendar-count.js';
 import type { OutageEntry } from './outage-log.js';
 import type { QuotaCounts, QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
@@ -19,21 +20,19 @@ export interface CounterReading {
   readonly accountFreedAtMs: number;
 }
 
-/** What a refund came to. */
-export interface Refund {
-  /** How much of it the key's month still held: 0 where that month has ended or was reset meanwhile. */
-  readonly fromMonth: number;
-  /** Counts of the decision's month after it, and when they were so. */
-  readonly accountMonth: number;
-  readonly keyMonth: number;
+/** Calendar counts of a key and its account, and when they were so (ms of the store's time, with a fraction). */
+export interface CalendarSeen {
+  readonly account: CalendarCount;
+  readonly key: CalendarCount;
+  /** The period that they belong to. */
+  readonly period: MonthPeriod;
   readonly nowMs: number;
 }
 
-/** Month counts of a key and its account, and when they were so (ms of the store's time, with a fraction). */
-export interface MonthsSeen {
-  readonly accountMonth: number;
-  readonly keyMonth: number;
-  readonly nowMs: number;
+/** Result of a refund, and the counts after it. */
+export interface Refund extends CalendarSeen {
+  /** How much of it the key's month still held: 0 where that month has ended or was reset meanwhile. */
+  readonly fromMonth: number;
 }
 
 /** The most that the minutes may hold for one more request to fit. */
@@ -106,7 +105,7 @@ export interface LosableStore extends CounterStore {
    * Counts what a node admitted while this store was away; however often it is asked, once. Resolves to the month
    * counts after it.
    */
-  replay(entry: OutageEntry): Promise<MonthsSeen>;
+  replay(entry: OutageEntry): Promise<CalendarSeen>;
 }
 
 /** A count and the label of the month that it belongs to. */
@@ -118,6 +117,8 @@ export interface MonthCount {
 /** A month count of this process's own counters. */
 export interface ExactCount extends MonthCount {
   readonly of: 'account' | 'key';
+  /** The day that it is in; not of a month that is over. */
+  readonly day?: DayCount;
   /** Milliseconds. */
   readonly observedAtMs: number;
 }
@@ -129,11 +130,23 @@ export interface WrittenCount {
   readonly observedAtMs?: number;
   /** When an operator set it, by that clock, ms; 0, or without it: never. */
   readonly setAtMs?: number;
+  /** The day on which that was observed, and what had been used of it; without it nobody knows. */
+  readonly day?: DayCount;
   /** What it has of months to come: a clock ran ahead. Nearly always nothing. */
   readonly later: readonly MonthCount[];
 }
 
 export const NOTHING_WRITTEN: WrittenCount = { used: 0, later: [] };
+
+/** Returns the usage of a period in the database. A day that it does not know has none. */
+export function writtenIn({ used, day }: WrittenCount, period: MonthPeriod): CalendarCount {
+  return { used, usedToday: day?.day === period.day.label ? day.used : 0 };
+}
+
+/** Counts of a period in the form of those that the database has. */
+export function asWritten({ used, usedToday }: CalendarCount, period: MonthPeriod): WrittenCount {
+  return { used, day: { day: period.day.label, used: usedToday }, later: [] };
+}
 
 /** Month counts of an account and a key as the database has them. */
 export interface WrittenMonth {

@@ -1,7 +1,7 @@
 /** From what a store counted to the verdict on one request. Every store ends here, so that all of them answer alike. */
 import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
-import { ACCOUNT_MINUTE, bitsWhere, CALENDAR_BITS, KEY_MINUTE } from '../../platform/quotas/windows.js';
+import { ACCOUNT_MINUTE, bitsWhere, DAY_BITS, KEY_MINUTE, MONTH_BITS } from '../../platform/quotas/windows.js';
 import {
   countsMinus,
   countsPlus,
@@ -55,20 +55,24 @@ export function decisionFor(
     accountMinuteResetMs: used[ACCOUNT_MINUTE] > 0 ? (verdict.accountOldest + MINUTE_BUCKETS) * 1_000 : 0,
     violated,
     retryAtMs:
-      violated === 0
-        ? 0
-        : freeAgainMs(violated, period.endMs, verdict.accountFreedAt * 1_000, verdict.keyFreedAt * 1_000),
+      violated === 0 ? 0 : freeAgainMs(violated, period, verdict.accountFreedAt * 1_000, verdict.keyFreedAt * 1_000),
   };
 }
 
 /**
  * The instant at which every violated window has room again, in milliseconds.
- * @param monthEndMs when the months end.
+ * @param period when the month and the day end.
  * @param accountFreedMs when the account's minute has room, likewise the key's: only of meaning where it is violated.
  */
-export function freeAgainMs(violated: number, monthEndMs: number, accountFreedMs: number, keyFreedMs: number): number {
+export function freeAgainMs(
+  violated: number,
+  { endMs, day }: MonthPeriod,
+  accountFreedMs: number,
+  keyFreedMs: number,
+): number {
   let atMs = 0;
-  if ((violated & CALENDAR_BITS) !== 0) atMs = monthEndMs;
+  if ((violated & DAY_BITS) !== 0) atMs = day.endMs;
+  if ((violated & MONTH_BITS) !== 0) atMs = endMs;
   if ((violated & ACCOUNT_SLIDING) !== 0) atMs = Math.max(atMs, accountFreedMs);
   if ((violated & KEY_SLIDING) !== 0) atMs = Math.max(atMs, keyFreedMs);
   return atMs;

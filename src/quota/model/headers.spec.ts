@@ -8,7 +8,7 @@ import { monthPeriodAt } from './month-period.js';
 import type { QuotaDecision } from './policies.js';
 
 const NOW_MS = Date.parse('2026-11-20T10:00:00.250Z');
-const FOUR: NamedCounts = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
+const FOUR: Partial<NamedCounts> = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
 
 function decisionWith(used: Partial<NamedCounts>, more: Partial<QuotaDecision> = {}): QuotaDecision {
   return {
@@ -66,6 +66,8 @@ describe('the rate-limit fields', () => {
     ['account-minute', { accountMinute: 7 }],
     ['account-month', { accountMonth: 7 }],
     ['key-month', { keyMonth: 7 }],
+    ['account-day', { accountDay: 7 }],
+    ['key-day', { keyDay: 7 }],
   ])('name %s alone where it is the only limit', (name, limits) => {
     const fields = fieldsOf(limits, decisionWith({}));
     expect(parsed(fields.get('RateLimit-Policy')).map(([policy]) => policy)).toEqual([name]);
@@ -100,6 +102,19 @@ describe('the rate-limit fields', () => {
     const nowMs = Date.parse(instant);
     const fields = fieldsOf({ accountMonth: 10 }, decisionWith({}, { nowMs, period: monthPeriodAt(nowMs) }));
     expect(parsed(fields.get('RateLimit-Policy'))).toEqual([['account-month', { q: 10, w: days * 86_400 }]]);
+  });
+
+  it.each([
+    ['2026-10-25T12:00:00Z', 25],
+    ['2026-03-29T12:00:00Z', 23],
+    ['2026-11-20T10:00:00Z', 24],
+  ])('give the day of %s in Vienna its real length of %i hours', (instant, hours) => {
+    const nowMs = Date.parse(instant);
+    const period = monthPeriodAt(nowMs, 'Europe/Vienna');
+    const fields = fieldsOf({ keyDay: 10 }, decisionWith({ keyDay: 4 }, { nowMs, period }));
+    expect(parsed(fields.get('RateLimit-Policy'))).toEqual([['key-day', { q: 10, w: hours * 3_600 }]]);
+    const left = Math.ceil((period.day.endMs - nowMs) / 1_000);
+    expect(parsed(fields.get('RateLimit'))).toEqual([['key-day', { r: 6, t: left }]]);
   });
 
   it('follow into the next month, though the text of the policies is kept', () => {

@@ -25,12 +25,13 @@ export const QUOTA_FIELDS: readonly string[] = [
   'x-should-retry',
 ];
 
-const MONTH_JITTER_SECONDS = 60;
+const CALENDAR_JITTER_SECONDS = 60;
 const MINUTE_JITTER_SECONDS = 3;
 
 // By window: every response reads them.
 const ITEM_STARTS = WINDOWS.map(({ name }) => `"${name}";r=`);
 const ARE_CALENDAR = WINDOWS.map(({ kind }) => kind === 'calendar');
+const ARE_OF_MONTH = WINDOWS.map(({ period }) => period === 'month');
 const ARE_OF_KEY = WINDOWS.map(({ of }) => of === 'key');
 
 /** The rate-limit fields of a decision as lines, each with its CRLF. None where nobody counted. */
@@ -41,7 +42,8 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
   const { used, nowMs, period } = decision;
   const keySeconds = secondsUntil(decision.keyMinuteResetMs, nowMs);
   const accountSeconds = secondsUntil(decision.accountMinuteResetMs, nowMs);
-  const calendarSeconds = secondsUntil(period.endMs, nowMs);
+  const monthSeconds = secondsUntil(period.endMs, nowMs);
+  const daySeconds = secondsUntil(period.day.endMs, nowMs);
 
   // The tightest window has least left; on a tie the later reset is the one that matters, and a calendar's is.
   let field = '';
@@ -54,18 +56,19 @@ export function quotaLines(subject: QuotaSubject, decision: QuotaDecision): stri
     const left = remaining(limit, used[index]!);
     const isCalendar = ARE_CALENDAR[index]!;
     const slidingSeconds = ARE_OF_KEY[index]! ? keySeconds : accountSeconds;
+    const calendarSeconds = ARE_OF_MONTH[index]! ? monthSeconds : daySeconds;
     const seconds = isCalendar ? calendarSeconds : slidingSeconds;
     const item = `${ITEM_STARTS[index]!}${left};t=${seconds}`;
     field = field === '' ? item : `${field}, ${item}`;
-    if (left > tightestLeft || (left === tightestLeft && !isCalendar && seconds <= tightestSeconds)) continue;
+    if (left > tightestLeft || (left === tightestLeft && seconds <= tightestSeconds && !ARE_OF_MONTH[index]!)) continue;
     tightestLimit = limit;
     tightestLeft = left;
     tightestSeconds = seconds;
   }
   if (tightestLimit < 0) return '';
-  if (terms.policyFieldPeriod !== period.label) {
+  if (terms.policyFieldPeriod !== period) {
     terms.policyField = policyField(limits, period);
-    terms.policyFieldPeriod = period.label;
+    terms.policyFieldPeriod = period;
   }
   return (
     `RateLimit-Policy: ${terms.policyField}\r\nRateLimit: ${field}\r\nX-RateLimit-Limit: ${tightestLimit}\r\n` +
@@ -121,7 +124,7 @@ export function withoutLongReset(lines: string): string {
  */
 export function retryAfterSeconds(decision: QuotaDecision): number {
   const seconds = Math.max(1, Math.ceil((decision.retryAtMs - decision.nowMs) / 1_000));
-  const jitter = decision.retryAtMs >= decision.period.endMs ? MONTH_JITTER_SECONDS : MINUTE_JITTER_SECONDS;
+  const jitter = decision.retryAtMs >= decision.period.day.endMs ? CALENDAR_JITTER_SECONDS : MINUTE_JITTER_SECONDS;
   return spread(seconds, Math.floor(Math.random() * jitter));
 }
 
@@ -148,19 +151,24 @@ export function limitedWindows(limits: QuotaLimits, used: Readonly<QuotaCounts>)
 
 /** When a window resets, ms of the store's time; of one that slides when it next has more room, 0: nothing is used. */
 export function resetMsOf(
-  { of, kind }: QuotaWindow,
+  { of, period, kind }: QuotaWindow,
   counted: Pick<QuotaDecision, 'period' | 'keyMinuteResetMs' | 'accountMinuteResetMs'>,
 ): number {
-  if (kind === 'calendar') return counted.period.endMs;
+  if (kind === 'calendar') return spanOf(period, counted.period).endMs;
   return of === 'key' ? counted.keyMinuteResetMs : counted.accountMinuteResetMs;
 }
 
-/** `"key-minute";q=60;w=60, …`: changes once a month, because a month's `w` is its real length. */
+/** The span of a calendar window's period. */
+function spanOf(period: QuotaWindow['period'], at: MonthPeriod): { readonly startMs: number; readonly endMs: number } {
+  return period === 'day' ? at.day : at;
+}
+
+/** `"key-minute";q=60;w=60, …`: changes once a day, because the `w` of a month or a day is its real length. */
 function policyField(limits: QuotaLimits, period: MonthPeriod): string {
-  const monthSeconds = Math.round((period.endMs - period.startMs) / 1_000);
   return limitedWindows(limits, NOTHING_USED)
     .map(({ window, limit }) => {
-      const seconds = window.kind === 'calendar' ? monthSeconds : MINUTE_SECONDS;
+      const { startMs, endMs } = spanOf(window.period, period);
+      const seconds = window.kind === 'calendar' ? Math.round((endMs - startMs) / 1_000) : MINUTE_SECONDS;
       return `"${window.name}";q=${limit};w=${seconds}`;
     })
     .join(', ');

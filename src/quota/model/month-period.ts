@@ -4,7 +4,7 @@
  * here.
  */
 
-/** One period of the monthly windows. */
+/** The month that an instant is in, and its day. A day never lies in two months: both begin at midnight of one zone. */
 export interface MonthPeriod {
   /**
    * Its first day as a number, 20261101: what counters are labelled with. Grows with time, and stays the same when the
@@ -16,10 +16,28 @@ export interface MonthPeriod {
   readonly startMs: number;
   /** The first instant that is no longer in it: when the month's limits reset. */
   readonly endMs: number;
+  /** The day of the account's zone: when the day's limits reset, and what its counts are labelled with. */
+  readonly day: DayPeriod;
 }
 
+/** One day in an account's time zone. */
+export interface DayPeriod {
+  /** Date as a number, 20261120. */
+  readonly label: number;
+  readonly startMs: number;
+  /** The first instant that is no longer in it. */
+  readonly endMs: number;
+}
+
+const NO_DAY: DayPeriod = { label: 0, startMs: 0, endMs: 0 };
+
+/** Most months that a counter keeps beside the one that it is in. */
+export const OTHER_MONTHS = 2;
+/** The same of days. */
+export const OTHER_DAYS = 2;
+
 /** Before a month is known. */
-export const NO_PERIOD: MonthPeriod = { label: 0, following: 0, startMs: 0, endMs: 0 };
+export const NO_PERIOD: MonthPeriod = { label: 0, following: 0, startMs: 0, endMs: 0, day: NO_DAY };
 
 /**
  * The month that holds an instant.
@@ -38,6 +56,7 @@ export function monthPeriodAt(nowMs: number, timeZone = 'UTC', billingDay = 1): 
     following: labelOf(next),
     startMs: startMs(first, timeZone),
     endMs: startMs(next, timeZone),
+    day: dayPeriodOf(today, timeZone),
   };
 }
 
@@ -61,18 +80,13 @@ function startMs(day: Temporal.PlainDate, timeZone: string): number {
   return day.toZonedDateTime(timeZone).epochMilliseconds;
 }
 
-/** One day in an account's time zone. */
-export interface DayPeriod {
-  /** As a number, 20261120. */
-  readonly label: number;
-  readonly startMs: number;
-  /** The first instant that is no longer in it. */
-  readonly endMs: number;
-}
-
 /** The day that holds an instant. */
 export function dayPeriodAt(nowMs: number, timeZone = 'UTC'): DayPeriod {
-  const day = Temporal.Instant.fromEpochMilliseconds(Math.floor(nowMs)).toZonedDateTimeISO(timeZone).toPlainDate();
+  const instant = Temporal.Instant.fromEpochMilliseconds(Math.floor(nowMs));
+  return dayPeriodOf(instant.toZonedDateTimeISO(timeZone).toPlainDate(), timeZone);
+}
+
+function dayPeriodOf(day: Temporal.PlainDate, timeZone: string): DayPeriod {
   return { label: labelOf(day), startMs: startMs(day, timeZone), endMs: startMs(day.add({ days: 1 }), timeZone) };
 }
 
@@ -81,30 +95,30 @@ export function labelOf(day: Temporal.PlainDate): number {
   return day.year * 10_000 + day.month * 100 + day.day;
 }
 
-/**
- * The months of all accounts with one time zone and billing day. Asking for the current one, or the day, costs two
- * comparisons.
- */
+/** The labels of a period as scripts take them: of its month, of the month after it, of its day. */
+export function labelsOf({ label, following, day }: MonthPeriod): [number, number, number] {
+  return [label, following, day.label];
+}
+
+/** The months of all accounts with one time zone and billing day. Asking for the current one costs two comparisons. */
 export class MonthCalendar {
   private period: MonthPeriod = NO_PERIOD;
-  private day: DayPeriod = { label: 0, startMs: 0, endMs: 0 };
 
   constructor(
     readonly timeZone: string,
     readonly billingDay: number,
   ) {}
 
+  /** The month and the day that hold an instant: the same object for all instants of a day. */
   at(nowMs: number): MonthPeriod {
-    if (nowMs >= this.period.endMs || nowMs < this.period.startMs) {
-      this.period = monthPeriodAt(nowMs, this.timeZone, this.billingDay);
-    }
+    const { startMs, endMs } = this.period.day;
+    if (nowMs >= endMs || nowMs < startMs) this.period = monthPeriodAt(nowMs, this.timeZone, this.billingDay);
     return this.period;
   }
 
   /** The day of the time zone that holds an instant. */
   dayAt(nowMs: number): DayPeriod {
-    if (nowMs >= this.day.endMs || nowMs < this.day.startMs) this.day = dayPeriodAt(nowMs, this.timeZone);
-    return this.day;
+    return this.at(nowMs).day;
   }
 }
 

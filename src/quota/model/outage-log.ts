@@ -1,5 +1,5 @@
 /**
- * What this node admitted and refunded while the shared counters were away: kept per key and month, second by second,
+ * Requests that this node admitted and refunded while the shared counters were away: kept per key and day, second by second,
  * until it has been counted there. Bounded by the keys in use and the sixty seconds that still matter; lost with the
  * process.
  */
@@ -8,7 +8,7 @@ import type { MonthPeriod } from './month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import type { QuotaSubject } from './subject.js';
 
-/** Admitted requests of one key in one month. */
+/** Admitted requests of one key in one day. */
 export interface OutageEntry {
   /** Unique over all nodes and outages: counting it twice is refused by this name. */
   readonly id: string;
@@ -75,6 +75,6 @@ export class OutageLog {
   }
 }
 
-function nameOf({ keyId }: QuotaSubject, { label }: MonthPeriod): string {
-  return `${keyId}/${label}`;
+function nameOf({ keyId }: QuotaSubject, { label, day }: MonthPeriod): string {
+  return `${keyId}/${label}/${day.label}`;
 }

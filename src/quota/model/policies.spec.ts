@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { limitsWith, subjectWith } from '../../../test/support/quotas.js';
+import { limitsWith, subjectWith, UTC_MONTHS } from '../../../test/support/quotas.js';
 import { perWindow, WINDOWS } from '../../platform/quotas/windows.js';
 import { countsMinus, countsPlus, NOTHING_USED, roomFor, violatedBy, type QuotaCounts } from './policies.js';
 
@@ -22,7 +22,7 @@ describe.each(PLACES)('%s', (_name, at) => {
 
   it('is kept of what a subject has seen', () => {
     const subject = subjectWith({});
-    subject.see(oneAt(at, 7, 1), 1_000, 20_261_101);
+    subject.see(oneAt(at, 7, 1), 1_000, UTC_MONTHS.at(1_000));
     expect(subject.lastSeen).toEqual(oneAt(at, 7, 1));
   });
 });

@@ -57,7 +57,7 @@ export function limitsOf(plan: Pick<PlanConfig, 'key' | 'account'>): QuotaLimits
 
 /** The counts after `cost` was counted in every window. Written out, because every decision makes them. */
 export function countsPlus(counts: Readonly<QuotaCounts>, cost: number): QuotaCounts {
-  return [counts[0] + cost, counts[1] + cost, counts[2] + cost, counts[3] + cost];
+  return [counts[0] + cost, counts[1] + cost, counts[2] + cost, counts[3] + cost, counts[4] + cost, counts[5] + cost];
 }
 
 /** The counts after `cost` was refunded in every window. */
@@ -76,7 +76,9 @@ export function countsWith(counts: Readonly<QuotaCounts>, changes: Readonly<Reco
  */
 export function roomFor(limits: QuotaLimits, used: Readonly<QuotaCounts>, cost: number): number {
   if (cost === 0) return Infinity;
-  const room = Math.min(limits[0] - used[0], limits[1] - used[1], limits[2] - used[2], limits[3] - used[3]);
+  const ofMinutes = Math.min(limits[0] - used[0], limits[1] - used[1]);
+  const ofMonths = Math.min(limits[2] - used[2], limits[3] - used[3]);
+  const room = Math.min(ofMinutes, ofMonths, limits[4] - used[4], limits[5] - used[5]);
   return room < cost ? 0 : Math.floor(room / cost);
 }
 

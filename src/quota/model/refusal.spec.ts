@@ -12,7 +12,7 @@ import { quotaProblem } from './refusal.js';
 const PAGES = new ErrorPages('https://api.example.com');
 
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z');
-const LIMITS: NamedCounts = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
+const LIMITS: Partial<NamedCounts> = { keyMinute: 60, accountMinute: 120, accountMonth: 10_000, keyMonth: 5_000 };
 
 function refusal(violated: number, more: Partial<QuotaDecision> = {}): QuotaDecision {
   const period = monthPeriodAt(NOW_MS);
@@ -72,6 +72,15 @@ describe('a used-up month', () => {
       expect(problem.options.retryAfter).toBe(has ? Number(retryAfter) : undefined);
       expect(Number(retryAfter ?? Infinity)).toBeGreaterThanOrEqual(seconds);
     }
+  });
+
+  it('of a day says when the day ends, and of a day and a month when the month does', () => {
+    const ofDay = quotaProblem(inVienna({ keyDay: 7 }), refusal(bitsOf('key-day')));
+    expect([ofDay.code, ofDay.options.resetsAt]).toEqual(['quota_exceeded', '2026-11-21T01:00:00+01:00']);
+    expect(ofDay.options.detail).toMatch(/^Key key_1 has used 0 of 7 requests today\. It resets at 2026-11-21T01:00/);
+    const ofBoth = quotaProblem(inVienna(), refusal(bitsOf('account-month', 'key-day')));
+    expect(ofBoth.options.resetsAt).toBe('2026-12-01T01:00:00+01:00');
+    expect(ofBoth.options.detail).toMatch(/^Account acc_1 has used 10,000 of 10,000 requests this month\./);
   });
 
   it('of the key names the key', () => {

@@ -3,25 +3,25 @@ import { Problem } from '../../platform/problems/errors.js';
 import { DO_NOT_RETRY, LONGEST_WAIT_MS } from '../../platform/problems/retry-after.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { retryAfterSeconds } from './headers.js';
-import type { MonthPeriod } from './month-period.js';
-import { CALENDAR_BITS, WINDOWS } from '../../platform/quotas/windows.js';
+import type { DayPeriod, MonthPeriod } from './month-period.js';
+import { CALENDAR_BITS, MONTH_BITS, WINDOWS } from '../../platform/quotas/windows.js';
 import { policyNames, type QuotaDecision } from './policies.js';
 import type { QuotaSubject } from './subject.js';
 
-/** When a month ends, in its account's zone: worked out once, because zones are slow to ask. */
-const ends = new WeakMap<MonthPeriod, string>();
+/** When a month or a day ends, in its account's zone: worked out once, because zones are slow to ask. */
+const ends = new WeakMap<MonthPeriod | DayPeriod, string>();
 
-/** The 429 for a decision that does not admit: `quota_exceeded` when a month is used up, else `rate_limited`. */
+/** The 429 for a decision that does not admit: `quota_exceeded` when a month or a day is used up, else `rate_limited`. */
 export function quotaProblem(subject: QuotaSubject, decision: QuotaDecision): Problem {
-  const monthUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
-  return monthUsedUp && decision.ofShare !== true ? usedUpMonth(subject, decision) : fullMinute(subject, decision);
+  const isUsedUp = (decision.violated & CALENDAR_BITS) !== 0;
+  return isUsedUp && decision.ofShare !== true ? usedUpPeriod(subject, decision) : fullMinute(subject, decision);
 }
 
 /**
- * Says nothing that a library would wait for in silence: no `Retry-After` but in the month's last hour, and for
- * libraries that read it `X-Should-Retry: false`. When the month ends stands in the body.
+ * Says nothing that a library would wait for in silence: no `Retry-After` but in the last hour of the month or day, and
+ * for libraries that read it `X-Should-Retry: false`. The body says when that ends.
  */
-function usedUpMonth(subject: QuotaSubject, decision: QuotaDecision): Problem {
+function usedUpPeriod(subject: QuotaSubject, decision: QuotaDecision): Problem {
   const seconds = retryAfterSeconds(decision);
   const isNear = seconds * 1_000 <= LONGEST_WAIT_MS && !neverFits(subject, decision);
   return new Problem('quota_exceeded', {
@@ -31,7 +31,7 @@ function usedUpMonth(subject: QuotaSubject, decision: QuotaDecision): Problem {
     violatedPolicies: policyNames(decision.violated),
     headers: isNear ? ['Retry-After', String(seconds), ...DO_NOT_RETRY] : DO_NOT_RETRY,
     ...(isNear ? { retryAfter: seconds } : {}),
-    resetsAt: endOf(decision.period, subject.calendar.timeZone),
+    resetsAt: endOf(periodOf(decision), subject.calendar.timeZone),
   });
 }
 
@@ -66,7 +66,7 @@ function wordsOf(subject: QuotaSubject, decision: QuotaDecision, seconds: number
   }
   const count = `${grouped(Math.min(decision.used[index]!, limit))} of ${grouped(limit)} requests`;
   return kind === 'calendar'
-    ? `${who} has used ${count} this ${period}. It resets at ${endOf(decision.period, subject.calendar.timeZone)}.`
+    ? `${who} has used ${count} ${period === 'day' ? 'today' : `this ${period}`}. It resets at ${endOf(periodOf(decision), subject.calendar.timeZone)}.`
     : `${who} has used ${count} in the last ${period}. Try again in ${seconds} seconds.`;
 }
 
@@ -92,8 +92,13 @@ function grouped(count: number): string {
   return text;
 }
 
+/** The month or the day that is used up: the one that ends last. */
+function periodOf({ violated, period }: QuotaDecision): MonthPeriod | DayPeriod {
+  return (violated & MONTH_BITS) === 0 ? period.day : period;
+}
+
 /** @param period of a calendar in that zone. */
-function endOf(period: MonthPeriod, timeZone: string): string {
+function endOf(period: MonthPeriod | DayPeriod, timeZone: string): string {
   let text = ends.get(period);
   if (text === undefined) ends.set(period, (text = formatWithOffset(period.endMs, timeZone)));
   return text;

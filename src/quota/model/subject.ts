@@ -9,8 +9,17 @@ import {
   shadowAccountCounterKey,
   shadowApiKeyCounterKey,
 } from '../../stores/redis/keys.js';
-import type { MonthCalendar, MonthPeriod } from './month-period.js';
-import type { Charge, OnStoreLoss, QuotaCounts, QuotaDecision, QuotaLimits } from './policies.js';
+import type { CalendarCount } from './calendar-count.js';
+import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from './month-period.js';
+import { ACCOUNT_DAY, KEY_DAY } from '../../platform/quotas/windows.js';
+import {
+  countsWith,
+  type Charge,
+  type OnStoreLoss,
+  type QuotaCounts,
+  type QuotaDecision,
+  type QuotaLimits,
+} from './policies.js';
 import type { UsageCell } from './usage-cell.js';
 
 /**
@@ -19,13 +28,13 @@ import type { UsageCell } from './usage-cell.js';
 export class QuotaTerms {
   /** `RateLimit-Policy`, and the period that it was written for. */
   policyField = '';
-  policyFieldPeriod = 0;
+  policyFieldPeriod: MonthPeriod = NO_PERIOD;
   /**
    * One request that costs 1, and the limits, as the script in Redis reads them, and the period that they were written
    * for.
    */
   limitsText = '';
-  limitsTextPeriod = 0;
+  limitsTextPeriod: MonthPeriod = NO_PERIOD;
 
   constructor(
     readonly limits: QuotaLimits,
@@ -42,14 +51,17 @@ export class QuotaTerms {
  * last saw. Every field has a value from the beginning.
  */
 export class QuotaSubject {
-  /** When a store last reported counts (ms), and the label of their month; 0: none has. */
+  /** When a store last reported counts (ms), and the labels of their month and day; 0: none has. */
   lastSeenAtMs = 0;
   lastSeenMonth = 0;
+  lastSeenDay = 0;
   /** The counts of each window then, by its index. Fields, because an array takes more memory of every key. */
   private seen0 = 0;
   private seen1 = 0;
   private seen2 = 0;
   private seen3 = 0;
+  private seen4 = 0;
+  private seen5 = 0;
   /** Label of the month whose counts have changed since they were last written to the database; 0: none. */
   dirtyMonth = 0;
   /** What its requests came to since it was last written: the first of its cells, which hold the others. */
@@ -87,7 +99,7 @@ export class QuotaSubject {
   }
 
   /** Where its counters begin when they do not exist; undefined: at what the database knows. */
-  get startsFrom(): MonthStart | undefined {
+  get startsFrom(): CounterStart | undefined {
     return undefined;
   }
 
@@ -131,23 +143,36 @@ export class QuotaSubject {
     this.rare.refusal = refusal;
   }
 
-  /** The last counts that a store reported: where a node goes on from when the store is lost. */
+  /**
+   * The last counts that a store reported in a month: where a node goes on from when the store is lost. Those of a day
+   * that is over are 0; undefined: none were reported in this month.
+   */
+  lastSeenIn({ label, day }: MonthPeriod): QuotaCounts | undefined {
+    const { lastSeen } = this;
+    if (lastSeen === undefined || this.lastSeenMonth !== label) return undefined;
+    return this.lastSeenDay === day.label ? lastSeen : countsWith(lastSeen, { [ACCOUNT_DAY]: 0, [KEY_DAY]: 0 });
+  }
+
+  /** The last counts that a store reported, of `lastSeenMonth` and `lastSeenDay`. */
   get lastSeen(): QuotaCounts | undefined {
     if (this.lastSeenMonth === 0) return undefined;
-    return [this.seen0, this.seen1, this.seen2, this.seen3];
+    return [this.seen0, this.seen1, this.seen2, this.seen3, this.seen4, this.seen5];
   }
 
   /**
-   * Keeps what a store reported, at an instant (ms) of a month. On the request path: the numbers and not the object,
+   * Keeps what a store reported, at an instant (ms) of a month and a day. On the request path: the numbers and not the object,
    * see decision 0028.
    */
-  see(counts: Readonly<QuotaCounts>, atMs: number, month: number): void {
+  see(counts: Readonly<QuotaCounts>, atMs: number, { label, day }: MonthPeriod): void {
     this.seen0 = unboxed(counts[0]);
     this.seen1 = unboxed(counts[1]);
     this.seen2 = unboxed(counts[2]);
     this.seen3 = unboxed(counts[3]);
+    this.seen4 = unboxed(counts[4]);
+    this.seen5 = unboxed(counts[5]);
     this.lastSeenAtMs = atMs;
-    this.lastSeenMonth = month;
+    this.lastSeenMonth = label;
+    this.lastSeenDay = day.label;
   }
 }
 
@@ -189,7 +214,7 @@ export interface RememberedRefusal {
  * limits would have admitted: by the live counts, a candidate below the live limit would look used up for ever.
  */
 export class ShadowSubject extends QuotaSubject {
-  private start: MonthStart | undefined;
+  private start: CounterStart | undefined;
 
   constructor(
     accountId: string,
@@ -205,11 +230,11 @@ export class ShadowSubject extends QuotaSubject {
     return true;
   }
 
-  override get startsFrom(): MonthStart | undefined {
+  override get startsFrom(): CounterStart | undefined {
     return this.start;
   }
 
-  override set startsFrom(start: MonthStart | undefined) {
+  override set startsFrom(start: CounterStart | undefined) {
     this.start = start;
   }
 
@@ -219,9 +244,9 @@ export class ShadowSubject extends QuotaSubject {
   }
 }
 
-/** Month counts of an account and a key, and the month that they are of. */
-export interface MonthStart {
+/** Counts of an account and a key in a period. */
+export interface CounterStart {
   readonly period: MonthPeriod;
-  readonly account: number;
-  readonly key: number;
+  readonly account: CalendarCount;
+  readonly key: CalendarCount;
 }

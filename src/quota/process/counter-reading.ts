@@ -1,27 +1,43 @@
 /** What the counters of an account and a key say, read without counting. */
 import type { CounterReading, MinuteRoom } from '../model/counter-store.js';
-import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../platform/quotas/windows.js';
+import {
+  ACCOUNT_DAY,
+  ACCOUNT_MINUTE,
+  ACCOUNT_MONTH,
+  KEY_DAY,
+  KEY_MINUTE,
+  KEY_MONTH,
+} from '../../platform/quotas/windows.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
 import { type QuotaCounts } from '../model/policies.js';
-import type { Counter } from './counter.js';
+import type { ProcessCounter } from './process-counter.js';
 
 /** countsOf is what is used by a key and its account; 0 where there is no counter. */
-export function countsOf(account: Counter | undefined, key: Counter | undefined): QuotaCounts {
-  return [key?.sum ?? 0, account?.sum ?? 0, account?.used ?? 0, key?.used ?? 0];
+export function countsOf(account: ProcessCounter | undefined, key: ProcessCounter | undefined): QuotaCounts {
+  return [
+    key?.sum ?? 0,
+    account?.sum ?? 0,
+    account?.used ?? 0,
+    key?.used ?? 0,
+    account?.usedToday ?? 0,
+    key?.usedToday ?? 0,
+  ];
 }
 
 /** Writes what is used by a key and its account into counts that exist: for every decision. */
-export function readCounts(account: Counter, key: Counter, into: QuotaCounts): void {
+export function readCounts(account: ProcessCounter, key: ProcessCounter, into: QuotaCounts): void {
   into[KEY_MINUTE] = key.sum;
   into[ACCOUNT_MINUTE] = account.sum;
   into[ACCOUNT_MONTH] = account.used;
   into[KEY_MONTH] = key.used;
+  into[ACCOUNT_DAY] = account.usedToday;
+  into[KEY_DAY] = key.usedToday;
 }
 
 /** readingOf brings two counters to an instant, and reads them; one that does not know the month stands at nothing. */
 export function readingOf(
-  [account, key]: readonly [Counter | undefined, Counter | undefined],
+  [account, key]: readonly [ProcessCounter | undefined, ProcessCounter | undefined],
   nowMs: number,
   period: MonthPeriod,
   room: MinuteRoom,
@@ -39,17 +55,17 @@ export function readingOf(
   };
 }
 
-function inMonth(counter: Counter | undefined, nowMs: number, period: MonthPeriod): Counter | undefined {
+function inMonth(counter: ProcessCounter | undefined, nowMs: number, period: MonthPeriod): ProcessCounter | undefined {
   counter?.advance(Math.floor(nowMs / 1_000), period);
   return counter?.knows(period) === true ? counter : undefined;
 }
 
-function resetMs(counter: Counter | undefined): number {
+function resetMs(counter: ProcessCounter | undefined): number {
   if (counter === undefined || counter.sum === 0) return 0;
   return (counter.oldest + MINUTE_BUCKETS) * 1_000;
 }
 
-function freedAtMs(counter: Counter | undefined, room: number): number {
+function freedAtMs(counter: ProcessCounter | undefined, room: number): number {
   const over = (counter?.sum ?? 0) - room;
   return counter === undefined || over <= 0 ? 0 : counter.freedAt(over) * 1_000;
 }

@@ -1,11 +1,12 @@
 /** The counters of this process by their names: found, created, and reaped when they idle. */
-import type { WrittenCount } from '../model/counter-store.js';
+import { NOTHING_COUNTED, accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
+import { writtenIn, type WrittenCount } from '../model/counter-store.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
 import type { MonthPeriod } from '../model/month-period.js';
-import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../platform/quotas/windows.js';
+import { ACCOUNT_MINUTE, KEY_MINUTE } from '../../platform/quotas/windows.js';
 import type { QuotaCounts } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
-import { Counter } from './counter.js';
+import { ProcessCounter } from './process-counter.js';
 import { IdleReaper } from './idle-reaper.js';
 import { RingPool } from '../../platform/ring-pool.js';
 
@@ -24,8 +25,8 @@ export interface SeenCounts {
 
 /** CounterTable holds the counters of accounts and those of keys. */
 export class CounterTable {
-  readonly accounts = new Map<string, Counter>();
-  readonly keys = new Map<string, Counter>();
+  readonly accounts = new Map<string, ProcessCounter>();
+  readonly keys = new Map<string, ProcessCounter>();
   /** How many have been reaped. */
   reaped = 0;
   private rings = new RingPool();
@@ -45,7 +46,7 @@ export class CounterTable {
   reapIdle(second: number): void {
     const { flushes } = this;
     if (flushes === undefined) return;
-    const mayGo = (counter: Counter): boolean => {
+    const mayGo = (counter: ProcessCounter): boolean => {
       const isShadow = counter.usedInFlush === NEVER_WRITTEN;
       if (!counter.isIdle(isShadow ? second - SHADOW_KEPT_SECONDS : second)) return false;
       if (!isShadow && counter.usedInFlush >= flushes.written) return false;
@@ -70,15 +71,15 @@ export class CounterTable {
 
   /** Puts a subject's counters where its account and its key were last seen, unless they exist. */
   createFrom(subject: QuotaSubject, ofAccount: SeenCounts, ofKey: SeenCounts, period: MonthPeriod): void {
-    const { [ACCOUNT_MONTH]: accountMonth, [ACCOUNT_MINUTE]: accountMinute } = ofAccount.counts;
-    const { [KEY_MONTH]: keyMonth, [KEY_MINUTE]: keyMinute } = ofKey.counts;
-    this.createSeen(this.accounts, subject.accountCounterKey, period, accountMonth, accountMinute, ofAccount.atMs);
-    this.createSeen(this.keys, subject.keyCounterKey, period, keyMonth, keyMinute, ofKey.atMs);
+    const { accountCounterKey: account, keyCounterKey: key } = subject;
+    const [accountMinute, keyMinute] = [ofAccount.counts[ACCOUNT_MINUTE], ofKey.counts[KEY_MINUTE]];
+    this.createSeen(this.accounts, account, period, accountCountIn(ofAccount.counts), accountMinute, ofAccount.atMs);
+    this.createSeen(this.keys, key, period, keyCountIn(ofKey.counts), keyMinute, ofKey.atMs);
   }
 
   /** The counter of this name; a new one, with nothing used, where there is none. */
-  obtain(counters: Map<string, Counter>, name: string, period: MonthPeriod): Counter {
-    const counter = counters.get(name) ?? this.counter(period, 0);
+  obtain(counters: Map<string, ProcessCounter>, name: string, period: MonthPeriod): ProcessCounter {
+    const counter = counters.get(name) ?? this.counter(period, NOTHING_COUNTED);
     counters.set(name, counter);
     return counter;
   }
@@ -90,34 +91,39 @@ export class CounterTable {
     this.rings = new RingPool();
   }
 
-  private createIn(counters: Map<string, Counter>, name: string, period: MonthPeriod, written: WrittenCount): void {
+  private createIn(
+    counters: Map<string, ProcessCounter>,
+    name: string,
+    period: MonthPeriod,
+    written: WrittenCount,
+  ): void {
     let counter = counters.get(name);
-    if (counter === undefined) counters.set(name, (counter = this.counter(period, written.used)));
-    else if (!counter.knows(period)) counter.turnTo(period.label, written.used);
+    if (counter === undefined) counters.set(name, (counter = this.counter(period, writtenIn(written, period))));
+    else if (!counter.knows(period)) counter.turnTo(period, written.used);
     for (const count of written.later) counter.learn(count);
   }
 
   private createSeen(
-    counters: Map<string, Counter>,
+    counters: Map<string, ProcessCounter>,
     name: string,
     period: MonthPeriod,
-    used: number,
+    counted: CalendarCount,
     minuteUsed: number,
     seenAtMs: number,
   ): void {
     const known = counters.get(name);
     if (known !== undefined) {
-      if (!known.knows(period)) known.turnTo(period.label, used);
+      if (!known.knows(period)) known.turnTo(period, counted.used);
       return;
     }
-    const counter = this.counter(period, used);
+    const counter = this.counter(period, counted);
     counter.slideTo(Math.floor(seenAtMs / 1_000));
     if (minuteUsed > 0) counter.add(minuteUsed);
     counters.set(name, counter);
   }
 
-  private counter({ label }: MonthPeriod, used: number): Counter {
-    const counter = new Counter(this.rings, label, used);
+  private counter(period: MonthPeriod, counted: CalendarCount): ProcessCounter {
+    const counter = new ProcessCounter(this.rings, period, counted);
     counter.usedInFlush = this.flush;
     return counter;
   }

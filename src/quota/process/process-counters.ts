@@ -12,6 +12,7 @@ import {
 } from '../../stores/redis/keys.js';
 import {
   ANY_ROOM,
+  asWritten,
   type CounterReading,
   type CounterStore,
   type ExactCount,
@@ -21,15 +22,16 @@ import {
   type MonthSource,
   type WrittenMonth,
 } from '../model/counter-store.js';
-import type { Counter, SetAt } from './counter.js';
 import { countsOf, readCounts, readingOf } from './counter-reading.js';
+import type { ProcessCounter } from './process-counter.js';
 import { CounterTable, NEVER_WRITTEN, type SeenCounts } from './counter-table.js';
 import { decisionFor } from '../model/decision.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
 import type { FlushRounds } from '../model/flush-rounds.js';
 import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
-import { ACCOUNT_MINUTE, ACCOUNT_MONTH, KEY_MINUTE, KEY_MONTH } from '../../platform/quotas/windows.js';
-import { countsWith, roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
+import { ACCOUNT_MINUTE, KEY_MINUTE } from '../../platform/quotas/windows.js';
+import { accountCountIn, keyCountIn, withCalendarCounts } from '../model/calendar-count.js';
+import { roomFor, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { SingleFlight } from './single-flight.js';
 
@@ -38,12 +40,10 @@ const countsBefore = countsOf(undefined, undefined);
 
 /** ProcessCounters counts in this process alone. */
 export class ProcessCounters implements CounterStore {
-  private readonly accounts: ReadonlyMap<string, Counter>;
-  private readonly keys: ReadonlyMap<string, Counter>;
+  private readonly accounts: ReadonlyMap<string, ProcessCounter>;
+  private readonly keys: ReadonlyMap<string, ProcessCounter>;
   private readonly table: CounterTable;
   private readonly seeding = new SingleFlight();
-  /** When a counter was last set, and which month of it: what was counted until then is not refunded from that. */
-  private readonly lastSets = new WeakMap<Counter, SetAt>();
   /**
    * Time of the last observation or set. A set is later than what was observed before it, also within a millisecond.
    */
@@ -105,9 +105,14 @@ export class ProcessCounters implements CounterStore {
       if (counter === undefined) continue;
       counter.advance(Math.floor(nowMs / 1_000), period);
       if (!subject.isShadow) counter.usedInFlush = this.table.flush;
-      fromMonth = counter.refund(decision, this.lastSets.get(counter));
+      fromMonth = counter.refund(decision.cost, {
+        second: Math.floor(decision.nowMs / 1_000),
+        atMs: decision.nowMs,
+        period: decision.period,
+      });
     }
-    return { fromMonth, accountMonth: account?.used ?? 0, keyMonth: key?.used ?? 0, nowMs };
+    const used = countsOf(account, key);
+    return { fromMonth, account: accountCountIn(used), key: keyCountIn(used), period, nowMs };
   }
 
   async read(
@@ -148,11 +153,11 @@ export class ProcessCounters implements CounterStore {
     };
     const reading = this.readNow(names, calendar, room);
     const hasKey = names.key !== undefined && this.keys.has(names.key);
-    const used = countsWith(reading.used, {
-      ...(this.accounts.has(names.account) ? {} : { [ACCOUNT_MONTH]: live[ACCOUNT_MONTH] }),
-      ...(hasKey ? {} : { [KEY_MONTH]: live[KEY_MONTH] }),
-    });
-    return { ...reading, used };
+    const account = accountCountIn(this.accounts.has(names.account) ? reading.used : live);
+    return {
+      ...reading,
+      used: withCalendarCounts(reading.used, { account, key: keyCountIn(hasKey ? reading.used : live) }),
+    };
   }
 
   private readNow(
@@ -182,10 +187,9 @@ export class ProcessCounters implements CounterStore {
     for (const each of [counter, counters.get(shadowName)]) {
       if (each === undefined) continue;
       each.advance(Math.floor(nowMs / 1_000), period);
-      if (!each.knows(period)) each.turnTo(period.label, used);
+      each.turnTo(period, used);
       each.usedInFlush = this.table.flush;
-      each.used = used;
-      this.lastSets.set(each, { month: each.month, atMs: nowMs });
+      each.setUsed(used, nowMs);
     }
     this.latestMs = Math.max(nowMs, this.latestMs + 1);
     return { period, before, used, observedAtMs: this.latestMs };
@@ -221,8 +225,8 @@ export class ProcessCounters implements CounterStore {
   private judge(
     subject: QuotaSubject,
     cost: number,
-    account: Counter,
-    key: Counter,
+    account: ProcessCounter,
+    key: ProcessCounter,
     nowMs: number,
     period: MonthPeriod,
   ): QuotaDecision {
@@ -234,10 +238,8 @@ export class ProcessCounters implements CounterStore {
     readCounts(account, key, before);
     const admitted = roomFor(subject.limits, before, cost) > 0 ? 1 : 0;
     if (admitted === 1 && cost > 0) {
-      account.add(cost);
-      account.used += cost;
-      key.add(cost);
-      key.used += cost;
+      account.count(cost);
+      key.count(cost);
     }
     return decisionFor(
       subject,
@@ -265,11 +267,8 @@ export class ProcessCounters implements CounterStore {
   ): QuotaDecision | Promise<QuotaDecision> {
     const { startsFrom, accountCounterKey: account, keyCounterKey: key } = subject;
     if (startsFrom !== undefined) {
-      const { account: used, key: keyUsed } = startsFrom;
-      this.table.create([account, key], startsFrom.period, [
-        { used, later: [] },
-        { used: keyUsed, later: [] },
-      ]);
+      const { period: of, account: ofAccount, key: ofKey } = startsFrom;
+      this.table.create([account, key], of, [asWritten(ofAccount, of), asWritten(ofKey, of)]);
       return this.decide(subject, cost);
     }
     return this.seed(subject.accountId, subject.keyId, period).then(

@@ -4,20 +4,23 @@
 import { accountCounterKey, apiKeyCounterKey, COUNTER_GRACE_MS } from '../../stores/redis/keys.js';
 import { Remembered, microseconds, type CounterMemory } from '../model/counter-memory.js';
 import {
+  asWritten,
   NOTHING_WRITTEN,
   type MonthCount,
   type MonthSource,
   type WrittenCount,
   type WrittenMonth,
+  writtenIn,
 } from '../model/counter-store.js';
 import type { DecisionGroup } from './decision-group.js';
-import type { MonthPeriod } from '../model/month-period.js';
+import { labelsOf, type MonthPeriod } from '../model/month-period.js';
+import { countAt } from './read-response.js';
 import type { RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
 import { Script } from '../../stores/redis/script.js';
 import { SEED_LUA } from './scripts/seed.js';
 import { SingleFlight } from '../process/single-flight.js';
-import type { MonthStart, QuotaSubject } from '../model/subject.js';
+import type { CounterStart, QuotaSubject } from '../model/subject.js';
 
 /**
  * How old the counts of the database may be when counters are created from them. What a node has written it remembers
@@ -89,7 +92,7 @@ export class CounterSeeds {
    * Creates counters of an account, and of a key, that do not exist. Whoever asks looks afterwards whether they do now.
    */
   create(accountId: string, keyId: string | undefined, period: MonthPeriod, subject?: QuotaSubject): Promise<void> {
-    return this.underWay.run(`${accountId}/${keyId ?? ''}/${period.label}`, () =>
+    return this.underWay.run(`${accountId}/${keyId ?? ''}/${period.day.label}`, () =>
       this.createNow(accountId, keyId, period, subject),
     );
   }
@@ -100,7 +103,7 @@ export class CounterSeeds {
     period: MonthPeriod,
     subject: QuotaSubject | undefined,
   ): Promise<void> {
-    const known = this.memory.recall(accountId, keyId, period.label, subject);
+    const known = this.memory.recall(accountId, keyId, period, subject);
     const arrived = this.memory.sending(accountId);
     try {
       for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
@@ -127,7 +130,7 @@ export class CounterSeeds {
     period: MonthPeriod,
     subject?: QuotaSubject,
   ): Promise<boolean> {
-    const known = this.memory.recall(accountId, keyId, period.label, subject);
+    const known = this.memory.recall(accountId, keyId, period, subject);
     const arrived = this.memory.sending(accountId);
     const nothing = { account: NOTHING_WRITTEN, key: NOTHING_WRITTEN };
     const counters = countersOf(accountId, keyId, known, nothing);
@@ -138,10 +141,10 @@ export class CounterSeeds {
   }
 
   /** Creates shadow counters, which nobody hands in at: account's and key's. */
-  private async createShadow(keys: readonly [string, string], { period, account, key }: MonthStart): Promise<void> {
-    const counters = [account, key].map((used, index) => ({
+  private async createShadow(keys: readonly [string, string], { period, account, key }: CounterStart): Promise<void> {
+    const counters = [account, key].map((count, index) => ({
       key: keys[index]!,
-      written: { used, later: [] },
+      written: asWritten(count, period),
       known: new Remembered(),
     }));
     await this.run(counters, period, ANY_TIME, '', true);
@@ -149,26 +152,27 @@ export class CounterSeeds {
 
   /** Who hands in last sees all of it: the database is to get that, and not what somebody saw before. */
   private seen(subject: QuotaSubject | undefined, period: MonthPeriod, response: readonly number[]): void {
-    const [done, nowUs = 0, accountMonth = 0, keyMonth = 0] = response;
+    const [done, nowUs = 0] = response;
     if (subject === undefined || done === LATE || subject.lastSeenMonth !== period.label) return;
-    this.memory.saw(subject, { accountMonth, keyMonth, nowMs: nowUs / 1_000 }, period);
+    const counts = { account: countAt(response, 2), key: countAt(response, 4) };
+    this.memory.saw(subject, { ...counts, period, nowMs: nowUs / 1_000 });
   }
 
   private async run(
     counters: readonly Counter[],
-    { label, following, endMs }: MonthPeriod,
+    period: MonthPeriod,
     latestMs: number,
     node: string,
     mayCreate: boolean,
   ): Promise<number[]> {
-    const counts = counters.flatMap(({ written: { used, later, observedAtMs = 0, setAtMs = 0 }, known }) => [
-      used,
-      microseconds(observedAtMs),
-      textOf(later),
-      setAtMs === 0 ? '' : setAtMs,
-      ...known.arguments,
-    ]);
-    const args = [label, following, endMs + COUNTER_GRACE_MS, latestMs, node, mayCreate ? 1 : 0, ...counts];
+    const counts = counters.flatMap(({ written, known }) => {
+      const { used, later, observedAtMs = 0, setAtMs = 0 } = written;
+      const { usedToday } = writtenIn(written, period);
+      const seen = [used, microseconds(observedAtMs), used - usedToday, textOf(later), setAtMs === 0 ? '' : setAtMs];
+      return [...seen, ...known.argumentsIn(period)];
+    });
+    const until = [period.endMs + COUNTER_GRACE_MS, latestMs];
+    const args = [...labelsOf(period), ...until, node, mayCreate ? 1 : 0, ...counts];
     const keys = counters.map(({ key }) => key);
     return (await this.calls.run(SEED, keys, args)) as number[];
   }

@@ -184,7 +184,7 @@ export class DecisionBatcher implements Asker, Decider {
     let at = 1;
     for (const { subject, period } of batch) {
       if (response[at]! < 0 && !subject.isShadow) {
-        this.memory.recall(subject.accountId, subject.keyId, period.label, subject);
+        this.memory.recall(subject.accountId, subject.keyId, period, subject);
       }
       at += DECIDE_NUMBERS;
     }

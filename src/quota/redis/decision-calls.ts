@@ -13,6 +13,7 @@ import { CallDeadline, type TimedCall } from './call-deadline.js';
 import { groupsText, keysText, readNumbers } from './decision-text.js';
 import type { DecisionGroup } from './decision-group.js';
 import { UNDO_LUA } from './scripts/outage.js';
+import { labelsOf } from '../model/month-period.js';
 import { noResponse, type RedisCalls } from './redis-calls.js';
 import type { RedisClock } from './redis-clock.js';
 import { Script } from '../../stores/redis/script.js';
@@ -215,7 +216,7 @@ export class DecisionCalls {
       const { batch, marker, number, sentMs } = call;
       const latestMs = performance.now() - sentMs > LONGEST_WAIT_MS ? 0 : call.latestMs;
       const keys = batch.flatMap(({ subject }) => [subject.accountCounterKey, subject.keyCounterKey]);
-      const costs = batch.flatMap(({ cost, period }) => [cost, period.label, period.following]);
+      const costs = batch.flatMap(({ cost, period }) => [cost, ...labelsOf(period)]);
       const outcome = await this.calls.run(UNDO, [...keys, marker], [number, latestMs, ...costs]);
       if (outcome === -1) return false;
       this.unanswered = this.unanswered.filter((other) => other !== call);

@@ -3,7 +3,7 @@ import { decisionFor, type GroupVerdict } from '../model/decision.js';
 import type { Decider, DecisionSink } from '../model/decision-sink.js';
 import { NO_PERIOD } from '../model/month-period.js';
 import type { QuotaDecision } from '../model/policies.js';
-import type { MonthStart, QuotaSubject } from '../model/subject.js';
+import type { CounterStart, QuotaSubject } from '../model/subject.js';
 import { nowOrTold, tell, tellFailed, type Waiting } from '../../platform/waiting.js';
 
 let groups = 0;
@@ -20,7 +20,7 @@ export class DecisionGroup {
   /** The month that it is asked about; set when it is sent. */
   period = NO_PERIOD;
   /** Before the first of them: the subject's own moves on while they wait. */
-  readonly startsFrom: MonthStart | undefined;
+  readonly startsFrom: CounterStart | undefined;
 
   constructor(
     readonly subject: QuotaSubject,

@@ -8,8 +8,8 @@ import {
 } from '../../stores/redis/keys.js';
 import type { GroupVerdict } from '../model/decision.js';
 import type { DecisionGroup } from './decision-group.js';
-import { NO_PERIOD, type MonthPeriod } from '../model/month-period.js';
-import { WINDOWS } from '../../platform/quotas/windows.js';
+import { labelsOf, NO_PERIOD, type MonthPeriod } from '../model/month-period.js';
+import { ACCOUNT_DAY, ACCOUNT_MONTH, KEY_DAY, KEY_MONTH, WINDOWS } from '../../platform/quotas/windows.js';
 import { NOTHING_USED, type QuotaCounts } from '../model/policies.js';
 import { unboxed, type QuotaSubject, type QuotaTerms } from '../model/subject.js';
 
@@ -78,14 +78,14 @@ export function groupsText(batch: readonly DecisionGroup[]): string {
 }
 
 /**
- * The line of a group of one request that costs 1, which changes with the plan and the month only; kept on the terms.
+ * The line of a group of one request that costs 1, which changes with the plan and the day only; kept on the terms.
  */
 function limitsText(terms: QuotaTerms, period: MonthPeriod): string {
-  if (terms.limitsTextPeriod !== period.label) {
+  if (terms.limitsTextPeriod !== period) {
     const limits = terms.limits.map((limit) => (limit === Infinity ? -1 : limit));
-    const month = `${period.label} ${period.following} ${period.endMs + COUNTER_GRACE_MS}`;
+    const month = `${labelsOf(period).join(' ')} ${period.endMs + COUNTER_GRACE_MS}`;
     terms.limitsText = `${SINGLE} ${limits.join(' ')} ${month}\n`;
-    terms.limitsTextPeriod = period.label;
+    terms.limitsTextPeriod = period;
   }
   return terms.limitsText;
 }
@@ -136,6 +136,9 @@ export function verdictAt(response: Float64Array, at: number, nowMs: number, per
   verdict.period = period;
   verdict.admitted = unboxed(response[at]!);
   for (let index = 0; index < WINDOWS.length; index++) before[index] = unboxed(response[at + 1 + index]!);
+  // Of a day it says what the month had used before it.
+  before[ACCOUNT_DAY] = before[ACCOUNT_MONTH] - before[ACCOUNT_DAY];
+  before[KEY_DAY] = before[KEY_MONTH] - before[KEY_DAY];
   const next = at + 1 + WINDOWS.length;
   verdict.accountOldest = unboxed(response[next]!);
   verdict.keyOldest = unboxed(response[next + 1]!);

@@ -6,7 +6,7 @@ import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { COUNTER_GRACE_MS } from '../../stores/redis/keys.js';
 import { ANY_ROOM, type MonthSet } from '../model/counter-store.js';
-import { NO_PERIOD, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
+import { labelsOf, NO_PERIOD, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
 import { millisecondsOf } from './read-response.js';
 import type { RedisCalls } from './redis-calls.js';
 import { Script } from '../../stores/redis/script.js';
@@ -32,12 +32,11 @@ export async function setInRedis(
   calendar: MonthCalendar,
   used: number,
 ): Promise<MonthSet> {
-  const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
-    (await calls.run(READ, keys.slice(0, 1), [label, following, ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
+  const read = async (period: MonthPeriod): Promise<number[]> =>
+    (await calls.run(READ, keys.slice(0, 1), [...labelsOf(period), ANY_ROOM.account], SET_DEADLINE_MS)) as number[];
   const startMs = millisecondsOf(await read(NO_PERIOD));
   const period = calendar.at(startMs);
-  const { label: month, following, endMs } = period;
-  const args = [month, following, endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
+  const args = [...labelsOf(period), period.endMs + COUNTER_GRACE_MS, used, startMs + SET_DEADLINE_MS];
   const [done, setMs = 0, before = 0] = (await calls.run(SET_USED, keys, args, SET_DEADLINE_MS)) as number[];
   if (done !== 1) throw new Error('the call came too late, and did nothing');
   // In the millisecond of the set nobody can tell what was seen before it from what was seen after it: ask in a later

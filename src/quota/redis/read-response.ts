@@ -1,20 +1,21 @@
 /** The response of `READ_LUA` as a reading. */
+import { accountCountIn, keyCountIn, type CalendarCount } from '../model/calendar-count.js';
 import type { CounterReading } from '../model/counter-store.js';
 import type { MonthPeriod } from '../model/month-period.js';
 import { MINUTE_BUCKETS } from '../../platform/sliding-window.js';
-import { ACCOUNT_MONTH, KEY_MONTH, perWindow } from '../../platform/quotas/windows.js';
+import { perWindow } from '../../platform/quotas/windows.js';
 import type { QuotaCounts } from '../model/policies.js';
 import { READ_NUMBERS } from './scripts/read.js';
 
-/** @param missing whose months stand for those of counters that do not exist. */
+/** @param missing counts of the calendar windows for counters that do not exist. */
 export function readingOf(
   response: readonly number[],
   period: MonthPeriod,
   missing: Readonly<QuotaCounts>,
 ): CounterReading {
   const nowMs = millisecondsOf(response);
-  const account = readCounter(response, 1, missing[ACCOUNT_MONTH]);
-  const key = readCounter(response, 1 + READ_NUMBERS, missing[KEY_MONTH]);
+  const account = readCounter(response, 1, accountCountIn(missing));
+  const key = readCounter(response, 1 + READ_NUMBERS, keyCountIn(missing));
   return {
     nowMs,
     period,
@@ -26,6 +27,11 @@ export function readingOf(
   };
 }
 
+/** The calendar counts at a place in a response. */
+export function countAt(response: readonly number[], at: number): CalendarCount {
+  return { used: response[at] ?? 0, usedToday: response[at + 1] ?? 0 };
+}
+
 /** Redis's time in a response, whole milliseconds. */
 export function millisecondsOf([microseconds = 0]: readonly number[]): number {
   return Math.floor(microseconds / 1_000);
@@ -34,13 +40,14 @@ export function millisecondsOf([microseconds = 0]: readonly number[]): number {
 function readCounter(
   response: readonly number[],
   at: number,
-  missing: number,
-): { minute: number; month: number; resetMs: number; freedAtMs: number } {
-  const [label = -1, used = 0, sum = 0, oldest = 0, freedAt = 0] = response.slice(at, at + READ_NUMBERS);
-  if (label === -1) return { minute: 0, month: missing, resetMs: 0, freedAtMs: 0 };
+  missing: CalendarCount,
+): { minute: number; month: number; day: number; resetMs: number; freedAtMs: number } {
+  const [label = -1, month = 0, day = 0, sum = 0, oldest = 0, freedAt = 0] = response.slice(at, at + READ_NUMBERS);
+  if (label === -1) return { minute: 0, month: missing.used, day: missing.usedToday, resetMs: 0, freedAtMs: 0 };
   return {
     minute: sum,
-    month: used,
+    month,
+    day,
     resetMs: sum > 0 ? (oldest + MINUTE_BUCKETS) * 1_000 : 0,
     freedAtMs: freedAt * 1_000,
   };

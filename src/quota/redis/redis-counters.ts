@@ -19,20 +19,20 @@ import {
   type LosableStore,
   type MinuteRoom,
   type MonthSet,
-  type MonthsSeen,
+  type CalendarSeen,
   type MonthSource,
 } from '../model/counter-store.js';
 import { CounterMemory } from '../model/counter-memory.js';
 import { CounterSeeds, refuseEndlessSeeding } from './counter-seeds.js';
 import { DecisionBatcher } from './decision-batcher.js';
 import { PASSING_SINK, type DecisionSink } from '../model/decision-sink.js';
-import type { MonthCalendar, MonthPeriod } from '../model/month-period.js';
+import { labelsOf, type MonthCalendar, type MonthPeriod } from '../model/month-period.js';
 import { setInRedis } from './month-set.js';
 import type { OutageEntry } from '../model/outage-log.js';
 import { NOTHING_USED, type QuotaCounts, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import { REPLAY_LUA } from './scripts/outage.js';
-import { millisecondsOf, readingOf } from './read-response.js';
+import { countAt, millisecondsOf, readingOf } from './read-response.js';
 import { RedisCalls } from './redis-calls.js';
 import { RedisClock } from './redis-clock.js';
 import { Script } from '../../stores/redis/script.js';
@@ -113,47 +113,47 @@ export class RedisCounters implements LosableStore {
     const isOurTime = decision.source === 'local';
     const bucket = Math.floor(decision.nowMs / 1_000) + (isOurTime ? this.secondsAhead : 0);
     const atMs = decision.nowMs + (isOurTime ? Math.round(this.aheadMs) : 0);
-    const { label, following } = decision.period;
+    const { period: counted } = decision;
     const today = subject.calendar.at(this.redisClock.now());
     const { accountId, keyId } = subject;
-    const month = [today.label, today.following, today.endMs + COUNTER_GRACE_MS];
+    const periods = [...labelsOf(counted), ...labelsOf(today), today.endMs + COUNTER_GRACE_MS];
     // A month that has ended, or that this node knows nothing of, is not brought back to be given something.
-    const isSeen = subject.lastSeenMonth === label && today.label === label && !subject.isShadow;
+    const isSeen = subject.lastSeenMonth === counted.label && today.label === counted.label && !subject.isShadow;
     const node = isSeen ? this.nodeId : '';
     const refund = async (as: string): Promise<number[]> =>
       (await this.calls.run(
         REFUND,
         [subject.accountCounterKey, subject.keyCounterKey],
-        [decision.cost, bucket, atMs, label, following, ...month, as],
+        [decision.cost, bucket, atMs, ...periods, as],
       )) as number[];
     let response = await refund(node);
     if (response[1]! < 0) {
       await this.seeds.bring(accountId, keyId, today, subject);
       response = await refund('');
     }
-    const [nowUs = 0, fromAccount = 0, accountMonth = 0, fromMonth = 0, keyMonth = 0] = response;
+    const [nowUs = 0, fromAccount = 0, , , fromMonth = 0] = response;
     const nowMs = nowUs / 1_000;
-    if (node !== '') this.memory.count(accountId, keyId, label, { account: -fromAccount, key: -fromMonth }, nowMs);
-    return { fromMonth, accountMonth, keyMonth, nowMs };
+    const refunded = { account: -fromAccount, key: -fromMonth };
+    if (node !== '') this.memory.count(accountId, keyId, counted.label, refunded, nowMs);
+    return { fromMonth, account: countAt(response, 2), key: countAt(response, 5), period: today, nowMs };
   }
 
-  async replay(entry: OutageEntry): Promise<MonthsSeen> {
+  async replay(entry: OutageEntry): Promise<CalendarSeen> {
     const { subject, period: admittedIn, used, seconds, id } = entry;
     // By Redis's time: this node's clock may have run ahead meanwhile.
     const period = subject.calendar.at(this.redisClock.now());
     const keys = [subject.accountCounterKey, subject.keyCounterKey, replayMarkerKey(subject.accountId, id)];
     const buckets = [...seconds].flatMap(([second, cost]) => [second + this.secondsAhead, cost]);
-    const { label, following, endMs } = period;
     const { accountId, keyId } = subject;
-    const month = [label, following, endMs + COUNTER_GRACE_MS];
-    const args = [REPLAY_MARKER_MS, admittedIn.label, used, ...month, this.nodeId, ...buckets];
+    const counted = [admittedIn.label, admittedIn.day.label, used];
+    const now = [...labelsOf(period), period.endMs + COUNTER_GRACE_MS];
+    const args = [REPLAY_MARKER_MS, ...counted, ...now, this.nodeId, ...buckets];
     for (let seeded = 0; ; seeded++) {
       const response = (await this.calls.run(REPLAY, keys, args)) as number[];
-      const [done = -1, accountMonth = 0, keyMonth = 0, nowUs = 0] = response;
-      if (done !== -1) {
-        const nowMs = nowUs / 1_000;
+      if (response[0] !== -1) {
+        const nowMs = response[5]! / 1_000;
         this.memory.count(accountId, keyId, admittedIn.label, { account: used, key: used }, nowMs);
-        return { accountMonth, keyMonth, nowMs };
+        return { account: countAt(response, 1), key: countAt(response, 3), period, nowMs };
       }
       refuseEndlessSeeding(seeded);
       await this.seeds.bring(accountId, keyId, period, subject);
@@ -215,12 +215,12 @@ export class RedisCounters implements LosableStore {
   ): Promise<{ response: number[]; period: MonthPeriod }> {
     const rooms = [account, key].slice(0, keys.length);
     const deadlineMs = Math.max(READ_DEADLINE_MS, this.deadlineMs);
-    const read = async ({ label, following }: MonthPeriod): Promise<number[]> =>
-      (await this.calls.run(READ, keys, [label, following, ...rooms], deadlineMs)) as number[];
+    const read = async (period: MonthPeriod): Promise<number[]> =>
+      (await this.calls.run(READ, keys, [...labelsOf(period), ...rooms], deadlineMs)) as number[];
     const asked = calendar.at(this.redisClock.now());
     const response = await read(asked);
     const period = calendar.at(millisecondsOf(response));
-    return { response: period.label === asked.label ? response : await read(period), period };
+    return { response: period === asked ? response : await read(period), period };
   }
 
   /**
@@ -231,9 +231,9 @@ export class RedisCounters implements LosableStore {
   async restore(subjects: Iterable<QuotaSubject>): Promise<QuotaSubject[]> {
     const nowMs = this.redisClock.now();
     const seen = [...subjects].filter((subject) => {
-      const { label } = subject.calendar.at(nowMs);
-      if (subject.lastSeenMonth !== label) return false;
-      this.memory.recall(subject.accountId, subject.keyId, label, subject);
+      const period = subject.calendar.at(nowMs);
+      if (subject.lastSeenMonth !== period.label) return false;
+      this.memory.recall(subject.accountId, subject.keyId, period, subject);
       return true;
     });
     const left: QuotaSubject[] = [];

@@ -3,6 +3,7 @@
  */
 import type { RedisClient } from '../../stores/redis/connect.js';
 import { accountCounterKey, apiKeyCounterKey } from '../../stores/redis/keys.js';
+import type { DayCount } from '../model/calendar-count.js';
 import { Script } from '../../stores/redis/script.js';
 import { MONTHS_LUA } from './scripts/months.js';
 
@@ -17,6 +18,7 @@ export interface SeenCount {
   readonly keyId: string;
   readonly month: number;
   readonly used: number;
+  readonly day: DayCount;
   /** Redis's time, ms. */
   readonly observedAtMs: number;
 }
@@ -35,8 +37,8 @@ export async function readMonths(
     );
     const [observedAtMs = 0, ...numbers] = (await MONTHS.run(client, keys, [])) as number[];
     some.forEach((keyId, index) => {
-      const [month = -1, used = 0] = numbers.slice(index * 2);
-      if (month !== -1) seen.push({ keyId, month, used, observedAtMs });
+      const [month = -1, used = 0, day = 0, usedToday = 0] = numbers.slice(index * 4);
+      if (month !== -1) seen.push({ keyId, month, used, day: { day, used: usedToday }, observedAtMs });
     });
   }
   return seen;

@@ -8,15 +8,16 @@ import type { Tables } from '../../stores/database/schema.js';
 import {
   NOTHING_WRITTEN,
   type ExactCount,
-  type MonthsSeen,
+  type CalendarSeen,
   type MonthSource,
   type WrittenCount,
   type WrittenMonth,
 } from '../model/counter-store.js';
 import { noticesDue, type MonthNotice } from './month-notices.js';
 import type { MonthPeriod } from '../model/month-period.js';
-import { ACCOUNT_MONTH, CALENDAR_BITS, KEY_MONTH } from '../../platform/quotas/windows.js';
-import { countsWith, NOTHING_USED, type QuotaDecision } from '../model/policies.js';
+import { CALENDAR_BITS } from '../../platform/quotas/windows.js';
+import { accountCountIn, keyCountIn, withCalendarCounts, type CalendarCount } from '../model/calendar-count.js';
+import { NOTHING_USED, type QuotaDecision } from '../model/policies.js';
 import type { QuotaSubject } from '../model/subject.js';
 import type { CounterRow } from './usage-table.js';
 
@@ -93,7 +94,7 @@ export class MonthLedger implements MonthSource {
   async usedInMonth(accountId: string, keyId: string | undefined, period: MonthPeriod): Promise<WrittenMonth> {
     const rows = await this.db
       .selectFrom('quota_counter')
-      .select(['api_key_id', 'period', 'used', 'set_at', 'observed_at', 'observed_us'])
+      .select(['api_key_id', 'period', 'used', 'day', 'day_used', 'set_at', 'observed_at', 'observed_us'])
       .where('account_id', '=', accountId)
       .where('period', '>=', period.label)
       .where('api_key_id', 'in', ['', keyId ?? ''])
@@ -106,6 +107,7 @@ export class MonthLedger implements MonthSource {
         used: now?.used ?? 0,
         observedAtMs: now === undefined ? 0 : now.observed_at + now.observed_us / 1_000,
         setAtMs: now?.set_at ?? 0,
+        ...(now && { day: { day: now.day, used: now.day_used } }),
         later: counts
           .filter((row) => row.period >= period.following)
           .map((row) => ({ month: row.period, used: row.used })),
@@ -132,11 +134,10 @@ export class MonthLedger implements MonthSource {
   }
 
   /** Notes what a store says of a subject's month beside its decisions. */
-  saw(subject: QuotaSubject, { accountMonth, keyMonth, nowMs }: MonthsSeen, period: MonthPeriod): void {
-    const seen = subject.lastSeen ?? NOTHING_USED;
+  saw(subject: QuotaSubject, seen: CalendarSeen): void {
+    const { period, nowMs } = seen;
     if (subject.lastSeenMonth !== period.label) this.monthEnded(subject);
-    const counts = countsWith(seen, { [ACCOUNT_MONTH]: accountMonth, [KEY_MONTH]: keyMonth });
-    subject.see(counts, nowMs, period.label);
+    subject.see(withCalendarCounts(subject.lastSeen ?? NOTHING_USED, seen), nowMs, period);
     this.note(subject, { period });
   }
 
@@ -234,8 +235,8 @@ export class MonthLedger implements MonthSource {
   private countsOf(subject: QuotaSubject, period: MonthPeriod, exact: ExactCounts | undefined): CounterRow[] {
     const { accountId, keyId } = subject;
     if (exact === undefined) return subject.lastSeenMonth === period.label ? lastSeen(subject) : [];
-    return exact.monthUsed(subject).map(({ of, month, used, observedAtMs }) => {
-      const row = { accountId, keyId: of === 'key' ? keyId : '', month, used };
+    return exact.monthUsed(subject).map(({ of, month, used, day, observedAtMs }) => {
+      const row = { accountId, keyId: of === 'key' ? keyId : '', month, used, ...(day && { day }) };
       return { ...row, observedAtMs: Math.max(observedAtMs, this.latestSetMs) };
     });
   }
@@ -279,11 +280,12 @@ function lastSeen({
   keyId,
   lastSeen: seen,
   lastSeenMonth: month,
-  lastSeenAtMs,
+  lastSeenDay,
+  lastSeenAtMs: observedAtMs,
 }: QuotaSubject): CounterRow[] {
   if (seen === undefined) return [];
-  return [
-    { accountId, keyId: '', month, used: seen[ACCOUNT_MONTH], observedAtMs: lastSeenAtMs },
-    { accountId, keyId, month, used: seen[KEY_MONTH], observedAtMs: lastSeenAtMs },
-  ];
+  const rowOf = (of: string, { used, usedToday }: CalendarCount): CounterRow => {
+    return { accountId, keyId: of, month, used, day: { day: lastSeenDay, used: usedToday }, observedAtMs };
+  };
+  return [rowOf('', accountCountIn(seen)), rowOf(keyId, keyCountIn(seen))];
 }

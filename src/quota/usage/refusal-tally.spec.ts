@@ -1,6 +1,7 @@
 /** The accounts that are refused most are found, however many others there are, and what is kept stays bounded. */
 import { describe, expect, it } from '@jest/globals';
 
+import { WINDOW_NAMES } from '../../platform/quotas/windows.js';
 import { RefusalTally } from './refusal-tally.js';
 import { bitsOf } from '../../../test/support/quotas.js';
 
@@ -33,11 +34,7 @@ describe('the tally of refusals', () => {
 
   it('says 0 of the others where there is nothing to say', () => {
     expect(new RefusalTally().top(3)).toEqual(
-      ['key-minute', 'account-minute', 'account-month', 'key-month'].map((policy) => ({
-        accountId: undefined,
-        policy,
-        count: 0,
-      })),
+      WINDOW_NAMES.map((policy) => ({ accountId: undefined, policy, count: 0 })),
     );
   });
 

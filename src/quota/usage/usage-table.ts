@@ -8,6 +8,7 @@ import type { DatabaseHandle } from '../../stores/database/connect.js';
 import { jsonRows, type JsonColumn } from '../../stores/database/json-rows.js';
 import { packedRows } from '../../stores/database/packed-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
+import type { DayCount } from '../model/calendar-count.js';
 import { observedAt } from '../model/observed-at.js';
 import { IN_FLIGHT, OUTCOME_NAMES, UNRECORDED } from '../model/usage-cell.js';
 import type { UsageChange } from './usage-recorder.js';
@@ -20,6 +21,8 @@ export interface CounterRow {
   /** Label of the month. */
   readonly month: number;
   readonly used: number;
+  /** The day that it was observed on, and what was used of it; without it that stays as it is written. */
+  readonly day?: DayCount;
   /** By the clock of the counters, ms, with a fraction where that is known. */
   readonly observedAtMs: number;
 }
@@ -60,6 +63,8 @@ const COUNTER_COLUMNS: readonly JsonColumn[] = [
   { name: 'api_key_id', type: 'text' },
   { name: 'period', type: 'bigint' },
   { name: 'used', type: 'bigint' },
+  { name: 'day', type: 'bigint' },
+  { name: 'day_used', type: 'bigint' },
   { name: 'observed_at', type: 'bigint' },
   { name: 'observed_us', type: 'bigint' },
 ];
@@ -157,20 +162,21 @@ export class UsageTable {
 
   /** Writes month counts as they were observed; what was seen before an operator set them counts no more. */
   async putCounters(trx: Kysely<Tables>, rows: readonly CounterRow[], nowMs: number): Promise<void> {
-    const values = rows.map(({ accountId, keyId, month, used, observedAtMs }) => {
+    const values = rows.map(({ accountId, keyId, month, used, day, observedAtMs }) => {
       const { observed_at: ms, observed_us: us } = observedAt(observedAtMs);
-      return [accountId, keyId, month, used, ms, us];
+      return [accountId, keyId, month, used, day?.day ?? 0, day?.used ?? 0, ms, us];
     });
     const isRight = this.isShared ? this.isLater(nowMs) : sql`1 = 1`;
     const right = (column: string) =>
       sql`case when ${isRight} then ${sql.ref(`excluded.${column}`)} else ${sql.ref(`quota_counter.${column}`)} end`;
     await sql`
-      insert into quota_counter (account_id, api_key_id, period, used, observed_at, observed_us, updated_at)
-      select account_id, api_key_id, period, used, observed_at, observed_us, cast(${nowMs} as bigint)
+      insert into quota_counter
+        (account_id, api_key_id, period, used, day, day_used, observed_at, observed_us, updated_at)
+      select account_id, api_key_id, period, used, day, day_used, observed_at, observed_us, cast(${nowMs} as bigint)
       from ${this.rowsOf(COUNTER_COLUMNS, values, 'seen')} where true
       ${this.kind === 'sqlite' ? sql`` : sql`order by account_id, api_key_id, period`}
       on conflict (account_id, api_key_id, period) do update set
-        used = ${right('used')}, observed_at = ${right('observed_at')}, observed_us = ${right('observed_us')},
+        used = ${right('used')}, day = ${right('day')}, day_used = ${right('day_used')}, observed_at = ${right('observed_at')}, observed_us = ${right('observed_us')},
         updated_at = excluded.updated_at
       where excluded.observed_at >= quota_counter.set_at
     `.execute(trx);

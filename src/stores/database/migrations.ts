@@ -257,6 +257,14 @@ const observedMicroseconds: Migration = {
   },
 };
 
+/** Day counts, next to the counts of their months. */
+const dayCounts: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await addNumber(db, 'quota_counter', 'day', 'bigint');
+    await addNumber(db, 'quota_counter', 'day_used', 'bigint');
+  },
+};
+
 /** Migrations by name, in the order in which they run. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
@@ -287,4 +295,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0027_verified_addresses': verifiedAddresses,
   '0028_previous_secrets': previousSecrets,
   '0029_audit_creations': auditCreations,
+  '0030_day_counts': dayCounts,
 };

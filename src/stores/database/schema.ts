@@ -84,6 +84,9 @@ export interface QuotaCounterTable {
   /** First day of the month in the account's zone, for example 20261101. */
   period: number;
   used: number;
+  /** The day on which the count was observed, for example 20261120, and what had been used of it. 0 if unknown. */
+  day: Generated<number>;
+  day_used: Generated<number>;
   /**
    * When an operator last set the count, in milliseconds of the counter store's clock. Older observations are ignored.
    * 0 if never.

@@ -6,20 +6,27 @@ import { WINDOW_LUA } from './window.js';
 export const DECIDE_NUMBERS = 1 + WINDOWS.length + 4;
 
 const COUNTERS = { account: 'a', key: 'k' } as const;
-/** Position of a window's count in what `load` has read of a counter. */
-const NUMBERS = { minute: 3, month: 6 } as const;
+/**
+ * Position of what is told of a window in what `load` has read of a counter: its count; of a day what the month had
+ * used before it, which is the same for all of its requests.
+ */
+const NUMBERS = { minute: 3, month: 6, day: 13 } as const;
 /** The same in what was read as it stands, in `w[8]`. */
-const TEXTS = { minute: 2, month: 5 } as const;
+const TEXTS = { minute: 2, month: 5, day: 7 } as const;
 
 /** A piece of Lua for each window; `limit` is the name of its variable. */
 function forEachWindow(
   separator: string,
   luaOf: (window: QuotaWindow, limit: string, count: string) => string | undefined,
 ): string {
-  const pieces = WINDOWS.map((window, index) =>
-    luaOf(window, `l${index}`, `${COUNTERS[window.of]}[${NUMBERS[window.period]}]`),
-  );
+  const pieces = WINDOWS.map((window, index) => luaOf(window, `l${index}`, countOf(window)));
   return pieces.filter((piece) => piece !== undefined).join(separator);
+}
+
+/** Returns the Lua for the count of a window. */
+function countOf({ of, period }: QuotaWindow): string {
+  const counter = COUNTERS[of];
+  return period === 'day' ? `(${counter}[6] - ${counter}[13])` : `${counter}[${NUMBERS[period]}]`;
 }
 
 const LIMITS = forEachWindow(', ', (_window, limit) => limit);
@@ -29,18 +36,19 @@ const ZEROS = ' 0'.repeat(DECIDE_NUMBERS - 1);
  * Decides groups of equal requests. KEYS: account counter, key counter, for each group; the node's batch marker. ARGV:
  * the last instant (ms) at which this may still run; the batch's number; how long the marker lives (ms; below zero:
  * only where it is new); then one text with a line for each group, numbers with spaces between them: cost, how many
- * requests, limits (in the order of `WINDOWS`; -1 is none), month label, label of the month after it, time to live (ms,
- * absolute). Response: one text, numbers with spaces between them: time in µs, then for each group admitted (-1: a counter is missing, or does not know the month, and must be seeded first; -2: one is
- * young, and this node has to hand in first), used before in the same order as the limits, oldest bucket of account and
- * key, second from which one more fits for account and key (0: it fits). Only the time where it came too late: then
- * nothing was counted. One text each way, because a client spends more on a hundred small values than Redis does on
- * taking one text apart.
+ * requests, limits (in the order of `WINDOWS`; -1 is none), month label, label of the month after it, day label, time to
+ * live (ms, absolute). Response: one text, numbers with spaces between them: time in µs, then for each group admitted
+ * (-1: a counter is missing, or does not know the month, and must be seeded first; -2: one is young, and this node has
+ * to hand in first), used before in the same order as the limits (for a day: of its month before the day began), oldest
+ * bucket of account and key, second from which one more fits for account and key (0: it fits). Only the time where it
+ * came too late: then nothing was counted. One text each way, because a client spends more on a hundred small values
+ * than Redis does on taking one text apart.
  *
  * What was counted stands in the marker (number, second, admitted of each group) by the same step: a node that got no
  * response asks with `UNDO_LUA`.
  */
 export const DECIDE_LUA = `${WINDOW_LUA}
-local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '${forEachWindow(' ', () => '(%S+)')} (%S+) (%S+) (%S+)'
+local GROUPS, LIMITS = '(%S+) (%S+) ([^\\n]+)\\n', '${forEachWindow(' ', () => '(%S+)')} (%S+) (%S+) (%S+) (%S+)'
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local nowUs = now * 1000000 + tonumber(time[2])
@@ -48,15 +56,15 @@ local out = {text(nowUs)}
 if nowUs >= (tonumber(ARGV[1]) + 1) * 1000 then return out[1] end
 local marker, counted = {ARGV[2], now}, false
 
-local function decide(a, k, cost, wanted, ${LIMITS}, period, following, expireAt)
+local function decide(a, k, cost, wanted, ${LIMITS}, period, following, day, expireAt)
   if not a or not k then return '-1${ZEROS}', 0 end
-  local isOther = a[5] ~= period or k[5] ~= period
+  local isOther = a[5] ~= period or k[5] ~= period or a[12] ~= day or k[12] ~= day
   if isOther then
     young(a, now, KEYS[#KEYS])
     young(k, now, KEYS[#KEYS])
     if a[11] or k[11] then return '-2${ZEROS}', 0 end
-    isOther = a[5] ~= period or k[5] ~= period
-    if isOther and not (turn(a, period, following) and turn(k, period, following)) then
+    isOther = a[5] ~= period or k[5] ~= period or a[12] ~= day or k[12] ~= day
+    if isOther and not (turn(a, period, following, day) and turn(k, period, following, day)) then
       return '-1${ZEROS}', 0
     end
   end
@@ -67,7 +75,7 @@ local function decide(a, k, cost, wanted, ${LIMITS}, period, following, expireAt
     })}
     if admitted < 0 then admitted = 0 end
   end
-  local ${forEachWindow(', ', (_window, limit) => `u${limit}`)} = ${forEachWindow(', ', (_window, _limit, count) => count)}
+  local ${forEachWindow(', ', (_window, limit) => `u${limit}`)} = ${forEachWindow(', ', ({ of, period }) => `${COUNTERS[of]}[${NUMBERS[period]}]`)}
   if admitted > 0 and cost > 0 then
     add(a, admitted * cost)
     add(k, admitted * cost)
@@ -95,19 +103,19 @@ local function decide(a, k, cost, wanted, ${LIMITS}, period, following, expireAt
   return format('%d %s %d %d %d %d', admitted, counts, a[4], k[4], afreed, kfreed), admitted
 end
 
-local g, limits, period, following, expireAt = 1, nil, nil, nil, nil
+local g, limits, period, following, day, expireAt = 1, nil, nil, nil, nil, nil
 local ${LIMITS}
 for cost, wanted, line in string.gmatch(ARGV[4], GROUPS) do
   -- Most groups have the limits of one plan.
   if line ~= limits then
     limits = line
-    ${LIMITS}, period, following, expireAt = string.match(line, LIMITS)
+    ${LIMITS}, period, following, day, expireAt = string.match(line, LIMITS)
     ${LIMITS} = ${forEachWindow(', ', (_window, limit) => `tonumber(${limit})`)}
-    period, following = tonumber(period), tonumber(following)
+    period, following, day = tonumber(period), tonumber(following), tonumber(day)
   end
   local a, k = load(KEYS[g * 2 - 1], now), load(KEYS[g * 2], now)
   out[g + 1], marker[g + 2] =
-    decide(a, k, tonumber(cost), tonumber(wanted), ${LIMITS}, period, following, expireAt)
+    decide(a, k, tonumber(cost), tonumber(wanted), ${LIMITS}, period, following, day, expireAt)
   g = g + 1
 end
 if counted then

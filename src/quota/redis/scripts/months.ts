@@ -1,17 +1,19 @@
 /** The month counts of an account's counters, as Redis reads them. */
 import { YOUTH_MS } from './young.js';
 
-/** KEYS: counters of one account. Response: time in ms, then month label (-1: no counter) and used for each. */
+/** KEYS: counters of one account. Response: time in ms, then month label (-1: no counter), used, day label and used of it for each. */
 export const MONTHS_LUA = `
 local time = redis.call('TIME')
 local out = {tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)}
 for i = 1, #KEYS do
-  local f = redis.call('HMGET', KEYS[i], 'p', 'u', 'b')
-  local month, birth, seen = tonumber(f[1]) or -1, string.match(f[3] or '', '^(%d+) (%d+)')
+  local f = redis.call('HMGET', KEYS[i], 'p', 'u', 'd', 'e', 'b')
+  local month, birth, seen = tonumber(f[1]) or -1, string.match(f[5] or '', '^(%d+) (%d+)')
   -- What was there before it was created is known of a young one: it was lost, and may still lack what nodes have to
   -- hand in.
   local isLost = month < -1 and seen ~= '0' and math.abs(time[1] - (birth or 0)) < ${YOUTH_MS / 1_000}
-  out[i * 2], out[i * 2 + 1] = isLost and -1 or math.abs(month) * (month == -1 and -1 or 1), tonumber(f[2]) or 0
+  local at, used = i * 4 - 2, tonumber(f[2]) or 0
+  out[at], out[at + 1] = isLost and -1 or math.abs(month) * (month == -1 and -1 or 1), used
+  out[at + 2], out[at + 3] = tonumber(f[3]) or 0, used - (tonumber(f[4]) or 0)
 end
 return out
 `;

@@ -4,8 +4,8 @@ import { REFUND_FUNCTIONS_LUA } from './refund.js';
 
 /**
  * Refunds what a batch admitted whose response nobody got, once. KEYS: as the batch had them. ARGV: the batch's number,
- * the last instant (ms) at which it may still run, then cost, month label and label of the month after it of each
- * group. Response: -1 while it may still run: ask again; 0 when it did not run or has been refunded; 1 when it was
+ * the last instant (ms) at which it may still run, then cost, month label, label of the month after it and day label of
+ * each group. Response: -1 while it may still run: ask again; 0 when it did not run or has been refunded; 1 when it was
  * refunded now.
  */
 export const UNDO_LUA = `${REFUND_FUNCTIONS_LUA}
@@ -20,11 +20,12 @@ if marker[1] ~= ARGV[1] then
   return 0
 end
 for g = 1, (#KEYS - 1) / 2 do
-  local cost = tonumber(ARGV[g * 3]) * tonumber(marker[g + 2])
-  local period, following = tonumber(ARGV[g * 3 + 1]), tonumber(ARGV[g * 3 + 2])
+  local at = g * 4 - 1
+  local cost = tonumber(ARGV[at]) * tonumber(marker[g + 2])
+  local period, following, day = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   if cost > 0 then
-    back(young(load(KEYS[g * 2 - 1], now), now), cost, tonumber(marker[2]), period, following)
-    back(young(load(KEYS[g * 2], now), now), cost, tonumber(marker[2]), period, following)
+    back(young(load(KEYS[g * 2 - 1], now), now), cost, tonumber(marker[2]), period, following, day)
+    back(young(load(KEYS[g * 2], now), now), cost, tonumber(marker[2]), period, following, day)
   end
 end
 redis.call('HSET', KEYS[#KEYS], 'b', '')
@@ -33,20 +34,21 @@ return 1
 
 /**
  * Counts what a node admitted while Redis was away, once. KEYS: account counter, key counter, marker. ARGV: how long
- * the marker lives (ms), label of the month that it was admitted in, cost in that month, label of the month that it is
- * now, label of the month after that, time to live of the counters (ms, absolute), the node, then second and cost in
- * turn; a cost below zero was refunded. Response: -1 when a counter is missing, or does not know the month, or is young
- * and the node has to hand in first, else 1; then what account and key have used in the month that it is now, and the
- * time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is
+ * the marker lives (ms), labels of the month and the day that it was admitted in, cost in that day, label of the month
+ * that it is now, label of the month after that, label of the day, time to live of the counters (ms, absolute), the
+ * node, then second and cost in turn; a cost below zero was refunded. Response: -1 when a counter is missing, or does not
+ * know the month, or is young and the node has to hand in first, else 1; then what account and key have each used in the
+ * month and in the day that it is now, and the time in µs. A marker that exists says that this has been counted already: then nothing changes. A month to come is
  * one that the node's clock ran ahead to: it is counted there, and the counter stays in its own.
  */
 export const REPLAY_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-local a, k = young(load(KEYS[1], now), now, ARGV[7]), young(load(KEYS[2], now), now, ARGV[7])
+local a, k = young(load(KEYS[1], now), now, ARGV[9]), young(load(KEYS[2], now), now, ARGV[9])
 if not a or not k or a[11] or k[11] then return {-1, 0, 0} end
-local label, used, period, following = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-if not turn(a, period, following) or not turn(k, period, following) then return {-1, 0, 0} end
+local label, labelOfDay, used = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local period, following, day = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+if not turn(a, period, following, day) or not turn(k, period, following, day) then return {-1, 0, 0} end
 
 local function addToMonth(w)
   if label == period or label == w[5] then
@@ -64,9 +66,12 @@ end
 
 if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
   for _, w in ipairs({a, k}) do
-    turned(w, ARGV[6])
+    turned(w, ARGV[8])
+    local today = w[6] - w[13]
     addToMonth(w)
-    for i = 8, #ARGV - 1, 2 do
+    if labelOfDay == w[12] then today = math.max(0, today + used) end
+    w[13] = w[6] - today
+    for i = 10, #ARGV - 1, 2 do
       local bucket, cost = math.min(tonumber(ARGV[i]), w[2]), tonumber(ARGV[i + 1])
       if cost < 0 then cost = -math.min(-cost, tonumber(redis.call('HGET', w[1], bucket % BUCKETS)) or 0) end
       if bucket > w[2] - BUCKETS and cost ~= 0 then
@@ -76,8 +81,8 @@ if redis.call('SET', KEYS[3], 1, 'NX', 'PX', ARGV[1]) then
         if bucket == w[4] then w[4] = counted(w, bucket) end
       end
     end
-    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', monthText(w), 'u', w[6])
+    redis.call('HSET', w[1], 'l', w[2], 's', w[3], 'o', w[4], 'p', monthText(w), 'u', w[6], 'e', w[13])
   end
 end
-return {1, a[6], k[6], now * 1000000 + tonumber(time[2])}
+return {1, a[6], a[6] - a[13], k[6], k[6] - k[13], now * 1000000 + tonumber(time[2])}
 `;

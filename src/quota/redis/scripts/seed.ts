@@ -4,20 +4,21 @@ import { WINDOW_LUA } from './window.js';
 /**
  * Creates counters that do not exist, from what the database and the node know; hands in at young ones what the node
  * knows, once; brings those to a month that are in one to come and do not know it. KEYS: counters. ARGV: month label,
- * label of the month after it, time to live (ms, absolute), last ms of Redis's time at which this may still be done,
- * the node (empty: the counters are never young), whether they may be created (1); then for each counter used and when
- * that was observed (µs), by the database; labels and counts of months to come; when the month was set ('': never);
- * used and when that was observed (µs), by the node; what the node counted itself since. Response: 1; 0 where a counter
- * does not exist, or does not know the month, and may not be created; -1 when it was too late: what the database knew
- * may be old by now; then the time in µs, and what each counter has used in its month.
+ * label of the month after it, day label, time to live (ms, absolute), last ms of Redis's time at which this may still be
+ * done, the node (empty: the counters are never young), whether they may be created (1); then for each counter, by the
+ * database, used, when that was observed (µs), and what of it was used before the day; labels and counts of months to
+ * come; when the month was set ('': never); the first three by the node; what the node counted itself since. Response:
+ * 1; 0 where a counter does not exist, or does not know the month, and may not be created; -1 when it was too late: what
+ * the database knew may be old by now; then the time in µs, and what each counter has used in its month and its day.
  */
 export const SEED_LUA = `${WINDOW_LUA}
 local time = redis.call('TIME')
 local now = tonumber(time[1])
-if now * 1000 + math.floor(tonumber(time[2]) / 1000) > tonumber(ARGV[4]) then
+if now * 1000 + math.floor(tonumber(time[2]) / 1000) > tonumber(ARGV[5]) then
   return {-1, now * 1000000 + tonumber(time[2])}
 end
-local period, following, expireAt, node = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[5]
+local period, following, day, expireAt, node = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[6]
+local mayCreate = ARGV[7] == '1'
 local out = {1, now * 1000000 + tonumber(time[2])}
 
 -- What of a log is later than one instant and no later than another.
@@ -30,7 +31,7 @@ local function logged(log, after, until_)
   return sum
 end
 
-local function handIn(w, used, seen, log)
+local function handIn(w, used, seen, before, log)
   if call('HSETNX', w[1], 'n' .. node, log) == 0 then return end
   local birth, baseSeen, base = string.match(call('HGET', w[1], 'b'), '(%d+) (%d+) (-?%d+)')
   baseSeen, base = tonumber(baseSeen), tonumber(base)
@@ -43,40 +44,51 @@ local function handIn(w, used, seen, log)
         w[6] = w[6] - logged(fields[i + 1], baseSeen, seen)
       end
     end
-    baseSeen, base = seen, used
+    baseSeen, base, w[13] = seen, used, before
     call('HSET', w[1], 'b', birth .. ' ' .. text(baseSeen) .. ' ' .. text(base))
   end
   w[6] = w[6] + logged(log, baseSeen)
-  call('HSET', w[1], 'u', text(w[6]))
+  call('HSET', w[1], 'u', text(w[6]), 'e', text(w[13]))
 end
 
 for i = 1, #KEYS do
-  local key, at = KEYS[i], i * 7
-  local used, seen, later, setAt = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
-  local known, knownSeen, log = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), ARGV[at + 6]
+  local key, at, n = KEYS[i], i * 9 - 1, #out
+  local used, seen, before = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  local later, setAt = ARGV[at + 3], ARGV[at + 4]
+  local known, knownSeen, knownBefore, log =
+    tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), ARGV[at + 8]
   local w = young(load(key, now), now)
   if w then
     -- What the database knows may have been seen in this very counter. A later label that is not yet 'following' was
     -- seen as the earlier one.
-    if w[10] and node ~= '' and w[5] >= period and w[5] < following then handIn(w, known, knownSeen, log) end
-    if not turn(w, period, following) then
-      if ARGV[6] == '1' then turn(w, period, following, used) else out[1] = 0 end
+    if w[10] and node ~= '' and w[5] >= period and w[5] < following then
+      turn(w, period, following, day)
+      turned(w, expireAt)
+      w[14] = nil
+      handIn(w, known, knownSeen, knownBefore, log)
     end
-    if w[9] then
-      call('HSET', key, 'p', text(w[5]), 'u', text(w[6]))
+    if not turn(w, period, following, day) then
+      if mayCreate then turn(w, period, following, day, used) else out[1] = 0 end
+    end
+    if w[9] or w[14] then
+      call('HSET', key, 'p', monthText(w), 'u', text(w[6]))
       turned(w, expireAt)
     end
-    out[i + 2] = w[6]
-  elseif ARGV[6] == '1' then
-    if knownSeen > seen or (knownSeen == seen and known > used) then used, seen = known, knownSeen end
-    out[i + 2] = used + logged(log, seen)
-    call('HSET', key, 'l', now, 's', 0, 'o', now, 'p', node == '' and ARGV[1] or '-' .. ARGV[1], 'u', text(out[i + 2]))
+    out[n + 1], out[n + 2] = w[6], w[6] - w[13]
+  elseif mayCreate then
+    if knownSeen > seen or (knownSeen == seen and known > used) then used, seen, before = known, knownSeen, knownBefore end
+    local total = used + logged(log, seen)
+    out[n + 1], out[n + 2] = total, total - before
+    call(
+      'HSET', key, 'l', now, 's', 0, 'o', now, 'p', node == '' and ARGV[1] or '-' .. ARGV[1], 'u', text(total),
+      'd', ARGV[3], 'e', text(before)
+    )
     if later ~= '' then call('HSET', key, 'm', later) end
     if setAt ~= '' then call('HSET', key, 't', setAt) end
     if node ~= '' then call('HSET', key, 'b', text(now) .. ' ' .. text(seen) .. ' ' .. text(used), 'n' .. node, log) end
     call('PEXPIREAT', key, expireAt)
   else
-    out[1], out[i + 2] = 0, 0
+    out[1], out[n + 1], out[n + 2] = 0, 0, 0
   end
 end
 return out

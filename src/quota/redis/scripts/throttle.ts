@@ -26,5 +26,5 @@ return {1, w[3], (w[4] + BUCKETS) * length - ms, w[2]}
 export const THROTTLE_REFUND_LUA = `${REFUND_FUNCTIONS_LUA}
 local time = redis.call('TIME')
 local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-back(load(KEYS[1], math.floor(ms / tonumber(ARGV[1]))), 1, tonumber(ARGV[2]), 0, 1)
+back(load(KEYS[1], math.floor(ms / tonumber(ARGV[1]))), 1, tonumber(ARGV[2]), 0, 1, 0)
 `;

@@ -2,17 +2,16 @@
  * The functions by which every script looks at a counter.
  *
  * A counter is a hash. `l` last bucket written (whole seconds), `s` sum of the ring, `o` oldest bucket with a count,
- * `p` month label, `u` used in that month, and the ring: field `0`…`60` holds the count of the bucket with that number
- * modulo 61. `m` label and count of other months that it was in, `t` when `u` was last set (ms), `b` and `n…` only
- * while it is young (`young.ts`). The first five fields are written first, so that the linear look-up in Redis's
- * compact hash finds them at once. A bucket is touched when it fills and when it leaves: the cost of a decision does
- * not depend on the limit.
+ * `p` month label, `u` used in that month, `d` day label, `e` what of `u` was used before that day began, and the ring:
+ * field `0`…`60` holds the count of the bucket with that number modulo 61. What is used of the day is `u - e`, so that
+ * a request writes nothing for it. `m` label and count of other months that it was in, `D` the same of days,
+ * `t` when `u` was last set (ms), `b` and `n…` only while it is young (`young.ts`). The first seven fields are written
+ * first, so that the linear look-up in Redis's compact hash finds them at once. A bucket is touched when it fills and
+ * when it leaves: the cost of a decision does not depend on the limit.
  */
 
+import { OTHER_DAYS, OTHER_MONTHS } from '../../model/month-period.js';
 import { YOUNG_LUA } from './young.js';
-
-/** Most months that a counter keeps beside the one that it is in. */
-export const OTHER_MONTHS = 2;
 
 /** Functions that every script here begins with. */
 export const WINDOW_LUA = `
@@ -34,14 +33,19 @@ end
 
 -- Reads a counter and slides its ring to bucket 'now'. Returns nil when there is no such counter. w: {key, last, sum,
 -- oldest, period, used, count of the current bucket, what was read as it stands, where nothing had to slide: texts of
--- last, sum, oldest, period, used, once it has gone on in another month what is to be written of others}
+-- last, sum, oldest, period, used, day, used before it; once it has gone on in another month what is to be written of
+-- others; whether it is young; whether a node has to hand in; day; used before it; once it has gone on in another day
+-- what is to be written of others}
 local function load(key, now)
-  local f = call('HMGET', key, 'l', 's', 'o', 'p', 'u', slot(now))
+  local f = call('HMGET', key, 'l', 's', 'o', 'p', 'u', 'd', 'e', slot(now))
   if not f[1] then return nil end
   local last, sum, oldest = tonumber(f[1]), tonumber(f[2]), tonumber(f[3])
-  local w = {key, now, sum, oldest, tonumber(f[4]), tonumber(f[5]), 0, false}
+  local w = {
+    key, now, sum, oldest, tonumber(f[4]), tonumber(f[5]), 0, false,
+    false, false, false, tonumber(f[6]) or 0, tonumber(f[7]) or 0
+  }
   if last == now then
-    w[7] = tonumber(f[6]) or 0
+    w[7] = tonumber(f[8]) or 0
     if sum > 0 then w[8] = f end
     return w
   end
@@ -112,10 +116,7 @@ local function add(w, amount)
   end
 end
 
--- Brings a counter to a month, 'w' alone: to where it stood there, if it was in it before, else to nothing. A later
--- label that is not yet 'following' goes on: the account's billing day was moved. False where it is in a month to come,
--- and does not know this one; then, too, it is brought to it where it is said what was used ('known').
-local function turn(w, period, following, known)
+local function turnMonth(w, period, following, known)
   if w[5] == period or (w[5] > period and w[5] < following) then return true end
   local months, used = {{w[5], text(w[6])}}, known
   for label, count in string.gmatch(call('HGET', w[1], 'm') or '', '(%d+) (-?%d+)') do
@@ -133,8 +134,34 @@ local function turn(w, period, following, known)
   return true
 end
 
--- Writes what belongs to another month, beside 'p' and 'u'.
+-- Brings a counter to a month and a day, 'w' alone: to where it stood there, if it was in it before, else to nothing. A
+-- later month that is not yet 'following' goes on: the account's billing day was moved. False where it is in a month to
+-- come, and does not know this one; then, too, it is brought to it where it is said what was used ('known').
+local function turn(w, period, following, day, known)
+  local today = w[6] - w[13]
+  if not turnMonth(w, period, following, known) then return false end
+  if w[12] ~= day then
+    local others, known = {text(w[12]) .. ' ' .. text(today)}, 0
+    for label, count in string.gmatch(call('HGET', w[1], 'D') or '', '(%d+) (-?%d+)') do
+      if tonumber(label) == day then
+        known = tonumber(count)
+      elseif tonumber(label) ~= w[12] and #others < ${OTHER_DAYS} then
+        others[#others + 1] = label .. ' ' .. count
+      end
+    end
+    w[12], w[8], w[14], today = day, false, table.concat(others, ' '), known
+  end
+  w[13] = w[6] - today
+  return true
+end
+
+-- Writes what belongs to another month or day, beside 'p' and 'u'.
 local function turned(w, expireAt)
+  if w[14] then
+    call('HSET', w[1], 'd', text(w[12]), 'e', text(w[13]), 'D', w[14])
+  elseif w[9] then
+    call('HSET', w[1], 'e', text(w[13]))
+  end
   if not w[9] then return end
   call('HSET', w[1], 'm', w[9])
   call('HDEL', w[1], 't')
