@@ -103,7 +103,7 @@ export function redisQuotas({ database }, { logger }) {
 function answeringClient() {
   const nowMs = systemClock.now();
   const second = Math.floor(nowMs / 1_000);
-  const counts = ` 64 5120 512 512000 51200 ${second - 30} ${second - 20} 0 0`;
+  const counts = ` 64 5120 512 512000 51200 500000 50000 ${second - 30} ${second - 20} 0 0`;
   const answers = new Map();
   return {
     isCluster: false,

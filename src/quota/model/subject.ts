@@ -51,10 +51,9 @@ export class QuotaTerms {
  * last saw. Every field has a value from the beginning.
  */
 export class QuotaSubject {
-  /** When a store last reported counts (ms), and the labels of their month and day; 0: none has. */
+  /** When a store last reported counts (ms), and their period; `NO_PERIOD`: none has. */
   lastSeenAtMs = 0;
-  lastSeenMonth = 0;
-  lastSeenDay = 0;
+  private lastSeenPeriod = NO_PERIOD;
   /** The counts of each window then, by its index. Fields, because an array takes more memory of every key. */
   private seen0 = 0;
   private seen1 = 0;
@@ -153,6 +152,15 @@ export class QuotaSubject {
     return this.lastSeenDay === day.label ? lastSeen : countsWith(lastSeen, { [ACCOUNT_DAY]: 0, [KEY_DAY]: 0 });
   }
 
+  /** Labels of the month and the day of the last counts; 0: there are none. */
+  get lastSeenMonth(): number {
+    return this.lastSeenPeriod.label;
+  }
+
+  get lastSeenDay(): number {
+    return this.lastSeenPeriod.day.label;
+  }
+
   /** The last counts that a store reported, of `lastSeenMonth` and `lastSeenDay`. */
   get lastSeen(): QuotaCounts | undefined {
     if (this.lastSeenMonth === 0) return undefined;
@@ -163,7 +171,7 @@ export class QuotaSubject {
    * Keeps what a store reported, at an instant (ms) of a month and a day. On the request path: the numbers and not the object,
    * see decision 0028.
    */
-  see(counts: Readonly<QuotaCounts>, atMs: number, { label, day }: MonthPeriod): void {
+  see(counts: Readonly<QuotaCounts>, atMs: number, period: MonthPeriod): void {
     this.seen0 = unboxed(counts[0]);
     this.seen1 = unboxed(counts[1]);
     this.seen2 = unboxed(counts[2]);
@@ -171,8 +179,7 @@ export class QuotaSubject {
     this.seen4 = unboxed(counts[4]);
     this.seen5 = unboxed(counts[5]);
     this.lastSeenAtMs = atMs;
-    this.lastSeenMonth = label;
-    this.lastSeenDay = day.label;
+    this.lastSeenPeriod = period;
   }
 }
 
