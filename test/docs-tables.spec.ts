@@ -1,4 +1,4 @@
-/** A table of the documentation that says by which command it is made has that command, and its place to be put into. */
+/** Tables of the documentation: cells hold a phrase, and a generated table names its command and its place. */
 import { expect, it } from '@jest/globals';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 
@@ -25,4 +25,17 @@ it.each(marks)('$file: $name is made by npm run $script', ({ name, script, rest 
   expect(load === undefined ? globSync(`${folder}/*.mjs`).some(isMark) : existsSync(`${folder}/${load}.mjs`)).toBe(
     true,
   );
+});
+
+it('no table cell has more than 300 characters', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...globSync('docs/**/*.md')];
+  const rows = pages.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .map((line) => ({ file, cells: line.split(/(?<!\\)\|/).map((cell) => cell.trim()) })),
+  );
+  expect(rows.length).toBeGreaterThan(1_000);
+  const long = rows.flatMap(({ file, cells }) => cells.filter((cell) => cell.length > 300).map((cell) => [file, cell]));
+  expect(long).toEqual([]);
 });

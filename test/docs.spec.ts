@@ -76,16 +76,17 @@ describe('labels', () => {
   });
 });
 
-describe('docs/failure-modes.md', () => {
-  const text = page('docs/failure-modes.md');
-
+describe('docs/log.md', () => {
   it('explains every event that the program logs, and no other', () => {
-    const [, table = ''] = /^\| event \|.*\n([\s\S]*?)\n\n/m.exec(text) ?? [];
+    const [, table = ''] = /^\| event \|.*\n([\s\S]*?)\n\n/m.exec(page('docs/log.md')) ?? [];
     const documented = table.split('\n').flatMap((row) => matches(row.split('|')[1] ?? '', /`(\w+)`/g));
     const logged = matches(SOURCES, /"?event"?: ?["'](\w+)["']/g);
     expect(unique(documented)).toEqual(unique(logged));
   });
+});
 
+describe('docs/bounds.md', () => {
+  const text = page('docs/bounds.md');
   const rows = matches(text, /^(\|.*\| `\w+` in `src\/\S+` \|)$/gm).map((row) =>
     row.split('|').map((cell) => cell.trim()),
   );
@@ -210,7 +211,7 @@ describe('names', () => {
     const files = readdirSync('docs/decisions').filter((name) => name !== 'README.md');
     expect(listed).toEqual(files.toSorted());
     for (const name of files)
-      expect(page(`docs/decisions/${name}`)).toMatch(/Context[\s\S]*Decision[\s\S]*Drawbacks[\s\S]*Alternatives/);
+      expect(page(`docs/decisions/${name}`)).toMatch(/Context[\s\S]*Decision[\s\S]*Consequences[\s\S]*Alternatives/);
   });
 });
 

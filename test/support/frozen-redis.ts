@@ -7,7 +7,7 @@ import { SteadyLoad, type Origin, type Sample } from './steady-load.js';
 
 /** When the breaker is open for certain, on a busy machine too. */
 export const OPEN_AFTER_MS = 500;
-/** The stated deadline of a decision (docs/failure-modes.md). */
+/** The stated deadline of a decision (docs/bounds.md). */
 export const DEADLINE_MS = 50;
 export const FLUSH_MS = 200;
 

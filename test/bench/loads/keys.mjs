@@ -15,7 +15,7 @@ const FILL_CONNECTIONS = 16;
 /** What the first use of the keys leaves to be written is written by then. */
 const SETTLE_MS = 12_000;
 const FILL_ATTEMPTS = 60;
-/** By then a process that does nothing has given back what the load needed (decision 0024). */
+/** By then a process that does nothing has given back what the load needed (decision 0028). */
 const QUIET_MS = 60_000;
 const AIM_SPREAD = 0.1;
 const AIM_MEGABYTES = 200;
