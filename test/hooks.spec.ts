@@ -1,4 +1,4 @@
-/** The hook that `npm run hooks` turns on refuses what `npm run check` would refuse, and says what to do. */
+/** The hooks that `npm run hooks` turns on refuse what `npm run check` would refuse and long subjects, and say what to do. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { makeSmallProject, type SmallProject } from './support/small-project.js';
@@ -64,5 +64,12 @@ describe('the pre-commit hook', () => {
     await git('rm', '-q', '--cached', 'src/answer.ts');
     const { code, output } = await git('commit', '-m', 'A change');
     expect([code, output]).toEqual([0, expect.stringContaining('2 files changed')]);
+  });
+
+  it('limits the subject of a commit to 72 characters, not its body', async () => {
+    const subject = 'é'.repeat(72);
+    const tooLong = await git('commit', '--allow-empty', '-m', `${subject}!`);
+    expect([tooLong.code, tooLong.output]).toEqual([1, expect.stringContaining('73 characters; at most 72')]);
+    expect((await git('commit', '--allow-empty', '-m', subject, '-m', 'A body. '.repeat(20))).code).toBe(0);
   });
 });

@@ -1,7 +1,4 @@
-/**
- * A limit per day as users meet it: in the plan and of one key, in the fields, the refusal and the usage report, over midnight of the
- * account.
- */
+/** A limit per day, of a plan and of one key: response fields, refusal, usage report, and midnight of the account. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { DateTime } from 'luxon';
 import { json, startBackend, type Backend } from '../support/backend.js';

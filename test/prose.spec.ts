@@ -1,0 +1,89 @@
+/** Doc comments name their subject first, and sentences are short. The counts in `prose-floor.json` may only fall. */
+import { describe, expect, it } from '@jest/globals';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { docComments, hidesSubject, longSentences, MOST_WORDS } from './support/prose.js';
+
+const FLOOR = 'test/prose-floor.json';
+
+/** Findings that were there when the rules were made, by room or page. Others have none. */
+interface Floor {
+  readonly hiddenSubjects: Readonly<Record<string, number>>;
+  readonly longSentences: Readonly<Record<string, number>>;
+}
+
+const floor = JSON.parse(readFileSync(FLOOR, 'utf8')) as Floor;
+const sources = globSync('{src,test}/**/*.{ts,tsx}', {
+  exclude: ['src/panel/api/admin-api.d.ts', 'test/generated-clients/**', '**/node_modules/**'],
+});
+const pages = [...globSync('*.md'), ...globSync('docs/**/*.md')];
+
+/** Returns what a rule finds in doc comments, by room: `src/quota/limiter.ts` is in `src/quota`. */
+function findInComments(rule: (comment: string) => readonly string[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const file of sources) {
+    const room = file.split('/').slice(0, 2).join('/');
+    const texts = docComments(readFileSync(file, 'utf8')).flatMap(rule);
+    found.set(room, [...(found.get(room) ?? []), ...texts.map((text) => `${file}: ${text}`)]);
+  }
+  return found;
+}
+
+/** Returns the findings of each room or page that has more of them than the floor allows. */
+function exceeding(found: ReadonlyMap<string, readonly string[]>, allowed: Readonly<Record<string, number>>) {
+  return Object.fromEntries([...found].filter(([name, texts]) => texts.length > (allowed[name] ?? 0)));
+}
+
+/** Returns the floor without what has been mended since. */
+function lowered(found: ReadonlyMap<string, readonly string[]>, allowed: Readonly<Record<string, number>>) {
+  const counts = Object.entries(allowed).map(([name, count]): [string, number] => [
+    name,
+    Math.min(count, found.get(name)?.length ?? 0),
+  ]);
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
+}
+
+describe(`the counts of ${FLOOR} fall (TRAILGATE_TEST_WRITE=1 lowers them)`, () => {
+  const hidden = findInComments((comment) => (hidesSubject(comment) ? [comment] : []));
+  const long = findInComments(longSentences);
+  for (const page of pages) long.set(page, longSentences(readFileSync(page, 'utf8')));
+  if (process.env['TRAILGATE_TEST_WRITE'] === '1') {
+    const next: Floor = {
+      hiddenSubjects: lowered(hidden, floor.hiddenSubjects),
+      longSentences: lowered(long, floor.longSentences),
+    };
+    writeFileSync(FLOOR, `${JSON.stringify(next, null, 2)}\n`);
+  }
+
+  it('no more doc comments hide their subject', () => {
+    expect(hidden.size).toBeGreaterThan(20);
+    expect(exceeding(hidden, floor.hiddenSubjects)).toEqual({});
+  });
+
+  it(`no more sentences exceed ${MOST_WORDS} words`, () => {
+    expect(long.size).toBeGreaterThan(100);
+    expect(exceeding(long, floor.longSentences)).toEqual({});
+  });
+});
+
+describe('the rules', () => {
+  const words = (count: number): string => Array.from({ length: count }, (_, i) => `word${i}`).join(' ');
+
+  it('find a comment that hides its subject, and no other', () => {
+    const source = '/** What it does. */\n/**\n * Whoever\n * calls.\n */\n/** Whatever. */\n/* Of a part. */\n';
+    expect(docComments(source).filter(hidesSubject)).toEqual(['What it does.', 'Whoever\ncalls.']);
+  });
+
+  it('find a sentence of 26 words over several lines, in a list and in the middle of a paragraph', () => {
+    const long = `A${words(25)}`;
+    expect(longSentences(`Short one. ${long} and end. Short one.`)).toHaveLength(1);
+    expect(longSentences(`- ${words(13)}\n  ${words(13)}\n- ${words(13)}`)).toHaveLength(1);
+    expect(longSentences(`A ${words(25)}.`)).toHaveLength(1);
+  });
+
+  it('pass 25 words, headings, tables and code', () => {
+    const block = `\`\`\`\n${words(30)}\n\`\`\``;
+    const generated = `<!-- a: written by \`x\` -->\n${words(30)}\n<!-- end of a -->`;
+    const texts = [`${words(25)}.`, `# ${words(30)}`, `| ${words(30)} |`, `\`${words(30)}\``, block, generated];
+    expect(texts.flatMap(longSentences)).toEqual([]);
+  });
+});
