@@ -11,6 +11,7 @@ const textOf = (file: string) => readFileSync(file, 'utf8');
 const PARSE_OWN_JSON = [
   'src/accounts/api-key-list.ts',
   'src/records/audit-log.ts',
+  'src/records/external-fields.ts',
   'src/accounts/let-in-keys.ts',
   'src/records/versions.ts',
   'src/admin/openapi/openapi-schemas.ts',

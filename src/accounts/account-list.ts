@@ -1,6 +1,8 @@
 /** Lists of accounts: searched, filtered and sorted by the database. */
 import { createHash } from 'node:crypto';
-import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely';
+import { sql, type RawBuilder, type SqlBool } from 'kysely';
+import { externalConditions, type ExternalQuery } from '../records/external-fields.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
 import {
   decodeJsonCursor,
   encodeCursor,
@@ -9,7 +11,7 @@ import {
   type PageRequest,
 } from '../stores/database/cursor.js';
 import { likeAnywhere, searchText } from '../stores/database/search/search-text.js';
-import type { AccountTable, Tables } from '../stores/database/schema.js';
+import type { AccountTable } from '../stores/database/schema.js';
 
 export const ACCOUNT_SORTS = ['created', 'name'] as const;
 
@@ -17,8 +19,8 @@ export const ACCOUNT_SORTS = ['created', 'name'] as const;
 export type VisibleAccounts = 'all' | { readonly accountId: string } | { readonly memberId: string };
 
 /** AccountQuery contains filters and the order of a list. */
-export interface AccountQuery extends PageRequest {
-  /** Part of a name, or a complete ID. */
+export interface AccountQuery extends PageRequest, ExternalQuery {
+  /** Part of a name, or a complete ID or `external_id`. */
   readonly q?: string | undefined;
   readonly status?: AccountTable['status'] | undefined;
   /** Default `created`. */
@@ -32,13 +34,13 @@ const SORTED_BY = { created: sql<string>`id`, name: sql<string>`search` } as con
 
 /** Returns a page of accounts. Rejects with `invalid_cursor` if the cursor is of a different query. */
 export async function pageOfAccounts<T>(
-  db: Kysely<Tables>,
+  database: DatabaseHandle,
   query: AccountQuery,
   visible: VisibleAccounts,
   map: (row: AccountTable) => T,
 ): Promise<Page<T>> {
   const list = listName(query);
-  const rows = await rowsOf(db, query, visible, list);
+  const rows = await rowsOf(database, query, visible, list);
   const shown = rows.slice(0, query.limit);
   const last = rows.length > query.limit ? shown.at(-1) : undefined;
   return {
@@ -47,7 +49,12 @@ export async function pageOfAccounts<T>(
   };
 }
 
-function rowsOf(db: Kysely<Tables>, query: AccountQuery, visible: VisibleAccounts, list: string): Promise<Row[]> {
+function rowsOf(
+  { db, kind }: DatabaseHandle,
+  query: AccountQuery,
+  visible: VisibleAccounts,
+  list: string,
+): Promise<Row[]> {
   const { limit, cursor, q, status, sort = 'created' } = query;
   const by: RawBuilder<string> = SORTED_BY[sort];
   let select = db.selectFrom('account').selectAll().select(by.as('position'));
@@ -57,9 +64,12 @@ function rowsOf(db: Kysely<Tables>, query: AccountQuery, visible: VisibleAccount
     select = select.where('id', 'in', own);
   }
   if (q !== undefined && q !== '') {
-    select = select.where(sql<SqlBool>`(search like ${likeAnywhere(searchText(q))} escape '\\' or id = ${q})`);
+    select = select.where(
+      sql<SqlBool>`(search like ${likeAnywhere(searchText(q))} escape '\\' or id = ${q} or external_id = ${q})`,
+    );
   }
   if (status !== undefined) select = select.where('status', '=', status);
+  for (const condition of externalConditions(kind, query)) select = select.where(condition);
   if (cursor !== undefined) {
     const [position, id] = positionOf(list, cursor);
     select = select.where(sql<SqlBool>`(${by}, id) > (${position}, ${id})`);
@@ -74,8 +84,8 @@ function rowsOf(db: Kysely<Tables>, query: AccountQuery, visible: VisibleAccount
 /**
  * Returns the name for cursors. Contains a hash of the filters, so that it differs per query and hides the search text.
  */
-function listName({ q = '', status, sort = 'created' }: AccountQuery): string {
-  const filters = JSON.stringify([q, status ?? null]);
+function listName({ q = '', status, external_id: id, metadata, sort = 'created' }: AccountQuery): string {
+  const filters = JSON.stringify([q, status ?? null, id ?? null, metadata ?? null]);
   return `accounts:${sort}:${createHash('sha256').update(filters).digest('base64url').slice(0, 16)}`;
 }
 

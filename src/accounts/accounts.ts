@@ -10,6 +10,7 @@ import type { WorkSignal } from '../outbox/work-signal.js';
 import { Problem } from '../platform/problems/errors.js';
 import type { MonthGrant } from '../quota/model/effective-limits.js';
 import type { CreateAccount, UpdateAccount } from '../records/account-fields.js';
+import { metadataJson, parseMetadata, writeUnique, type Metadata } from '../records/external-fields.js';
 import { pageOfAccounts, type AccountQuery, type VisibleAccounts } from './account-list.js';
 import { limitsInForce, type AccessChanges } from '../records/access-changes.js';
 import type { InvalidationBus } from '../keys/api-key.js';
@@ -31,6 +32,8 @@ export interface Account {
   readonly updatedAt: number;
   /** Incremented by every change that a person makes. */
   readonly version: number;
+  readonly externalId: string | null;
+  readonly metadata: Metadata;
 }
 
 /** StoreDependencies are the dependencies of the stores in this room. */
@@ -70,12 +73,12 @@ export class AccountStore {
       created_at: now,
       updated_at: now,
       version: 1,
+      external_id: input.external_id ?? null,
+      metadata: metadataJson(input.metadata ?? {}),
     };
     await this.deps.database.db.transaction().execute(async (trx) => {
-      await trx
-        .insertInto('account')
-        .values({ ...row, search: searchText(row.name) })
-        .execute();
+      const insert = trx.insertInto('account').values({ ...row, search: searchText(row.name) });
+      await writeUnique(insert.execute(), 'account');
       const created = {
         ...target(row.id),
         action: 'account.created',
@@ -97,7 +100,7 @@ export class AccountStore {
 
   /** Lists the visible accounts by creation or by name. Rejects with `invalid_cursor`. */
   async list(query: AccountQuery, visible: VisibleAccounts = 'all'): Promise<Page<Account>> {
-    return await pageOfAccounts(this.deps.database.db, query, visible, accountOf);
+    return await pageOfAccounts(this.deps.database, query, visible, accountOf);
   }
 
   /**
@@ -128,7 +131,9 @@ export class AccountStore {
     expected: ExpectedVersions,
   ): Promise<AccountTable> {
     const before = await lockAccount(trx, this.deps.database.kind, id);
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const { metadata, ...rest } = changes;
+    const columns = { ...rest, metadata: metadata && metadataJson(metadata) };
+    const given = Object.entries(columns).filter(([, value]) => value !== undefined);
     const now = this.deps.clock.now();
     const version = before.version + 1;
     const after: AccountTable = { ...before, ...Object.fromEntries(given), updated_at: now, version };
@@ -137,11 +142,8 @@ export class AccountStore {
     if (difference === null) return before;
     await checkVersion(trx, before, expected, before.time_zone);
     context.authorize?.('account', this.accessOf(before), this.accessOf(after));
-    await trx
-      .updateTable('account')
-      .set({ ...after, search: searchText(after.name) })
-      .where('id', '=', id)
-      .execute();
+    const update = trx.updateTable('account').set({ ...after, search: searchText(after.name) });
+    await writeUnique(update.where('id', '=', id).execute(), 'account');
     await recordChange(
       trx,
       context,
@@ -194,8 +196,8 @@ function target(id: string): { accountId: string; targetType: 'account'; targetI
 }
 
 function audited(row: AccountTable): AuditedFields {
-  const { name, plan, time_zone, billing_day, status } = row;
-  return { name, plan, time_zone, billing_day, status };
+  const { name, plan, time_zone, billing_day, status, external_id, metadata } = row;
+  return { name, plan, time_zone, billing_day, status, external_id, metadata: parseMetadata(metadata) };
 }
 
 function accountOf(row: AccountTable): Account {
@@ -210,5 +212,7 @@ function accountOf(row: AccountTable): Account {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     version: row.version,
+    externalId: row.external_id,
+    metadata: parseMetadata(row.metadata),
   };
 }

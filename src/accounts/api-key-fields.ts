@@ -10,6 +10,13 @@ import { networkFault, plainNetwork } from '../platform/network-list.js';
 import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
 import { perPeriod, WINDOW_PERIODS } from '../platform/quotas/windows.js';
 import type { KeyLimits } from '../quota/model/effective-limits.js';
+import {
+  externalFields,
+  metadataJson,
+  parseMetadata,
+  shownExternalFields,
+  type Metadata,
+} from '../records/external-fields.js';
 import { nameField } from '../records/account-fields.js';
 import type { ApiKeyTable } from '../stores/database/schema.js';
 import { searchText } from '../stores/database/search/search-text.js';
@@ -66,6 +73,8 @@ const limits = z
     example: { minute: 300 },
   });
 
+const external = externalFields('within its account');
+
 export const createApiKeySchema = z
   .strictObject({
     name: nameField,
@@ -74,11 +83,13 @@ export const createApiKeySchema = z
     expires_at: expiresAt.default(null),
     allowed_ips: allowedIps.default([]),
     limits: limits.default(null),
+    external_id: external.external_id.optional(),
+    metadata: external.metadata.optional(),
   })
   .meta({ id: 'CreateApiKey' });
 
 export const updateApiKeySchema = z
-  .strictObject({ name: nameField, scopes, expires_at: expiresAt, allowed_ips: allowedIps, limits })
+  .strictObject({ name: nameField, scopes, expires_at: expiresAt, allowed_ips: allowedIps, limits, ...external })
   .partial()
   .meta({ id: 'UpdateApiKey' });
 
@@ -90,6 +101,8 @@ export interface KeySettings {
   readonly allowed_ips: readonly string[];
   /** In the place of the plan's; null: the plan's. */
   readonly limits: KeyLimits | null;
+  readonly external_id: string | null;
+  readonly metadata: Metadata;
 }
 
 /** Reads the settings of a row. A change that is not seen in them is not written. */
@@ -100,6 +113,8 @@ export function settingsOf(row: ApiKeyTable): KeySettings {
     environment: row.environment,
     allowed_ips: parseStrings(row.allowed_ips),
     limits: parseLimits(row.limits),
+    external_id: row.external_id,
+    metadata: parseMetadata(row.metadata),
   };
 }
 
@@ -107,7 +122,7 @@ export function settingsOf(row: ApiKeyTable): KeySettings {
 export function columnsOf(fields: CreateApiKey): SettingColumns;
 export function columnsOf(fields: UpdateApiKey): Partial<SettingColumns>;
 export function columnsOf(fields: UpdateApiKey & Partial<Pick<CreateApiKey, 'environment'>>): Partial<SettingColumns> {
-  const { name, scopes, environment, expires_at, allowed_ips, limits } = fields;
+  const { name, scopes, environment, expires_at, allowed_ips, limits, external_id, metadata } = fields;
   const columns = {
     name,
     search: name === undefined ? undefined : searchText(name),
@@ -116,6 +131,8 @@ export function columnsOf(fields: UpdateApiKey & Partial<Pick<CreateApiKey, 'env
     expires_at: typeof expires_at === 'string' ? Date.parse(expires_at) : expires_at,
     allowed_ips: allowed_ips === undefined ? undefined : JSON.stringify(allowed_ips),
     limits: limits === undefined ? undefined : limitsJson(limits),
+    external_id,
+    metadata: metadata === undefined ? undefined : metadataJson(metadata),
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
 }
@@ -124,11 +141,13 @@ export function columnsOf(fields: UpdateApiKey & Partial<Pick<CreateApiKey, 'env
 type SettingColumns = Pick<
   ApiKeyTable,
   'name' | 'search' | 'scopes' | 'environment' | 'expires_at' | 'allowed_ips' | 'limits'
->;
+> &
+  Partial<Pick<ApiKeyTable, 'external_id' | 'metadata'>>;
 
 /** Returns the settings as the admin API shows them. */
-export function shownSettingsOf({ name, scopes, environment, allowed_ips, limits }: KeySettings) {
-  return { name, scopes: [...scopes], environment, allowed_ips: [...allowed_ips], limits };
+export function shownSettingsOf(settings: KeySettings) {
+  const { name, scopes, environment, allowed_ips, limits, external_id, metadata } = settings;
+  return { name, scopes: [...scopes], environment, allowed_ips: [...allowed_ips], limits, external_id, metadata };
 }
 
 /** The schemas of these, but for that of the limits. */
@@ -137,6 +156,7 @@ export const shownKeySettings = {
   scopes: z.array(z.string().max(200)).max(100),
   environment: z.enum(['live', 'test']),
   allowed_ips: z.array(z.string().max(43)).max(100).meta({ description: 'Empty: any address.' }),
+  ...shownExternalFields,
 };
 
 /** None, one hour, one day, one week. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 import { decodeCursor, encodeCursor, invalidCursor, type Page, type PageRequest } from '../stores/database/cursor.js';
+import { externalConditions, type ExternalQuery } from '../records/external-fields.js';
 import { likeAnywhere, searchText } from '../stores/database/search/search-text.js';
 import type { ApiKeyTable } from '../stores/database/schema.js';
 import { KEY_MONTH } from '../platform/quotas/windows.js';
@@ -15,8 +16,8 @@ export const API_KEY_SORTS = ['created', 'name', 'last_used'] as const;
 export type ApiKeySort = (typeof API_KEY_SORTS)[number];
 
 /** Which keys, and in which order. */
-export interface ApiKeyQuery extends PageRequest {
-  /** Part of a name; the whole of an id or hint; the last four characters of a secret. */
+export interface ApiKeyQuery extends PageRequest, ExternalQuery {
+  /** Part of a name; the whole of an id, `external_id` or hint; the last four characters of a secret. */
   readonly q?: string | undefined;
   /** Undefined: all. */
   readonly statuses?: readonly ApiKey['status'][] | undefined;
@@ -93,6 +94,7 @@ export class ApiKeyList {
     if (hasOAuthClient !== undefined) select = select.where('oauth_client_id', hasOAuthClient ? 'is not' : 'is', null);
     if (granted !== undefined) select = select.where(scopesWithin(this.deps.database.kind, granted));
     if (letInBy !== undefined) select = select.where('oauth_member_id', '=', letInBy);
+    for (const condition of externalConditions(this.deps.database.kind, query)) select = select.where(condition);
     if (cursor !== undefined) {
       const [position, id] = positionOf(list, cursor, sort);
       // By ids alone the index of ids is enough.
@@ -124,7 +126,9 @@ export class ApiKeyList {
 /** A cursor of one query says nothing in another; the words that are searched for do not stand in it. */
 function listName(accountId: string, query: ApiKeyQuery): string {
   const { q = '', statuses, environment, hasOAuthClient = null, letInBy = null, sort, order } = query;
-  const filters = JSON.stringify([q, statuses?.toSorted() ?? null, environment ?? null, hasOAuthClient, letInBy]);
+  const { external_id: externalId = null, metadata = null } = query;
+  const shown = [q, statuses?.toSorted() ?? null, environment ?? null, hasOAuthClient, letInBy, externalId, metadata];
+  const filters = JSON.stringify(shown);
   const hash = createHash('sha256').update(filters).digest('base64url').slice(0, 16);
   return `api-keys:${accountId}:${sort}:${order}:${hash}`;
 }
@@ -156,7 +160,7 @@ function matching(q: string): Expression<SqlBool> {
   // Whoever looks for a key has often no more than its hint, or what stood at the end of a secret in a log.
   const hints = [q, `tg_live_…${q}`, `tg_test_…${q}`];
   return sql<SqlBool>`(
-    search like ${likeAnywhere(searchText(q))} escape '\\' or id = ${q} or hint in (${sql.join(hints)})
+    search like ${likeAnywhere(searchText(q))} escape '\\' or id = ${q} or external_id = ${q} or hint in (${sql.join(hints)})
   )`;
 }
 

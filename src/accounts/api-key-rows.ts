@@ -54,6 +54,8 @@ export function newApiKeyRow(
   return {
     id: newId('key', nowMs),
     account_id: accountId,
+    external_id: null,
+    metadata: null,
     ...columnsOf(input),
     status: 'active',
     hint,

@@ -27,6 +27,7 @@ import {
   type ApiKey,
   type LetInClient,
 } from './api-key-rows.js';
+import { writeUnique } from '../records/external-fields.js';
 import { changesSince, checkVersion, type ExpectedVersions } from '../records/versions.js';
 import { ChangeEvents } from './change-events.js';
 import { checkLetInKey } from './let-in-keys.js';
@@ -98,7 +99,7 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       await check?.(trx, this.deps.database.kind);
       const { plan } = await lockAccount(trx, this.deps.database.kind, accountId);
       context.authorize?.('api_key', null, this.accessOf(row, plan));
-      await trx.insertInto('api_key').values(row).execute();
+      await writeUnique(trx.insertInto('api_key').values(row).execute(), 'key of the account');
       if (secret !== null) await insertSecret(trx, row.id, secret, now);
       await this.record(trx, context, row, 'api_key.created', { before: null, after: auditedKey(row) });
     });
@@ -158,7 +159,8 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       // Clients may have been let in for fewer days when this one was.
       const { oauth_client_id: clientId, expires_at: endsMs } = after;
       if (clientId !== null && endsMs !== null) await this.deps.keepClient?.(trx, clientId, endsMs);
-      await trx.updateTable('api_key').set(after).where('id', '=', id).execute();
+      const update = trx.updateTable('api_key').set(after).where('id', '=', id);
+      await writeUnique(update.execute(), 'key of the account');
       await this.record(trx, context, after, 'api_key.updated', difference);
       return after;
     });

@@ -8,7 +8,8 @@ import type { WorkSignal } from '../outbox/work-signal.js';
 import type { NewEvent } from '../outbox/event-types.js';
 import type { EventType } from '../outbox/own-events.js';
 import { addEvents, countOwnEvents, type AddedEvents } from '../outbox/outbox.js';
-import { parseStrings } from '../keys/api-key-columns.js';
+import { parseMetadata } from '../records/external-fields.js';
+import { settingsOf } from './api-key-fields.js';
 import { timestamp } from './api-key-rows.js';
 
 /** Actions of the audit log that are also events. */
@@ -56,9 +57,9 @@ export class ChangeEvents {
     actor: string,
   ): Promise<void> {
     if (before.status === after.status) return;
-    const { id, name, plan, status } = after;
+    const { id, name, plan, status, external_id, metadata } = after;
     const type = status === 'suspended' ? 'account.suspended' : 'account.reactivated';
-    const data = { account: { id, name, plan, status }, actor };
+    const data = { account: { id, name, plan, status, external_id, metadata: parseMetadata(metadata) }, actor };
     const event = { type, accountId: id, data, resource: id, dedupeKey: `${type}:${id}:${after.version}` } as const;
     await this.add(trx, after, event, after.updated_at);
   }
@@ -79,9 +80,19 @@ export class ChangeEvents {
 
 /** Creates an event of a key. @param occasion distinguishes events of the same type for deduplication. */
 function keyEvent(row: ApiKeyTable, type: KeyEvent, actor: string, occasion: number | string): NewEvent<KeyEvent> {
-  const { id, account_id: accountId, name, environment, hint, status } = row;
-  const scopes = parseStrings(row.scopes);
-  const key = { id, name, scopes, environment, hint, status, expires_at: timestamp(row.expires_at) };
+  const { id, account_id: accountId, hint, status } = row;
+  const { name, scopes, environment, external_id, metadata } = settingsOf(row);
+  const key = {
+    id,
+    name,
+    scopes,
+    environment,
+    hint,
+    status,
+    external_id,
+    metadata,
+    expires_at: timestamp(row.expires_at),
+  };
   return { type, accountId, data: { api_key: key, actor }, resource: id, dedupeKey: `${type}:${id}:${occasion}` };
 }
 

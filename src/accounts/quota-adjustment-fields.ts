@@ -1,7 +1,7 @@
 /** Schema of quota adjustments for the admin API, its description and the store. */
 import { z } from 'zod';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
-import { plainText } from '../records/account-fields.js';
+import { plainText } from '../records/plain-text.js';
 
 const TOO_MANY = `must be at most ${LARGEST_LIMIT}`;
 

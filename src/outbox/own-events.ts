@@ -34,6 +34,8 @@ export interface ApiKeyChanged {
     readonly status: 'active' | 'paused' | 'revoked';
     /** RFC 3339. */
     readonly expires_at: string | null;
+    readonly external_id: string | null;
+    readonly metadata: Readonly<Record<string, string>>;
   };
   /** Only in `api_key.revoked`: `exposed` if the secret was sent in clear text. */
   readonly reason?: 'exposed';
@@ -48,6 +50,8 @@ export interface AccountStatusChanged {
     readonly name: string;
     readonly plan: string;
     readonly status: 'active' | 'suspended';
+    readonly external_id: string | null;
+    readonly metadata: Readonly<Record<string, string>>;
   };
   readonly actor: string;
 }
@@ -110,6 +114,13 @@ const object = (properties: Readonly<Record<string, object>>): object => ({
   properties,
 });
 
+/** `external_id` and `metadata` of keys and accounts. */
+const externalProperties = {
+  external_id: { ...text, type: ['string', 'null'] },
+  metadata: { type: 'object', additionalProperties: text, maxProperties: 50 },
+};
+const externalExample = { external_id: 'D-20481', metadata: { crm: 'D-20481' } };
+
 const keyProperties = {
   api_key: object({
     id: text,
@@ -119,6 +130,7 @@ const keyProperties = {
     hint: text,
     status: oneOf('active', 'paused', 'revoked'),
     expires_at: instantOrNull,
+    ...externalProperties,
   }),
   actor: text,
 };
@@ -126,7 +138,13 @@ const keySchema = object(keyProperties);
 /** `reason` is present if the key was revoked because its secret was sent in clear text. */
 const revokedKeySchema = { ...keySchema, properties: { ...keyProperties, reason: oneOf('exposed') } };
 const accountSchema = object({
-  account: object({ id: text, name: text, plan: text, status: oneOf('active', 'suspended') }),
+  account: object({
+    id: text,
+    name: text,
+    plan: text,
+    status: oneOf('active', 'suspended'),
+    ...externalProperties,
+  }),
   actor: text,
 });
 
@@ -142,6 +160,7 @@ function keyEvents<Action extends string>(
     scopes: ['customers:read'],
     environment: 'live',
     hint: 'tg_live_…a1b2',
+    ...externalExample,
   };
   const events = Object.entries<string>(descriptions).map(([action, description]): [string, OwnEvent] => {
     const end = { expires_at: action === 'expiring' ? '2026-11-29T10:00:00.000Z' : null };
@@ -161,7 +180,7 @@ function keyEvents<Action extends string>(
 
 function accountExample(status: 'active' | 'suspended'): object {
   return {
-    account: { id: 'acc_1d2m3kx9v7c4e5f6g7h8j9k0m', name: 'Isar Rafting', plan: 'starter', status },
+    account: { id: 'acc_1d2m3kx9v7c4e5f6g7h8j9k0m', name: 'Isar Rafting', plan: 'starter', status, ...externalExample },
     actor: 'operator',
   };
 }

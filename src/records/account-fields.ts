@@ -1,8 +1,7 @@
 /** Account fields that clients can set. The admin API, its description and the store share this schema. */
 import { z } from 'zod';
-
-/** Not written as \P{Cc}, because not every validator of the admin API's description supports Unicode properties. */
-const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
+import { externalFields } from './external-fields.js';
+import { isWellFormed, NOT_WELL_FORMED, plainText } from './plain-text.js';
 
 /**
  * Also excludes bidirectional controls, which can make a name look like another. Marks that right-to-left scripts need
@@ -10,23 +9,10 @@ const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
  */
 const PLAIN_NAME = /^[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]*$/;
 
-/** Databases do not store lone surrogates, so the text would change. */
-const isWellFormed = (text: string): boolean => text.isWellFormed();
-const NOT_WELL_FORMED = 'must not contain half a character (a lone surrogate)';
-
 /** Characters without a visible glyph: spaces, joiners, fillers, marks without a letter, blank Braille. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 /** Rejects invisible names, because their links could not be found. An empty name is reported as too short instead. */
 const isVisible = (text: string): boolean => text === '' || text.replaceAll(INVISIBLE, '') !== '';
-
-/** One line of text without control characters, for names and IDs. */
-export function plainText(maxLength: number): z.ZodString {
-  return z
-    .string()
-    .max(maxLength)
-    .regex(PLAIN_TEXT, 'must not contain control characters')
-    .refine(isWellFormed, NOT_WELL_FORMED);
-}
 
 /** A display name: trimmed, visible, without control characters or bidirectional controls. */
 export const nameField = z
@@ -69,17 +55,21 @@ const plan = plainText(100).min(1).meta({ description: 'Name of a plan of the co
 
 const status = z.enum(['active', 'suspended']).meta({ description: 'A suspended account is refused with 403.' });
 
+const external = externalFields('among accounts');
+
 export const createAccountSchema = z
   .strictObject({
     name: nameField,
     plan,
     time_zone: timeZone.default('UTC'),
     billing_day: billingDay.default(1),
+    external_id: external.external_id.optional(),
+    metadata: external.metadata.optional(),
   })
   .meta({ id: 'CreateAccount' });
 
 export const updateAccountSchema = z
-  .strictObject({ name: nameField, plan, time_zone: timeZone, billing_day: billingDay, status })
+  .strictObject({ name: nameField, plan, time_zone: timeZone, billing_day: billingDay, status, ...external })
   .partial()
   .meta({ id: 'UpdateAccount' });
 

@@ -48,7 +48,7 @@ describeOnDatabases('changes', (kind) => {
     await stores.keys.pause(key.id, OPERATOR);
     await stores.keys.pause(key.id, OPERATOR);
     await stores.keys.resume(key.id, OPERATOR);
-    await stores.keys.update(key.id, { name: 'Other' }, OPERATOR);
+    await stores.keys.update(key.id, { name: 'Other', external_id: 'site-7', metadata: { team: 'web' } }, OPERATOR);
     await stores.keys.revoke(key.id, OPERATOR);
     const rows = await events();
     expect(rows.map(({ type }) => type)).toEqual([
@@ -69,6 +69,8 @@ describeOnDatabases('changes', (kind) => {
         hint: rotated.key.hint,
         status: 'revoked',
         expires_at: null,
+        external_id: 'site-7',
+        metadata: { team: 'web' },
       },
       actor: 'operator',
     });
@@ -100,7 +102,10 @@ describeOnDatabases('changes', (kind) => {
     expect(rows.map(({ type, data }) => [type, JSON.parse(data)])).toEqual(
       (['suspended', 'active'] as const).map((status, index) => [
         ['account.suspended', 'account.reactivated'][index],
-        { account: { id: accountId, name: 'Inn', plan: 'starter', status }, actor: 'operator' },
+        {
+          account: { id: accountId, name: 'Inn', plan: 'starter', status, external_id: null, metadata: {} },
+          actor: 'operator',
+        },
       ]),
     );
   });

@@ -33,6 +33,8 @@ const account = (id: string) => ({
   created_at: 1_795_000_000_123,
   updated_at: 1_795_000_000_123,
   version: 1,
+  external_id: null,
+  metadata: null,
 });
 
 describeOnDatabases('the database', (kind) => {

@@ -95,6 +95,26 @@ describe('the client commands', () => {
     return JSON.parse(out) as Record<string, unknown>;
   };
 
+  it('set, find by and remove external ids and metadata of accounts and keys', async () => {
+    const made = ['--external-id', 'crm-9', '--metadata', 'tier=gold', '--metadata', 'note=a=b'];
+    const account = await json('accounts', 'create', '--name', 'Inn', '--plan', 'starter', ...made);
+    const id = String(account['id']);
+    const key = await json('keys', 'create', id, '--name', 'k', '--scope', 'customers:read', ...made);
+    const fields = { external_id: 'crm-9', metadata: { tier: 'gold', note: 'a=b' } };
+    expect([account, key]).toEqual([expect.objectContaining(fields), expect.objectContaining(fields)]);
+    const found = { data: [{ id }] };
+    expect(await json('accounts', 'list', '--external-id', 'crm-9')).toMatchObject(found);
+    expect(await json('accounts', 'list', '--metadata', 'note=a=b')).toMatchObject(found);
+    expect(await json('keys', 'list', id, '--metadata', 'tier=silver')).toMatchObject({ data: [] });
+    expect(await json('keys', 'update', String(key['id']), '--metadata', 'tier=silver')).toMatchObject({
+      external_id: 'crm-9',
+      metadata: { tier: 'silver' },
+    });
+    const gone = { external_id: null, metadata: {} };
+    expect(await json('accounts', 'update', id, '--no-external-id', '--no-metadata')).toMatchObject(gone);
+    expect(await json('keys', 'update', String(key['id']), '--no-external-id', '--no-metadata')).toMatchObject(gone);
+  });
+
   it('list the targets with their state, as each gateway sees it and how long ago it said so, in 80 columns', async () => {
     const { out } = await cli('targets');
     const [heading, first, second] = out.split('\n') as [string, string, string];

@@ -98,6 +98,20 @@ describeWithChromium('a key by hand', () => {
     expect(await page.getByLabel('30 days').isChecked()).toBe(true);
   });
 
+  it('shows the external ID and metadata that programs have set', async () => {
+    const accountId = new URL(home).pathname.split('/')[1] ?? '';
+    const { id } = await panel.admin.call<{ id: string }>('POST', `/accounts/${accountId}/api-keys`, {
+      name: 'Set by a program',
+      scopes: ['customers:read'],
+      external_id: 'site-7',
+      metadata: { team: 'web' },
+    });
+    await page.goto(`${home}/${id}`);
+    await page.getByText('External ID').waitFor();
+    const text = (await page.textContent('main')) ?? '';
+    expect([text.includes('site-7'), /Metadata\s*team\s*web/.test(text)]).toEqual([true, true]);
+  });
+
   it('is asked about when somebody goes back while its secret is shown, and has none afterwards', async () => {
     await page.goto(`${home}/new?name=Back&scopes=customers:read`);
     await page.getByRole('button', { name: 'Create key' }).click();

@@ -148,6 +148,8 @@ async function insertKeys({ db }: DatabaseHandle, accountId: string): Promise<vo
         allowed_ips: '[]',
         hint: 'tg_live_…a1b2',
         limits: null,
+        external_id: null,
+        metadata: null,
         grant_period: 0,
         grant_amount: 0,
         last_used_at: index % 3 === 0 ? null : 1_700_000_000_000 + ((index * 104_729) % 1_000_000),

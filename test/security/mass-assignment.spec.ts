@@ -41,8 +41,11 @@ const SMUGGLED = {
 /** Whoever may not do it at all is not told what is wrong with the body. */
 const REFUSED_BEFORE: ReadonlySet<string> = new Set(['forbidden', 'resource_not_found']);
 
-/** What a browser says of a passkey: read by name, and nothing else of it is kept. */
-const OPEN_OBJECTS = new Set(['response', 'passkey']);
+/**
+ * What a browser says of a passkey is read by name, and nothing else of it is kept. `metadata` has names that callers
+ * choose.
+ */
+const OPEN_OBJECTS = new Set(['response', 'passkey', 'metadata']);
 
 describeOnDatabases('a body', (kind) => {
   let database: DatabaseHandle;

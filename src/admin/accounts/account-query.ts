@@ -1,16 +1,19 @@
 /** What a list of accounts may be searched, filtered and sorted by. */
 import { z } from 'zod';
 import { ACCOUNT_SORTS } from '../../accounts/account-list.js';
+import { externalQuery } from '../../records/external-fields.js';
 import { pageQuerySchema } from '../request/list.js';
 
 export const accountQuerySchema = pageQuerySchema.extend({
   q: z.string().trim().max(200, 'must be at most 200 characters').optional().meta({
-    description: 'Finds accounts with this in their name, whatever its case and accents, and the one with this id.',
+    description:
+      'Finds accounts with this in their name, whatever its case and accents, and the one with this id or external_id.',
   }),
   status: z
     .enum(['active', 'suspended'], 'must be active or suspended')
     .optional()
     .meta({ description: 'Only accounts that are so.' }),
+  ...externalQuery,
   sort: z
     .enum(ACCOUNT_SORTS, `must be one of ${ACCOUNT_SORTS.join(', ')}`)
     .default('created')

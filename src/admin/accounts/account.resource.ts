@@ -1,6 +1,7 @@
 /** An account as the admin API shows it. */
 import { z } from 'zod';
 import type { Account } from '../../accounts/accounts.js';
+import { shownExternalFields } from '../../records/external-fields.js';
 import { encode } from '../openapi/encode.js';
 import { idField, timeField, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
@@ -16,6 +17,7 @@ export const accountSchema = z
     created_at: timeField,
     updated_at: timeField,
     version: versionField,
+    ...shownExternalFields,
   })
   .meta({ id: 'Account' });
 

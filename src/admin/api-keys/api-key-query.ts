@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { API_KEY_SORTS } from '../../accounts/api-key-list.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
+import { externalQuery } from '../../records/external-fields.js';
 import { idPattern } from '../openapi/fields.js';
 import { pageQuerySchema } from '../request/list.js';
 
@@ -24,8 +25,8 @@ export const apiKeyQuerySchema = pageQuerySchema.extend({
     .optional()
     .meta({
       description:
-        'Finds keys with this in their name, whatever its case and accents; the one with this id or hint; and those ' +
-        'whose secret ends with these four characters.',
+        'Finds keys with this in their name, whatever its case and accents; the one with this id, external_id or hint; and ' +
+        'those whose secret ends with these four characters.',
     }),
   status: statuses.optional().meta({
     description: 'Only keys that are so now; some of them with commas between them.',
@@ -38,6 +39,7 @@ export const apiKeyQuerySchema = pageQuerySchema.extend({
   let_in_by: z.string().max(30).regex(idPattern('mem'), 'must be the id of a member').optional().meta({
     description: 'Only keys by which this member let an OAuth client in. Portal sessions are not told of any.',
   }),
+  ...externalQuery,
   sort: z
     .enum(API_KEY_SORTS, `must be one of ${API_KEY_SORTS.join(', ')}`)
     .default('created')

@@ -2,7 +2,7 @@
 import { Controller, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { plainText } from '../../records/account-fields.js';
+import { plainText } from '../../records/plain-text.js';
 import { AuditLog, TARGET_TYPES, type AuditEntry } from '../../records/audit-log.js';
 import { inQuery, OfAccount } from '../access/of-account.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';

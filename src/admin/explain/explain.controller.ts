@@ -1,7 +1,7 @@
 /** Why a key gets the responses that it gets: its limits, and what a request would be answered now. Counts nothing. */
 import { Body, Controller } from '@nestjs/common';
 import { z } from 'zod';
-import { plainText } from '../../records/account-fields.js';
+import { plainText } from '../../records/plain-text.js';
 import { AccountStore } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import { inBody, OfAccount } from '../access/of-account.js';

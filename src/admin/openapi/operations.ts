@@ -105,13 +105,17 @@ export const OPERATIONS = {
     // Each sees what is theirs.
     listAccounts: get('/accounts', everyone, 'List the accounts that the caller may see'),
     // Plan, status, zone and billing day are what is paid for.
-    createAccount: post('/accounts', operate, 'Create an account', { status: 201, location: true }),
+    createAccount: post('/accounts', operate, 'Create an account', {
+      status: 201,
+      location: true,
+      problems: ['conflict'],
+    }),
     getAccount: get('/accounts/{id}', read, 'Read an account', { version: 'shown' }),
     updateAccount: patch(
       '/accounts/{id}',
       { ...operate, confirm: 'when_widening' },
       'Change an account: its plan, time zone, billing day, status or name',
-      { version: 'changed' },
+      { version: 'changed', problems: ['conflict'] },
     ),
   }),
   ...tagged('API keys', {
@@ -123,6 +127,7 @@ export const OPERATIONS = {
     createApiKey: post('/accounts/{id}/api-keys', secret, 'Create an API key; the answer shows its secret, once', {
       status: 201,
       location: true,
+      problems: ['conflict'],
     }),
     getApiKey: get('/api-keys/{id}', readKeys, 'Read an API key', { version: 'shown' }),
     getApiKeyImpact: get(

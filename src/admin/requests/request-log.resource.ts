@@ -1,6 +1,6 @@
 /** Requests of the log as the admin API takes and shows them. */
 import { z } from 'zod';
-import { plainText } from '../../records/account-fields.js';
+import { plainText } from '../../records/plain-text.js';
 import { formatMillisWithOffset } from '../../platform/rfc3339.js';
 import type { ErrorPages } from '../../platform/problems/error-pages.js';
 import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';

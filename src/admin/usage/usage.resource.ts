@@ -1,6 +1,6 @@
 /** Usage as the admin API takes and shows it. */
 import { z } from 'zod';
-import { plainText } from '../../records/account-fields.js';
+import { plainText } from '../../records/plain-text.js';
 import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quota/model/usage-cell.js';
 import {
   ALL_GROUPS,

@@ -1,6 +1,7 @@
 /** Portal links: a company signs its own customers in to the panel without another sign-in. */
 import { z } from 'zod';
-import { nameField, plainText } from '../../records/account-fields.js';
+import { nameField } from '../../records/account-fields.js';
+import { plainText } from '../../records/plain-text.js';
 import { lockAccount } from '../../accounts/accounts.js';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';

@@ -1,5 +1,6 @@
 /** Mapping of the claims of an identity provider to an identity. */
-import { nameField, plainText } from '../../records/account-fields.js';
+import { nameField } from '../../records/account-fields.js';
+import { plainText } from '../../records/plain-text.js';
 import type { ProviderConfig } from '../../config/model/admin-schema.js';
 import { emailAddress } from '../../config/model/mail-values.js';
 

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { api, ask } from '../api/client.js';
 import { Icon } from '../layout/icons.js';
+import { hasEntries, Metadata } from '../layout/metadata.js';
 import { Page } from '../layout/page.js';
 import { useAccount, useMay, type Account } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
@@ -50,6 +51,16 @@ export function AccountPage() {
             <Trans>on day {day}</Trans>
           </Fact>
           <Fact label={t`Customer since`}>{date(account.created_at)}</Fact>
+          {account.external_id !== null && (
+            <Fact label={t`External ID`}>
+              <span className="name">{account.external_id}</span>
+            </Fact>
+          )}
+          {hasEntries(account.metadata) && (
+            <Fact label={t`Metadata`}>
+              <Metadata entries={account.metadata} />
+            </Fact>
+          )}
         </SimpleGrid>
       </Card>
       <Limits />

@@ -4,6 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useState, type ReactNode } from 'react';
 import { Link, Redirect, useParams } from 'wouter';
+import { hasEntries, Metadata } from '../layout/metadata.js';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
@@ -222,6 +223,16 @@ function Facts({ of: key }: { readonly of: Key }) {
         <Facet label={t`Requests per minute`}>{limit(key.limits?.minute)}</Facet>
         <Facet label={t`Requests per day`}>{limit(key.limits?.day)}</Facet>
         <Facet label={t`Requests per month`}>{limit(key.limits?.month)}</Facet>
+        {key.external_id !== null && (
+          <Facet label={t`External ID`}>
+            <span className="name">{key.external_id}</span>
+          </Facet>
+        )}
+        {hasEntries(key.metadata) && (
+          <Facet label={t`Metadata`}>
+            <Metadata entries={key.metadata} />
+          </Facet>
+        )}
       </Card>
     </SimpleGrid>
   );

@@ -1445,6 +1445,11 @@ export interface components {
              * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
              */
             version: number;
+            /** @description ID in the system of the operator; null: none. */
+            external_id: string | null;
+            metadata: {
+                [key: string]: string;
+            };
         };
         ApiKeyList: {
             data: components["schemas"]["ListedApiKey"][];
@@ -1463,6 +1468,11 @@ export interface components {
             environment: "live" | "test";
             /** @description Empty: any address. */
             allowed_ips: string[];
+            /** @description ID in the system of the operator; null: none. */
+            external_id: string | null;
+            metadata: {
+                [key: string]: string;
+            };
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -1523,6 +1533,11 @@ export interface components {
             environment: "live" | "test";
             /** @description Empty: any address. */
             allowed_ips: string[];
+            /** @description ID in the system of the operator; null: none. */
+            external_id: string | null;
+            metadata: {
+                [key: string]: string;
+            };
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -1578,6 +1593,11 @@ export interface components {
             environment: "live" | "test";
             /** @description Empty: any address. */
             allowed_ips: string[];
+            /** @description ID in the system of the operator; null: none. */
+            external_id: string | null;
+            metadata: {
+                [key: string]: string;
+            };
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -1684,6 +1704,11 @@ export interface components {
             environment: "live" | "test";
             /** @description Empty: any address. */
             allowed_ips: string[];
+            /** @description ID in the system of the operator; null: none. */
+            external_id: string | null;
+            metadata: {
+                [key: string]: string;
+            };
             /**
              * @description A paused key is refused with 403 `key_paused` until it goes on.
              * @enum {string}
@@ -3301,6 +3326,20 @@ export interface components {
              * @description Day of the month on which the billing period starts; in shorter months the last day. `1` unless given.
              */
             billing_day?: number;
+            /**
+             * @description ID in your own system, unique among accounts; null: none.
+             * @example D-20481
+             */
+            external_id?: string | null;
+            /**
+             * @description At most 50 entries of text, for your own use: names of up to 40 characters, values of up to 500. A change replaces all entries.
+             * @example {
+             *       "crm": "D-20481"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         UpdateAccount: {
             /**
@@ -3328,6 +3367,20 @@ export interface components {
              * @enum {string}
              */
             status?: "active" | "suspended";
+            /**
+             * @description ID in your own system, unique among accounts; null: none.
+             * @example D-20481
+             */
+            external_id?: string | null;
+            /**
+             * @description At most 50 entries of text, for your own use: names of up to 40 characters, values of up to 500. A change replaces all entries.
+             * @example {
+             *       "crm": "D-20481"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         CreateApiKey: {
             /**
@@ -3370,6 +3423,20 @@ export interface components {
                 /** @description Most requests of the key in a calendar month; null: no limit. */
                 month?: number | null;
             } | null;
+            /**
+             * @description ID in your own system, unique within its account; null: none.
+             * @example D-20481
+             */
+            external_id?: string | null;
+            /**
+             * @description At most 50 entries of text, for your own use: names of up to 40 characters, values of up to 500. A change replaces all entries.
+             * @example {
+             *       "crm": "D-20481"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         UpdateApiKey: {
             /**
@@ -3407,6 +3474,20 @@ export interface components {
                 /** @description Most requests of the key in a calendar month; null: no limit. */
                 month?: number | null;
             } | null;
+            /**
+             * @description ID in your own system, unique within its account; null: none.
+             * @example D-20481
+             */
+            external_id?: string | null;
+            /**
+             * @description At most 50 entries of text, for your own use: names of up to 40 characters, values of up to 500. A change replaces all entries.
+             * @example {
+             *       "crm": "D-20481"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         RotateApiKey: {
             /** @description How long the current secret keeps working beside the new one. 0: only the new secret works from now on. */
@@ -3943,10 +4024,14 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description Finds accounts with this in their name, whatever its case and accents, and the one with this id. */
+                /** @description Finds accounts with this in their name, whatever its case and accents, and the one with this id or external_id. */
                 q?: string;
                 /** @description Only accounts that are so. */
                 status?: "active" | "suspended";
+                /** @description Only the one with this `external_id`. */
+                external_id?: string;
+                /** @description Only those with this entry in their `metadata`, as `name=value`. */
+                metadata?: string & (unknown & unknown);
                 /** @description What they are sorted by. */
                 sort?: "created" | "name";
             };
@@ -4102,7 +4187,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4409,6 +4494,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict`: The request conflicts with the current state. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `precondition_failed`: A precondition was not met. */
             412: {
                 headers: {
@@ -4512,7 +4610,7 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description Finds keys with this in their name, whatever its case and accents; the one with this id or hint; and those whose secret ends with these four characters. */
+                /** @description Finds keys with this in their name, whatever its case and accents; the one with this id, external_id or hint; and those whose secret ends with these four characters. */
                 q?: string;
                 /** @description Only keys that are so now; some of them with commas between them. */
                 status?: string;
@@ -4522,6 +4620,10 @@ export interface operations {
                 oauth_client?: "true" | "false";
                 /** @description Only keys by which this member let an OAuth client in. Portal sessions are not told of any. */
                 let_in_by?: string;
+                /** @description Only the one with this `external_id`. */
+                external_id?: string;
+                /** @description Only those with this entry in their `metadata`, as `name=value`. */
+                metadata?: string & (unknown & unknown);
                 /** @description What they are sorted by. A key that was never used counts as the one used longest ago. */
                 sort?: "created" | "name" | "last_used";
                 /** @description Upwards or downwards. */
@@ -4722,7 +4824,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
+            /** @description `conflict`: The request conflicts with the current state. `idempotency_in_progress`: The request is still under way. `idempotency_secret_shown`: It was done, and its secret was shown. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

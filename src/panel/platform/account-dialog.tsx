@@ -36,7 +36,9 @@ export function AccountDialog({ account, opened, onClose, onDone }: AccountDialo
   );
 }
 
-type Values = Omit<Required<AccountChange>, 'billing_day'> & { readonly billing_day: string };
+/** The fields of the form. Programs set `external_id` and `metadata`. */
+type Form = Required<Omit<AccountChange, 'external_id' | 'metadata'>>;
+type Values = Omit<Form, 'billing_day'> & { readonly billing_day: string };
 
 const valuesOf = (account: Account | undefined): Values => ({
   name: account?.name ?? '',
@@ -46,7 +48,7 @@ const valuesOf = (account: Account | undefined): Values => ({
   status: account?.status ?? 'active',
 });
 
-const bodyOf = (values: Values): Required<AccountChange> => ({
+const bodyOf = (values: Values): Form => ({
   ...values,
   billing_day: numberOf(values.billing_day) ?? 1,
 });
@@ -54,7 +56,7 @@ const bodyOf = (values: Values): Required<AccountChange> => ({
 /** The fields that are not as they were. */
 function changeOf(before: Values, after: Values): AccountChange {
   const [was, is] = [bodyOf(before), bodyOf(after)];
-  const names = Object.keys(is) as (keyof AccountChange)[];
+  const names = Object.keys(is) as (keyof Form)[];
   return Object.fromEntries(names.filter((name) => is[name] !== was[name]).map((name) => [name, is[name]]));
 }
 

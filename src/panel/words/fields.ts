@@ -37,6 +37,8 @@ export function useFieldWords(): (field: string) => string {
     description: t`Description`,
     event_types: t`Events to send`,
     ordered: t`Ordered delivery`,
+    external_id: t`External ID`,
+    metadata: t`Metadata`,
   };
   return (field) => words[field] ?? field;
 }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { AdminClient } from './admin-client.js';
 import { addCommands, limit, option, row } from './command-table.js';
+import { EXTERNAL_FIELDS, EXTERNAL_FILTERS, NO_EXTERNAL_ID, NO_METADATA, removedFields } from './external-options.js';
 import { parseDay } from './options.js';
 import { showFields, showRows, type CommonOptions, type Terminal } from './terminal.js';
 
@@ -19,17 +20,30 @@ const CALENDAR = [
 ];
 
 const ACCOUNT_COMMANDS = [
-  row('list', 'list the accounts', 'listAccounts', { columns: ACCOUNT_COLUMNS, options: [limit(100)] }),
+  row('list', 'list the accounts', 'listAccounts', {
+    columns: ACCOUNT_COLUMNS,
+    options: [
+      option('--search <text>', 'part of a name, or the whole of an id or external id', 'q'),
+      ...EXTERNAL_FILTERS,
+      limit(100),
+    ],
+  }),
   row('get <account>', 'show an account', 'getAccount'),
   row('events <account>', 'list what the gateway has had to tell an account, newest first', 'listEvents', {
     columns: EVENT_COLUMNS,
     options: [limit(50)],
   }),
   row('create', 'create an account', 'createAccount', {
-    options: [option(...NAME, { required: true }), option(...PLAN, { required: true }), ...CALENDAR],
+    options: [
+      option(...NAME, { required: true }),
+      option(...PLAN, { required: true }),
+      ...CALENDAR,
+      ...EXTERNAL_FIELDS,
+    ],
   }),
   row('update <account>', 'change an account', 'updateAccount', {
-    options: [option(...NAME), option(...PLAN), ...CALENDAR],
+    options: [option(...NAME), option(...PLAN), ...CALENDAR, ...EXTERNAL_FIELDS, NO_EXTERNAL_ID, NO_METADATA],
+    fields: removedFields,
   }),
   row('suspend <account>', 'refuse all keys of an account until it is activated', 'updateAccount', {
     fields: () => ({ status: 'suspended' }),

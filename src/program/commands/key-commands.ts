@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { CommandError, type Fields } from './admin-client.js';
 import { addCommands, limit, option, row } from './command-table.js';
 import { perPeriod, WINDOW_PERIODS } from '../../platform/quotas/windows.js';
+import { EXTERNAL_FIELDS, EXTERNAL_FILTERS, NO_EXTERNAL_ID, NO_METADATA, removedFields } from './external-options.js';
 import { collectList, parseKeyLimit, parseOverlap } from './options.js';
 import type { CommonOptions, Terminal } from './terminal.js';
 
@@ -18,6 +19,10 @@ interface KeyOptions extends CommonOptions {
   readonly dayLimit?: number | 'none';
   readonly monthLimit?: number | 'none';
   readonly planLimits?: boolean;
+  /** False: `--no-external-id`. */
+  readonly externalId?: string | false;
+  /** False: `--no-metadata`. */
+  readonly metadata?: Fields | false;
 }
 
 /** The fields that more than one option decides. */
@@ -29,6 +34,7 @@ function keyFields(options: KeyOptions): Fields {
     expires_at: options.expiry === false ? null : options.expiresAt,
     ...(options.anyIp === true ? { allowed_ips: [] } : {}),
     limits: limitsOf(options),
+    ...removedFields(options),
   };
 }
 
@@ -56,7 +62,7 @@ const COMMANDS = [
   row('list <account>', 'list the keys of an account, the revoked ones too', 'listApiKeys', {
     columns: KEY_COLUMNS,
     options: [
-      option('--search <text>', 'part of a name, or the end of a secret', 'q'),
+      option('--search <text>', 'part of a name, the end of a secret, or an external id', 'q'),
       option(
         '--status <status>',
         'active, paused, expired or revoked; some of them with commas between them',
@@ -64,6 +70,7 @@ const COMMANDS = [
       ),
       option('--sort <by>', 'created, name or last_used', 'sort'),
       option('--order <order>', 'asc or desc', 'order'),
+      ...EXTERNAL_FILTERS,
       limit(100),
     ],
   }),
@@ -78,6 +85,7 @@ const COMMANDS = [
         parse: collectList,
       }),
       ...LIMITS,
+      ...EXTERNAL_FIELDS,
     ],
     fields: keyFields,
     note: SHOWN_ONCE,
@@ -94,6 +102,9 @@ const COMMANDS = [
       option('--any-ip', 'any address may use it', null),
       option('--plan-limits', "the plan's limits again", null),
       ...LIMITS,
+      ...EXTERNAL_FIELDS,
+      NO_EXTERNAL_ID,
+      NO_METADATA,
     ],
     fields: keyFields,
   }),

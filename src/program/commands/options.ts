@@ -36,6 +36,13 @@ export function parseOverlap(text: string): number {
   return seconds;
 }
 
+/** `--metadata crm=D-20481 --metadata tier=gold`; the bounds are the API's. */
+export function collectMetadata(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('It must be name=value.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
 /** `--scope a:read --scope b:read`, `--scope a:read,b:read`: both. */
 export function collectList(text: string, before: readonly string[] = []): string[] {
   return [

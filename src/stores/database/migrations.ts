@@ -4,6 +4,7 @@ import type { Migration } from 'kysely/migration';
 import { accountSearch } from './migrations/account-search-migration.js';
 import { auditCreations } from './migrations/audit-creations-migration.js';
 import { credentialCreators } from './migrations/credential-creators-migration.js';
+import { externalIds } from './migrations/external-ids-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
 import { idempotentRequests } from './migrations/idempotent-requests-migration.js';
@@ -296,4 +297,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0028_previous_secrets': previousSecrets,
   '0029_audit_creations': auditCreations,
   '0030_day_counts': dayCounts,
+  '0031_external_ids': externalIds,
 };

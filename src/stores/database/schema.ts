@@ -26,6 +26,10 @@ export interface AccountTable {
   updated_at: number;
   /** Incremented with every change by a person. */
   version: number;
+  /** ID in the system of the operator, unique. */
+  external_id: string | null;
+  /** JSON object of texts. Null for no entries. */
+  metadata: string | null;
 }
 
 export interface ApiKeyTable {
@@ -62,6 +66,10 @@ export interface ApiKeyTable {
   oauth_member_id: string | null;
   /** Expiry of the secret before the last rotation, possibly in the past. Null if there is none. */
   previous_secret_expires_at: number | null;
+  /** ID in the system of the operator, unique in the account. */
+  external_id: string | null;
+  /** As in `account`. */
+  metadata: string | null;
 }
 
 /** A valid secret of a key; two during a rotation. Only the hash is stored. */

@@ -1,6 +1,6 @@
 /** What a webhook endpoint may be given from outside: one schema for the admin API, its description and the store. */
 import { z } from 'zod';
-import { plainText } from '../../records/account-fields.js';
+import { plainText } from '../../records/plain-text.js';
 import { endPreviousSecret } from '../../accounts/api-key-fields.js';
 import {
   LONGEST_PAUSE_MS,

@@ -1,0 +1,18 @@
+/** One line of text, for names and IDs. */
+import { z } from 'zod';
+
+/** Not written as \P{Cc}, because not every validator of the admin API's description supports Unicode properties. */
+const PLAIN_TEXT = /^[^\u0000-\u001f\u007f-\u009f]*$/;
+
+/** Databases do not store lone surrogates, so the text would change. */
+export const isWellFormed = (text: string): boolean => text.isWellFormed();
+export const NOT_WELL_FORMED = 'must not contain half a character (a lone surrogate)';
+
+/** One line of text without control characters, for names and IDs. */
+export function plainText(maxLength: number): z.ZodString {
+  return z
+    .string()
+    .max(maxLength)
+    .regex(PLAIN_TEXT, 'must not contain control characters')
+    .refine(isWellFormed, NOT_WELL_FORMED);
+}
