@@ -84,7 +84,7 @@ export class AccountStore {
         action: 'account.created',
         targetVersion: 1,
         before: null,
-        after: audited(row),
+        after: auditedAccount(row),
       } as const;
       await recordChange(trx, context, created, now);
       await context.made?.(trx, accountOf(row));
@@ -137,7 +137,7 @@ export class AccountStore {
     const now = this.deps.clock.now();
     const version = before.version + 1;
     const after: AccountTable = { ...before, ...Object.fromEntries(given), updated_at: now, version };
-    const difference = changedFields(audited(before), audited(after));
+    const difference = changedFields(auditedAccount(before), auditedAccount(after));
     // A repeated change needs no version check.
     if (difference === null) return before;
     await checkVersion(trx, before, expected, before.time_zone);
@@ -195,7 +195,8 @@ function target(id: string): { accountId: string; targetType: 'account'; targetI
   return { accountId: id, targetType: 'account', targetId: id };
 }
 
-function audited(row: AccountTable): AuditedFields {
+/** Returns the fields of an account that the audit log keeps, by the names of the API. */
+export function auditedAccount(row: AccountTable): AuditedFields {
   const { name, plan, time_zone, billing_day, status, external_id, metadata } = row;
   return { name, plan, time_zone, billing_day, status, external_id, metadata: parseMetadata(metadata) };
 }

@@ -158,7 +158,7 @@ function parsed(json: string): unknown {
 
 function matching(q: string): Expression<SqlBool> {
   // Whoever looks for a key has often no more than its hint, or what stood at the end of a secret in a log.
-  const hints = [q, `tg_live_…${q}`, `tg_test_…${q}`];
+  const hints = [q, `tg_live_…${q}`, `tg_test_…${q}`, `…${q}`];
   return sql<SqlBool>`(
     search like ${likeAnywhere(searchText(q))} escape '\\' or id = ${q} or external_id = ${q} or hint in (${sql.join(hints)})
   )`;

@@ -176,6 +176,7 @@ export async function insertSecret(
     expires_at: null,
     last_used_at: null,
     last_used_ip: null,
+    is_foreign: null,
   };
   await trx.insertInto('api_key_secret').values(row).execute();
 }

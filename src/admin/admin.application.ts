@@ -13,6 +13,7 @@ import { AdminModule } from './admin.module.js';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { describeRequests, ignoreExpectations, serverOptions, takeLargerBodies } from './http-server.js';
 import { useJsonBodies } from './json-bodies.js';
+import { IMPORTS_PATH, MOST_IMPORT_BYTES } from './imports/imports.controller.js';
 import { INTAKE_PATH, MOST_BATCH_BYTES } from './intake/intake.controller.js';
 import { AdminNetworks } from './listener/admin-networks.js';
 import { Arrivals, type ArrivalParts } from './listener/arrivals.js';
@@ -52,6 +53,7 @@ async function build(
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify, INTAKE_PATH);
   takeLargerBodies(fastify, INTAKE_PATH, MOST_BATCH_BYTES);
+  takeLargerBodies(fastify, IMPORTS_PATH, MOST_IMPORT_BYTES);
   // Before the application adds its routes.
   const allowedMethods = allowedMethodsOf(fastify);
   const arrivals = new Arrivals(parts);

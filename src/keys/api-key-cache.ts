@@ -204,7 +204,9 @@ export class ApiKeyCache {
     this.waiting.delete(hash);
     if (record === undefined) {
       this.known.delete(hash);
-      this.unknown.set(hash, true);
+      // Without the bus, an import by another process is not heard of.
+      const ttl = this.bus.connectedSince() === null ? FRESH_WITHOUT_BUS_MS : UNKNOWN_MS;
+      if (current) this.unknown.set(hash, true, { ttl });
       waiting?.resolve(undefined);
       return;
     }
@@ -216,13 +218,16 @@ export class ApiKeyCache {
 
   private invalidate(change: Invalidation): void {
     this.invalidations += 1;
+    // A secret that was tried before its import belongs to a key now.
+    this.unknown.clear();
     for (const { record } of this.known.ofAccount(change.accountId)) {
       if (change.type === 'account' || record.keyId === change.keyId) this.known.delete(record.hash);
     }
   }
 }
 
-function unavailable(cause?: unknown): Problem {
+/** Returns the 503 for a key that could not be checked. */
+export function unavailable(cause?: unknown): Problem {
   return new Problem('authentication_unavailable', {
     detail: 'The API key could not be checked. This says nothing about the key; try again shortly.',
     headers: retryFields(0),

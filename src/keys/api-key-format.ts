@@ -82,6 +82,19 @@ function digitOf(code: number): number {
   return DIGITS[code] ?? -1;
 }
 
+/** A token68 (RFC 9110 section 11.2) of a reasonable length. */
+const TOKEN68 = /^(?=.{16,200}$)[A-Za-z0-9\-._~+/]+=*$/;
+
+/** Reports whether a text can be an imported secret of another system. Our own prefix always needs a checksum. */
+export function isForeignSecret(text: string): boolean {
+  return !isOwnFormat(text) && TOKEN68.test(text);
+}
+
+/** Reports whether a secret has the prefix of our own secrets. */
+export function isOwnFormat(secret: string): boolean {
+  return secret.startsWith('tg_');
+}
+
 /** Returns the SHA-256 of a secret in lower-case hex, the only form in which secrets are stored. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
@@ -102,8 +115,12 @@ export function digestOfHex(hex: string): string {
   return Buffer.from(hex, 'hex').toString('latin1');
 }
 
-/** Returns the prefix and the last four characters of a secret, for people to recognize it. */
+/**
+ * Returns the prefix and the last four characters of a secret, for people to recognize it. The prefix of a foreign secret
+ * may be part of what makes it secret, so its hint has only the end.
+ */
 export function hintOf(secret: string): string {
+  if (!isOwnFormat(secret)) return `…${secret.slice(-4)}`;
   return `${secret.slice(0, PREFIX_LENGTH)}…${secret.slice(-4)}`;
 }
 

@@ -5,6 +5,7 @@ import { jsonRows, type JsonColumn } from '../stores/database/json-rows.js';
 import type { Tables } from '../stores/database/schema.js';
 import { NO_LIMIT_CHANGES, type LimitChanges } from '../quota/model/effective-limits.js';
 import type { ApiKeyLookup, ApiKeyRecord } from './api-key.js';
+import type { ForeignKeyLookup } from './foreign-keys.js';
 import type { SecretUse } from './last-used.js';
 import { digestOfHex, hexOfDigest } from './api-key-format.js';
 import { parseLimits, parseStrings } from './api-key-columns.js';
@@ -18,7 +19,7 @@ const USE_COLUMNS: readonly JsonColumn[] = [
 ];
 const SECRET_USE_COLUMNS: readonly JsonColumn[] = [...USE_COLUMNS, { name: 'ip', type: 'text' }];
 
-export class DatabaseKeyLookup implements ApiKeyLookup {
+export class DatabaseKeyLookup implements ApiKeyLookup, ForeignKeyLookup {
   private readonly strings = new InternedStrings();
   private readonly lists = new InternedLists();
 
@@ -32,6 +33,11 @@ export class DatabaseKeyLookup implements ApiKeyLookup {
     const records: ApiKeyRecord[] = [];
     for (const some of chunks(hashes)) records.push(...(await this.findSome(some)));
     return records;
+  }
+
+  async hasForeignSecrets(): Promise<boolean> {
+    const { rows } = await sql`select 1 from api_key_secret where is_foreign = 1 limit 1`.execute(this.db);
+    return rows.length > 0;
   }
 
   /** Writes the last uses of secrets and their keys. Does not replace later times. */

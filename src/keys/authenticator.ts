@@ -2,10 +2,11 @@
 import type { Clock } from '../platform/clock.js';
 import { Problem } from '../platform/problems/errors.js';
 import { DO_NOT_RETRY } from '../platform/problems/retry-after.js';
-import { digestOf } from './api-key-format.js';
+import { digestOf, isOwnFormat } from './api-key-format.js';
 import type { ApiKeyCache } from './api-key-cache.js';
-import { refusedKey } from './bearer.js';
+import { MALFORMED_KEY, refusedKey } from './bearer.js';
 import type { CachedKey } from './cached-key.js';
+import type { ForeignKeys } from './foreign-keys.js';
 import type { LastUsed } from './last-used.js';
 import { scopeProblem } from './scope-problem.js';
 import { missingScopes } from './scopes.js';
@@ -35,20 +36,23 @@ const ROTATED_KEY = refusedKey(
 export class Authenticator {
   constructor(
     private readonly cache: ApiKeyCache,
+    private readonly foreign: ForeignKeys,
     private readonly lastUsed: LastUsed,
     private readonly clock: Clock,
   ) {}
 
   /**
    * Authenticates a secret and records its use.
-   * @param secret well-formed secret, see `bearerSecret`.
+   * @param secret well-formed or foreign secret, see `bearerSecret`.
    * @param address of the client.
    * @returns the key, a 401 (`invalid_api_key`, `revoked_api_key`, `expired_api_key`), or a 403 as `DeniedKey`
    *   (`key_paused`, `ip_not_allowed`, `account_suspended`). The promise rejects with `authentication_unavailable`.
    */
   authenticate(secret: string, address: string): CachedKey | Problem | Promise<CachedKey | Problem> {
-    const found = this.cache.find(digestOf(secret));
-    return found instanceof Promise ? found.then((key) => this.judge(key, address)) : this.judge(found, address);
+    const found = this.lookUp(secret);
+    return found instanceof Promise
+      ? found.then((key) => this.judge(key, address, secret))
+      : this.judge(found, address, secret);
   }
 
   /**
@@ -63,7 +67,7 @@ export class Authenticator {
       if (key === undefined) return 'unknown';
       return unusable(key, address, this.clock.now()) === undefined ? key : 'unusable';
     };
-    const found = this.cache.find(digestOf(secret));
+    const found = this.lookUp(secret);
     return found instanceof Promise ? found.then(verdict) : verdict(found);
   }
 
@@ -72,7 +76,7 @@ export class Authenticator {
    * Rejects with `authentication_unavailable`.
    */
   async find(secret: string): Promise<CachedKey | undefined> {
-    return this.cache.find(digestOf(secret));
+    return this.lookUp(secret);
   }
 
   /** Returns the key of a secret if it is in memory, without recording a use. The key may be unusable. */
@@ -107,8 +111,15 @@ export class Authenticator {
     return unusable(key, address, this.clock.now());
   }
 
-  private judge(key: CachedKey | undefined, address: string): CachedKey | Problem {
-    if (key === undefined) return UNKNOWN_KEY;
+  private lookUp(secret: string): CachedKey | undefined | Promise<CachedKey | undefined> {
+    if (isOwnFormat(secret)) return this.cache.find(digestOf(secret));
+    const mayExist = this.foreign.mayExist();
+    const find = (may: boolean) => (may ? this.cache.find(digestOf(secret)) : undefined);
+    return mayExist instanceof Promise ? mayExist.then(find) : find(mayExist);
+  }
+
+  private judge(key: CachedKey | undefined, address: string, secret: string): CachedKey | Problem {
+    if (key === undefined) return isOwnFormat(secret) ? UNKNOWN_KEY : MALFORMED_KEY;
     const now = this.clock.now();
     const problem = unusable(key, address, now);
     if (problem !== undefined) return problem;

@@ -3,7 +3,7 @@
  * refusals (RFC 6750 section 3).
  */
 import { FixedProblem, type ErrorCode, type Problem } from '../platform/problems/errors.js';
-import { holdsSecret, isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
+import { holdsSecret, isForeignSecret, isWellFormedSecret, SECRET_LENGTH } from './api-key-format.js';
 
 const REALM = 'Bearer realm="api"';
 const HOW_TO = 'Send your API key as "Authorization: Bearer <API_KEY>".';
@@ -15,7 +15,7 @@ const OTHER_SCHEME = refusedKey(
   'missing_api_key',
   `The Authorization header has another scheme than Bearer. ${HOW_TO}`,
 );
-const MALFORMED_KEY = refusedKey(
+export const MALFORMED_KEY = refusedKey(
   'invalid_api_key',
   'This is not an API key: its form or checksum is wrong. Was it copied whole?',
 );
@@ -31,7 +31,7 @@ const KEY_IN_URL = new FixedProblem('malformed_authorization', {
 });
 
 /**
- * Returns the secret of a request, or `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
+ * Returns the secret of a request, well-formed or foreign (see `isForeignSecret`), or `missing_api_key`, `invalid_api_key` or `malformed_authorization`.
  * @param authorization the first `Authorization` header.
  * @param rawHeaders alternating names and values, to detect a repeated header.
  * @param url path and query as received. A key in it is refused, because URLs appear in logs and histories.
@@ -51,7 +51,7 @@ export function bearerSecret(
   }
   const secret = authorization.length === SECRET_LENGTH + 7 ? authorization.slice(7) : authorization.slice(7).trim();
   if (secret === '') return NO_KEY;
-  return isWellFormedSecret(secret) ? secret : MALFORMED_KEY;
+  return isWellFormedSecret(secret) || isForeignSecret(secret) ? secret : MALFORMED_KEY;
 }
 
 /** Returns the error for a request with a secret in its URL, even if it also has a valid header. */

@@ -9,6 +9,7 @@ import { ApiKeyCache } from './api-key-cache.js';
 import { DatabaseKeyLookup } from './api-key-lookup.js';
 import { Authenticator } from './authenticator.js';
 import { CachedKeyFactory, type CachedKey } from './cached-key.js';
+import { ForeignKeys } from './foreign-keys.js';
 import { LastUsed } from './last-used.js';
 import { ProcessBus } from './process-bus.js';
 import { RedisBus } from './redis-bus.js';
@@ -53,7 +54,11 @@ export function openKeys(
       () =>
         factory.use(next.file.plans),
   );
-  return { authenticator: new Authenticator(cache, lastUsed, clock), bus, build: (record) => cache.build(record) };
+  return {
+    authenticator: new Authenticator(cache, new ForeignKeys(lookup, bus, clock), lastUsed, clock),
+    bus,
+    build: (record) => cache.build(record),
+  };
 }
 
 /** OpenBus is the invalidation bus with its gauges. */

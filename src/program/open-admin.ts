@@ -16,6 +16,7 @@ import { metricsText } from '../platform/metrics-text.js';
 import { AuditLog } from '../records/audit-log.js';
 import { RequestLogReader } from '../request-logs/request-log-reader.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
+import { Importer } from '../transfer/importer.js';
 import { EventIntake } from '../webhooks/intake/intake.js';
 import { openAdminListeners } from './admin-listeners.js';
 import type { PoolHolder } from './gateway-role.js';
@@ -75,6 +76,7 @@ export function openAdminApi(
     operatorToken,
     panel,
     keys: keyStore,
+    importer: new Importer({ ...rooms, bus: keys.bus }),
     changeClaims: new ChangeClaims(database.db, recordTime),
     auditLog: new AuditLog(database.db),
     intake: new EventIntake(database.db, clock, workSignal, () => config.current.eventTypes ?? []),

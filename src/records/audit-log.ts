@@ -1,7 +1,9 @@
 /** The audit log. An entry is written in the transaction of its change, so that neither exists without the other. */
 import type { Kysely, Transaction } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../stores/database/cursor.js';
+import type { DatabaseKind } from '../stores/database/database-kind.js';
 import { newId } from '../stores/database/ids.js';
+import { insertRows } from '../stores/database/json-rows.js';
 import type { AuditEntryTable, Tables } from '../stores/database/schema.js';
 import type { AuthorizeChange } from './access-changes.js';
 import type { AuditAction } from './audit-actions.js';
@@ -81,7 +83,27 @@ export async function recordChange(
   change: AuditedChange,
   nowMs: number,
 ): Promise<void> {
-  const row: AuditEntryTable = {
+  await trx
+    .insertInto('audit_entry')
+    .values(entryRow(context, change, nowMs))
+    .execute();
+  await context.response?.complete(trx, change);
+}
+
+/** Adds the entries of many changes in their transaction. */
+export async function recordChanges(
+  trx: Transaction<Tables>,
+  kind: DatabaseKind,
+  context: ChangeContext,
+  changes: readonly AuditedChange[],
+  nowMs: number,
+): Promise<void> {
+  const rows = changes.map((change) => entryRow(context, change, nowMs));
+  await insertRows(trx, kind, 'audit_entry', rows);
+}
+
+function entryRow(context: ChangeContext, change: AuditedChange, nowMs: number): AuditEntryTable {
+  return {
     id: newId('aud', nowMs),
     account_id: change.accountId,
     actor: context.actor,
@@ -96,8 +118,6 @@ export async function recordChange(
     target_version: change.targetVersion ?? null,
     actor_label: context.actorLabel ?? null,
   };
-  await trx.insertInto('audit_entry').values(row).execute();
-  await context.response?.complete(trx, change);
 }
 
 /** Returns the fields with different values, before and after. Null if all are equal. */

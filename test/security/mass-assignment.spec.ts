@@ -43,9 +43,9 @@ const REFUSED_BEFORE: ReadonlySet<string> = new Set(['forbidden', 'resource_not_
 
 /**
  * What a browser says of a passkey is read by name, and nothing else of it is kept. `metadata` has names that callers
- * choose.
+ * choose. `records` of an import are checked one by one, so that a bad one fails alone.
  */
-const OPEN_OBJECTS = new Set(['response', 'passkey', 'metadata']);
+const OPEN_OBJECTS = new Set(['response', 'passkey', 'metadata', 'records']);
 
 describeOnDatabases('a body', (kind) => {
   let database: DatabaseHandle;

@@ -10,6 +10,7 @@ import type { ApiKeyRecord, InvalidationBus } from '../../src/keys/api-key.js';
 import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
 import { DatabaseKeyLookup } from '../../src/keys/api-key-lookup.js';
 import { Authenticator } from '../../src/keys/authenticator.js';
+import { ForeignKeys } from '../../src/keys/foreign-keys.js';
 import { FailedAttempts } from '../../src/keys/failed-attempts.js';
 import { CachedKeyFactory, type CachedKey } from '../../src/keys/cached-key.js';
 import { LastUsed } from '../../src/keys/last-used.js';
@@ -38,7 +39,7 @@ export function admissionOn(
   const parts: StepParts = {
     routes: new Routes(config),
     lifeCycle: new LifeCycle(config, () => 'http://localhost:8080', clock),
-    authenticator: new Authenticator(cache, new LastUsed(lookup, log), clock),
+    authenticator: new Authenticator(cache, new ForeignKeys(lookup, bus, clock), new LastUsed(lookup, log), clock),
     failedAttempts: new FailedAttempts(config.file.gateway?.failedAuthentication.perMinute ?? 0, clock, log),
     quotas,
     quotaReport: new QuotaReport(quotas, clock),

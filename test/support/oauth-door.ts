@@ -20,6 +20,7 @@ import { ApiKeyCache } from '../../src/keys/api-key-cache.js';
 import { DatabaseKeyLookup } from '../../src/keys/api-key-lookup.js';
 import { Authenticator } from '../../src/keys/authenticator.js';
 import { CachedKeyFactory, type CachedKey } from '../../src/keys/cached-key.js';
+import { ForeignKeys } from '../../src/keys/foreign-keys.js';
 import { LastUsed } from '../../src/keys/last-used.js';
 import { ScopeSets } from '../../src/keys/scopes.js';
 import { trustsOf } from '../../src/keys/clients/client-address.js';
@@ -136,7 +137,12 @@ export class OAuthDoor extends OAuthSteps {
     const lookup = new DatabaseKeyLookup(database.db, database.kind);
     const factory = new CachedKeyFactory(TEST_CONFIG.file.plans, new ScopeSets());
     const cache = new ApiKeyCache(lookup, factory, bus, this.clock);
-    return new Authenticator(cache, new LastUsed(lookup, this.log), this.clock);
+    return new Authenticator(
+      cache,
+      new ForeignKeys(lookup, bus, this.clock),
+      new LastUsed(lookup, this.log),
+      this.clock,
+    );
   }
 
   private async open(documents: ReturnType<DocumentsOf>): Promise<void> {

@@ -82,7 +82,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     removeAccountMember getAccountMemberImpact listInvitations revokeInvitation listAccountTokens revokeAccountToken
   `,
   'installation always': `
-    createQuotaAdjustment createPortalSession createMember createPasswordResetLink removeSecondFactor forgetMember
+    createQuotaAdjustment importRecords createPortalSession createMember createPasswordResetLink removeSecondFactor forgetMember
   `,
   'installation when_widening': `
     updateAccount updateMember

@@ -207,6 +207,9 @@ export const OPERATIONS = {
       { status: 201, problems: ['conflict', 'quota_unavailable'] },
     ),
   }),
+  ...tagged('Imports', {
+    importRecords: post('/imports', give, 'Import accounts, keys and other records; repeating it changes nothing'),
+  }),
   ...tagged('Scopes', {
     listScopes: get('/scopes', everyone, 'List the scopes that the caller may give a key'),
   }),

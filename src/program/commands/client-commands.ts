@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
 import { addList, row } from './command-table.js';
 import { addExplainCommand } from './explain-command.js';
+import { addImportCommand } from './import-command.js';
 import { addLogCommand } from './log-command.js';
 import { addKeyCommands } from './key-commands.js';
 import { addQuotaAdjustmentCommands } from './quota-adjustment-commands.js';
@@ -28,5 +29,6 @@ export function addClientCommands(program: Command, terminal: Terminal = process
   addList(program, terminal, SCOPES);
   addWebhookCommands(program, terminal);
   addTargetCommands(program, terminal);
+  addImportCommand(program, terminal);
   addAuditCommands(program, terminal);
 }

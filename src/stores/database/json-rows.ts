@@ -2,8 +2,9 @@
  * Passes many rows as one bound value. The text of the statement does not depend on their number, so it stays compiled,
  * and no one binds thousands of parameters. Only the function that unpacks the array differs between the databases.
  */
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import type { DatabaseHandle } from './connect.js';
+import type { Tables } from './schema.js';
 
 /** Column of such rows. Its position is that of the value in each row. */
 export interface JsonColumn {
@@ -40,4 +41,27 @@ export function jsonRows(
 export function textList(kind: DatabaseHandle['kind'], texts: readonly string[]): RawBuilder<string> {
   const rows = texts.map((text) => [text]);
   return sql<string>`(select listed from ${jsonRows(kind, [{ name: 'listed', type: 'text' }], rows, 'list')})`;
+}
+
+/**
+ * Inserts rows with the same columns in one statement. A column without values is left to its default.
+ * @throws The driver's error, for example if a unique constraint is violated.
+ */
+export async function insertRows<Table extends keyof Tables>(
+  db: Kysely<Tables>,
+  kind: DatabaseHandle['kind'],
+  table: Table,
+  rows: readonly Partial<Record<keyof Selectable<Tables[Table]>, string | number | null>>[],
+): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const names = Object.keys(first) as (keyof Selectable<Tables[Table]> & string)[];
+  const columns = names.flatMap((name): JsonColumn[] => {
+    const value = rows.find((row) => row[name] !== null)?.[name] ?? null;
+    return value === null ? [] : [{ name, type: typeof value === 'number' ? 'bigint' : 'text' }];
+  });
+  const values = rows.map((row) => columns.map(({ name }) => row[name as keyof typeof row] ?? null));
+  const list = sql.join(columns.map(({ name }) => sql.ref(name)));
+  const source = jsonRows(kind, columns, values, 'given');
+  await sql`insert into ${sql.table(table)} (${list}) select ${list} from ${source}`.execute(db);
 }

@@ -6,6 +6,7 @@ import { auditCreations } from './migrations/audit-creations-migration.js';
 import { credentialCreators } from './migrations/credential-creators-migration.js';
 import { externalIds } from './migrations/external-ids-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
+import { foreignSecrets } from './migrations/foreign-secrets-migration.js';
 import { heldDeliveries } from './migrations/held-deliveries-migration.js';
 import { idempotentRequests } from './migrations/idempotent-requests-migration.js';
 import { mails } from './migrations/mail-migration.js';
@@ -298,4 +299,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0029_audit_creations': auditCreations,
   '0030_day_counts': dayCounts,
   '0031_external_ids': externalIds,
+  '0032_foreign_secrets': foreignSecrets,
 };

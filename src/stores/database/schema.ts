@@ -82,6 +82,8 @@ export interface ApiKeySecretTable {
   expires_at: number | null;
   last_used_at: number | null;
   last_used_ip: string | null;
+  /** 1 if another system has made the secret. Null otherwise. */
+  is_foreign: number | null;
 }
 
 /** Month counters as last flushed. A restart or an emptied Redis continues from them. */

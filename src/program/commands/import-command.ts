@@ -1,0 +1,153 @@
+/** `trailgate import`: brings accounts, keys and other records in from a file of JSON lines. */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Option, type Command } from 'commander';
+import { MOST_LINES, ON_CONFLICT, type OnConflict } from '../../transfer/import-batch.js';
+import { CommandError, type AdminClient, type Fields } from './admin-client.js';
+import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
+
+/** Below the limit of the admin API. */
+const MOST_BATCH_BYTES = 512 * 1_024;
+/** Of the first line of an export. */
+const FORMAT = 'trailgate_export';
+const FORMAT_VERSION = 1;
+
+interface ImportOptions extends CommonOptions {
+  readonly dryRun?: boolean;
+  readonly onConflict: OnConflict;
+}
+
+/** A line of the file with its number. */
+interface Line {
+  readonly number: number;
+  readonly record: Fields;
+}
+
+/** What the admin API says of a record. */
+interface Result {
+  readonly outcome: 'imported' | 'updated' | 'skipped' | 'failed';
+  readonly reason: string | null;
+}
+
+/** Adds the command. */
+export function addImportCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('import')
+    .description('import accounts, keys and other records from a file of JSON lines; it can be repeated')
+    .argument('<file>', 'the file, or - for standard input')
+    .option('--dry-run', 'check every line, and keep nothing')
+    .addOption(
+      new Option('--on-conflict <what>', 'what happens to a record that exists').choices(ON_CONFLICT).default('skip'),
+    );
+  clientAction<ImportOptions>(command, terminal, async (client, [file = ''], options) => {
+    const run = new ImportRun(client, file, options, terminal);
+    await run.all();
+    if (run.counts.failed > 0) terminal.fail(1);
+    if (options.json === true) return `${JSON.stringify(run.counts, null, 2)}\n`;
+    const { imported, updated, skipped, failed } = run.counts;
+    return `imported ${imported}, updated ${updated}, skipped ${skipped}, failed ${failed}\n`;
+  });
+}
+
+class ImportRun {
+  readonly counts = { imported: 0, updated: 0, skipped: 0, failed: 0 };
+  private batch: Line[] = [];
+  private batchBytes = 0;
+  /** Accounts of earlier batches, which a dry run does not keep. Sent again with the batches that name them. */
+  private readonly accounts = new Map<string, Fields>();
+
+  constructor(
+    private readonly client: AdminClient,
+    private readonly file: string,
+    private readonly options: ImportOptions,
+    private readonly terminal: Terminal,
+  ) {}
+
+  /** Imports all lines in order. Rejects with `CommandError` if the file or the admin API cannot be used. */
+  async all(): Promise<void> {
+    let number = 0;
+    for await (const text of linesOf(this.file)) {
+      number += 1;
+      if (text.trim() === '') continue;
+      const record = parsed(text);
+      if (record === undefined) this.fail(number, 'is no JSON object');
+      else if (FORMAT in record) checkFormat(record);
+      else await this.add({ number, record }, text.length);
+    }
+    await this.send();
+  }
+
+  private async add(line: Line, bytes: number): Promise<void> {
+    if (this.batch.length === MOST_LINES / 2 || this.batchBytes + bytes > MOST_BATCH_BYTES) await this.send();
+    this.batch.push(line);
+    this.batchBytes += bytes;
+  }
+
+  private async send(): Promise<void> {
+    const { batch } = this;
+    if (batch.length === 0) return;
+    this.batch = [];
+    this.batchBytes = 0;
+    const repeated = this.options.dryRun === true ? this.accountsOf(batch) : [];
+    const body = {
+      records: [...repeated, ...batch.map(({ record }) => record)],
+      on_conflict: this.options.onConflict,
+      dry_run: this.options.dryRun === true,
+    };
+    const result = await this.client.call('importRecords', [], { body }).catch((error: unknown) => {
+      if (!(error instanceof CommandError)) throw error;
+      const [first] = batch;
+      throw new CommandError(`${error.message} Stopped before ${this.file}:${first?.number}; run it again to go on.`);
+    });
+    (result['data'] as Result[]).slice(repeated.length).forEach(({ outcome, reason }, index) => {
+      if (outcome === 'failed') this.fail(batch[index]?.number ?? 0, reason ?? '');
+      else this.counts[outcome] += 1;
+    });
+  }
+
+  /** Returns the accounts of earlier batches that this one names. */
+  private accountsOf(batch: readonly Line[]): Fields[] {
+    for (const { record } of batch) {
+      if (record['type'] !== 'account') continue;
+      this.accounts.set(`id ${String(record['id'])}`, record);
+      this.accounts.set(`external ${String(record['external_id'])}`, record);
+    }
+    const isHere = new Set(batch.map(({ record }) => record));
+    const named = batch.flatMap(({ record: { account_id: id, account_external_id: externalId } }) => {
+      const name = id === undefined ? `external ${String(externalId)}` : `id ${String(id)}`;
+      const account = this.accounts.get(name);
+      return account === undefined ? [] : [account];
+    });
+    return [...new Set(named)].filter((record) => !isHere.has(record));
+  }
+
+  private fail(number: number, reason: string): void {
+    this.counts.failed += 1;
+    this.terminal.err(`${this.file}:${number} ${reason}\n`);
+  }
+}
+
+/** Reads lines. Rejects with `CommandError` if the file cannot be read. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  try {
+    yield* createInterface({ input, crlfDelay: Infinity });
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Parses a line; undefined if it is no JSON object. */
+function parsed(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function checkFormat({ [FORMAT]: version }: Fields): void {
+  if (version === FORMAT_VERSION) return;
+  throw new CommandError(`The file has format ${String(version)}; this version of Trailgate reads ${FORMAT_VERSION}.`);
+}

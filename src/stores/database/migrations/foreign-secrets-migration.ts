@@ -1,0 +1,15 @@
+/** Marks imported secrets that another system has made, in a format without our checksum. */
+import { sql, type Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+/** The index answers whether there is any, without reading the other secrets. */
+const STATEMENTS = [
+  `alter table api_key_secret add column is_foreign integer`,
+  `create index api_key_secret_foreign on api_key_secret (api_key_id) where is_foreign = 1`,
+];
+
+export const foreignSecrets: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
+  },
+};

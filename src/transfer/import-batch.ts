@@ -1,0 +1,69 @@
+/** One batch of an import: its transaction, and what became of each line. */
+import type { Transaction } from 'kysely';
+import type { z } from 'zod';
+import type { Catalogue } from '../accounts/catalogue.js';
+import type { AuditedChange } from '../records/audit-log.js';
+import type { DatabaseKind } from '../stores/database/database-kind.js';
+import type { Tables } from '../stores/database/schema.js';
+
+/** Maximum number of lines of a batch. */
+export const MOST_LINES = 500;
+
+/** What happens to a line whose record exists already. */
+export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
+
+/** What became of a line. */
+export type Outcome = 'imported' | 'updated' | 'skipped' | LineError;
+
+/** LineError is why a line was not imported. Other lines of the batch are. */
+export class LineError extends Error {
+  override readonly name = 'LineError';
+}
+
+/** ImportLine is a line of the file, and its position in the batch. */
+export interface ImportLine {
+  readonly index: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export class ImportBatch {
+  readonly outcomes: Outcome[] = [];
+  /** For the audit log. */
+  readonly changes: AuditedChange[] = [];
+  /** IDs of accounts that nodes must read again. */
+  readonly accountIds = new Set<string>();
+
+  constructor(
+    readonly trx: Transaction<Tables>,
+    readonly kind: DatabaseKind,
+    readonly catalogue: Catalogue,
+    readonly onConflict: OnConflict,
+    readonly nowMs: number,
+  ) {}
+
+  /** Records the outcome of a line. A `LineError` concerns this line only. */
+  settle(index: number, importLine: () => Outcome): void {
+    try {
+      this.outcomes[index] = importLine();
+    } catch (error) {
+      if (!(error instanceof LineError)) throw error;
+      this.outcomes[index] = error;
+    }
+  }
+
+  /** Reports whether an existing record is updated. Throws where it must not exist. */
+  isUpdated(id: string): boolean {
+    if (this.onConflict === 'fail') throw new LineError(`exists already as ${id}`);
+    return this.onConflict === 'update';
+  }
+}
+
+/** Parses the fields of a line. Throws `LineError` with the first problem. */
+export function parseLine<Schema extends z.ZodType>(schema: Schema, fields: unknown): z.output<Schema> {
+  const { data, error } = schema.safeParse(fields);
+  if (error === undefined) return data as z.output<Schema>;
+  const [issue] = error.issues;
+  const path = issue?.path.join('/') ?? '';
+  throw new LineError(`${path === '' ? '' : `${path}: `}${issue?.message ?? 'is not valid'}`);
+}

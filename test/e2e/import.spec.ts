@@ -1,0 +1,228 @@
+/** Accounts and keys of another gateway move in, and their secrets work on the first request. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { storeOf } from '../support/worlds.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { clientEnvOf, importInto, linesFile } from '../support/imports.js';
+import { temporaryFolder } from '../support/processes.js';
+import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const scopes = ['customers:read'];
+
+/** The code blocks of a language on the page about imports. */
+function blocksOf(language: string): string[] {
+  const page = readFileSync('docs/import-export.md', 'utf8');
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
+}
+
+describeOnDatabases('an import', (kind) => {
+  let database: Awaited<ReturnType<typeof storeOf>>;
+  let running: RunningTrailgate;
+
+  beforeAll(async () => {
+    database = await storeOf(kind === 'sqlite' ? 'SQLite' : 'PostgreSQL');
+    running = await startTrailgate({ env: database.env });
+  });
+  afterAll(async () => {
+    await running?.stop();
+    await database?.drop();
+  });
+
+  const statusOf = async (secret: string) => {
+    const answer = await send(`${running.gatewayUrl}/api/v1/usage`, { headers: { Authorization: `Bearer ${secret}` } });
+    return answer.status === 200 ? 200 : `${answer.status} ${String(answer.json()['code'])}`;
+  };
+  const run = async (lines: readonly (object | string)[], ...args: string[]) => {
+    const file = linesFile(lines);
+    const { stdout, stderr, code } = await importInto(running, file, args);
+    return { summary: stdout.trim(), problems: stderr.replaceAll(file, 'FILE').split('\n').filter(Boolean), code };
+  };
+  const done = (counts: string) => ({ summary: counts, problems: [], code: 0 });
+
+  it('refuses foreign secrets while there are none, and lets them in on the first request after it', async () => {
+    const plain = 'sk_kong_0123456789abcdef';
+    const hashed = 'unkey_3ZHoLg6ky9xCrqzGd2sUrE5k';
+    const own = (await running.admin.newKey()).key;
+    expect([await statusOf(plain), await statusOf(hashed)]).toEqual(['401 invalid_api_key', '401 invalid_api_key']);
+    const lines = [
+      { type: 'account', external_id: 'crm-1', name: 'Isar', plan: 'starter', metadata: { tier: 'gold' } },
+      { type: 'api_key', account_external_id: 'crm-1', external_id: 'k-1', name: 'Plain', scopes, secret: plain },
+      { type: 'api_key', account_external_id: 'crm-1', name: 'Hashed', scopes, secret_sha256: sha256(hashed) },
+    ];
+    expect(await run(lines)).toEqual(done('imported 3, updated 0, skipped 0, failed 0'));
+    expect([await statusOf(plain), await statusOf(hashed)]).toEqual([200, 200]);
+    expect(await run(lines)).toEqual(done('imported 0, updated 0, skipped 3, failed 0'));
+    const guesses = [`${plain}x`, plain.toUpperCase(), 'sk_kong_ffffffffffffffff'];
+    expect(await Promise.all(guesses.map(statusOf))).toEqual(guesses.map(() => '401 invalid_api_key'));
+    expect([await statusOf(plain), await statusOf(own.secret)]).toEqual([200, 200]);
+  });
+
+  it('lets in a secret that was tried, and refused, before', async () => {
+    const secret = 'tried-before-its-import-1234';
+    expect(await statusOf(secret)).toBe('401 invalid_api_key');
+    const account = { type: 'account', external_id: 'crm-2', name: 'Inn', plan: 'starter' };
+    await run([account, { type: 'api_key', account_external_id: 'crm-2', name: 'k', scopes, secret }]);
+    expect(await statusOf(secret)).toBe(200);
+  });
+
+  it('reports each bad line with its number and reason, and imports the rest', async () => {
+    const key = { type: 'api_key', account_external_id: 'crm-3', name: 'k', scopes };
+    const good = 'good-secret-0123456789';
+    const result = await run([
+      { trailgate_export: 1, version: '0.1.0' },
+      { type: 'account', external_id: 'crm-3', name: 'Lech', plan: 'starter' },
+      '{"type": "account"',
+      '[1]',
+      { type: 'invoice' },
+      { type: 'account', external_id: 'crm-4', name: 'x', plan: 'nowhere' },
+      { type: 'account', name: 'x', plan: 'starter' },
+      { type: 'account', external_id: 'crm-5', name: 'x', plan: 'starter', tiem_zone: 'UTC' },
+      { ...key, secret: 'too-short' },
+      { ...key, secret: 'with spaces in it, and more' },
+      { ...key, secret: `tg_live_${'a'.repeat(36)}` },
+      { ...key, secret_sha256: 'abc' },
+      { ...key, scopes: ['customers:fly'], secret: 'another-secret-0123456789' },
+      { ...key, account_external_id: 'nobody', secret: 'another-secret-0123456789' },
+      { ...key },
+      '',
+      { ...key, secret: good },
+      { ...key, external_id: 'taken', secret: good },
+    ]);
+    expect(result).toEqual({
+      summary: 'imported 2, updated 0, skipped 0, failed 14',
+      code: 1,
+      problems: [
+        'FILE:3 is no JSON object',
+        'FILE:4 is no JSON object',
+        expect.stringMatching(/^FILE:5 type: must be one of account, api_key/),
+        'FILE:6 plan: nowhere is not a plan of the configuration',
+        'FILE:7 needs an id or an external_id, so that the import can be repeated',
+        expect.stringMatching(/^FILE:8 .*tiem_zone/),
+        expect.stringMatching(/^FILE:9 secret: must be 16 to 200/),
+        expect.stringMatching(/^FILE:10 secret: must be 16 to 200/),
+        expect.stringMatching(/^FILE:11 secret: begins as our own/),
+        expect.stringMatching(/^FILE:12 secret_sha256: must be 64/),
+        'FILE:13 scopes: customers:fly is not a scope of any operation',
+        'FILE:14 there is no account nobody',
+        'FILE:15 needs a secret or a secret_sha256',
+        expect.stringMatching(/^FILE:18 the secret belongs to key_/),
+      ],
+    });
+    expect(await statusOf(good)).toBe(200);
+  });
+
+  it('a dry run checks the whole file and keeps nothing', async () => {
+    const secret = 'dry-run-secret-0123456789';
+    const account = { type: 'account', external_id: 'crm-6', name: 'x', plan: 'starter' };
+    const others = Array.from({ length: 300 }, (_, at) => ({ ...account, external_id: `dry-${at}` }));
+    const key = { type: 'api_key', account_external_id: 'crm-6', name: 'k', scopes, secret };
+    const lines = [account, ...others, key, { ...key, account_external_id: 'nobody', secret: `${secret}x` }];
+    expect(await run(lines, '--dry-run')).toEqual({
+      summary: 'imported 302, updated 0, skipped 0, failed 1',
+      problems: ['FILE:303 there is no account nobody'],
+      code: 1,
+    });
+    expect(await running.admin.call('GET', '/accounts?external_id=crm-6')).toMatchObject({ data: [] });
+    expect(await statusOf(secret)).toBe('401 invalid_api_key');
+  });
+
+  it('--on-conflict skips, updates or fails what exists; an update takes effect at once', async () => {
+    const [first, second] = ['conflict-first-0123456789', 'conflict-second-0123456789'];
+    const account = { type: 'account', external_id: 'crm-7', name: 'Before', plan: 'starter' };
+    const key = { type: 'api_key', account_external_id: 'crm-7', external_id: 'k', name: 'k', scopes, secret: first };
+    await run([account, key]);
+    expect(await statusOf(first)).toBe(200);
+    const changed = [
+      { ...account, name: 'After' },
+      { ...key, name: 'renamed', secret: second },
+    ];
+    expect(await run(changed, '--on-conflict', 'fail')).toMatchObject({
+      summary: 'imported 0, updated 0, skipped 0, failed 2',
+      code: 1,
+    });
+    expect(await run(changed)).toMatchObject({ summary: 'imported 0, updated 0, skipped 2, failed 0' });
+    expect(await statusOf(second)).toBe('401 invalid_api_key');
+    expect(await run(changed, '--on-conflict', 'update')).toEqual(done('imported 0, updated 2, skipped 0, failed 0'));
+    expect([await statusOf(first), await statusOf(second)]).toEqual(['401 expired_api_key', 200]);
+    const suspended = [{ ...account, name: 'After', status: 'suspended' }];
+    expect(await run(suspended, '--on-conflict', 'update')).toEqual(done('imported 0, updated 1, skipped 0, failed 0'));
+    expect(await statusOf(second)).toBe('403 account_suspended');
+    expect(await run(suspended, '--on-conflict', 'update')).toEqual(done('imported 0, updated 0, skipped 1, failed 0'));
+    const [{ id } = { id: '' }] = (
+      await running.admin.call<{ data: { id: string }[] }>('GET', '/accounts?external_id=crm-7')
+    ).data;
+    const actions = (await running.admin.auditLog(`?account_id=${id}`)).data.map(({ action }) => action);
+    expect(actions.toSorted()).toEqual([
+      'account.created',
+      'account.updated',
+      'account.updated',
+      'api_key.created',
+      'api_key.updated',
+    ]);
+  });
+
+  it('killed at any moment and repeated, it loses nothing and doubles nothing', async () => {
+    const lines = [
+      { type: 'account', external_id: 'killed', name: 'x', plan: 'unlimited' },
+      ...Array.from({ length: 3_000 }, (_, at) => ({
+        type: 'api_key',
+        account_external_id: 'killed',
+        name: `k ${at}`,
+        scopes,
+        secret: `killed-import-secret-${at}`,
+      })),
+    ];
+    const file = linesFile(lines);
+    for (let round = 0; round < 10; round++) {
+      await importInto(running, file, [], { timeoutMs: 200 + Math.round(Math.random() * 1_000) });
+    }
+    const { stdout } = await importInto(running, file, ['--json']);
+    const counts = JSON.parse(stdout) as Record<string, number>;
+    expect((counts['imported'] ?? 0) + (counts['skipped'] ?? 0)).toBe(3_001);
+    const keys = await runTrailgate(['keys', 'list', await accountIdOf('killed'), '--limit', '9999', '--json'], {
+      env: clientEnvOf(running),
+    });
+    const { data } = JSON.parse(keys.stdout) as { data: { name: string }[] };
+    expect(new Set(data.map(({ name }) => name)).size).toBe(3_000);
+    expect(data.length).toBe(3_000);
+    expect(await statusOf('killed-import-secret-2999')).toBe(200);
+  });
+
+  it('takes what the converters of the docs make of Unkey, Kong and CSV', async () => {
+    const [unkey = '', kong = ''] = blocksOf('js');
+    const awk = blocksOf('sh').find((block) => block.startsWith('awk')) ?? '';
+    const folder = temporaryFolder('converters');
+    const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    const secrets = ['unkey_3ZHoLg6ky9xCrqzGd2sU', 'kongKongKongKongKongKongKongKong', 'csv-secret-0123456789'];
+    const [ofUnkey = '', ofKong = '', ofCsv = ''] = secrets;
+    const hash = createHash('sha256').update(ofUnkey).digest('base64');
+    write('unkey.mjs', unkey);
+    write(
+      'unkey.ndjson',
+      `${JSON.stringify({ hash, start: 'unkey_3ZHo', name: null, external_id: 'u-1', meta: { n: 1 } })}\n`,
+    );
+    write('kong.mjs', kong);
+    write('consumers.json', JSON.stringify({ data: [{ id: 'b0e1', username: 'isar', custom_id: null }] }));
+    write('key-auths.json', JSON.stringify({ data: [{ id: '4ab1', key: ofKong, consumer: { id: 'b0e1' } }] }));
+    write('keys.csv', `account,name,secret,scopes\nc-1,Site,${ofCsv},customers:read customers:write\n`);
+    for (const command of [
+      `"${process.execPath}" unkey.mjs < unkey.ndjson > keys.ndjson`,
+      `"${process.execPath}" kong.mjs consumers.json key-auths.json > keys.ndjson`,
+      awk,
+    ]) {
+      execFileSync('sh', ['-c', command], { cwd: folder });
+      const lines = readFileSync(join(folder, 'keys.ndjson'), 'utf8').trim().split('\n');
+      expect(await run(lines)).toEqual(done('imported 2, updated 0, skipped 0, failed 0'));
+    }
+    expect(await Promise.all(secrets.map(statusOf))).toEqual([200, 200, 200]);
+  });
+
+  const accountIdOf = async (externalId: string) =>
+    (await running.admin.call<{ data: { id: string }[] }>('GET', `/accounts?external_id=${externalId}`)).data[0]?.id ??
+    '';
+});
