@@ -202,6 +202,23 @@ export class QuotaAdjustmentStore {
   }
 }
 
+/** Adds an imported grant to the limit of its month, on the row of its key or account. */
+export async function addGrant(
+  trx: Transaction<Tables>,
+  { account_id: accountId, api_key_id: keyId, period, amount }: QuotaAdjustmentTable,
+): Promise<void> {
+  const [table, id] = keyId === '' ? (['account', accountId] as const) : (['api_key', keyId] as const);
+  const row = await trx
+    .selectFrom(table)
+    .select(['grant_period', 'grant_amount'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  if (row.grant_period > period) return;
+  const granted = grantedIn({ month: row.grant_period, amount: row.grant_amount }, period);
+  const change = { grant_period: period, grant_amount: Math.min(granted + (amount ?? 0), LARGEST_LIMIT) };
+  await trx.updateTable(table).set(change).where('id', '=', id).execute();
+}
+
 function calendarOfAccount({ time_zone, billing_day }: AccountTable): MonthCalendar {
   return calendarOf(time_zone, billing_day);
 }

@@ -10,6 +10,7 @@ import { AuditLog } from '../records/audit-log.js';
 import { Catalogue } from '../accounts/catalogue.js';
 import { ChangeClaims } from '../idempotency/change-claims.js';
 import { QuotaAdjustmentStore } from '../accounts/quota-adjustments.js';
+import { Exporter } from '../transfer/exporter.js';
 import { Importer } from '../transfer/importer.js';
 import { UsageReader } from '../quota/usage-reader.js';
 import { ErrorPages } from '../platform/problems/error-pages.js';
@@ -114,6 +115,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: ChangeClaims, useValue: api.changeClaims },
     { provide: QuotaAdjustmentStore, useValue: api.quotaAdjustments },
     { provide: Importer, useValue: api.importer },
+    { provide: Exporter, useValue: api.exporter },
     { provide: AuditLog, useValue: api.auditLog },
     { provide: EventOutbox, useValue: api.events },
     { provide: Catalogue, useValue: api.catalogue },

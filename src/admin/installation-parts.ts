@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import { DeprecatedCallsController } from './deprecated-calls/deprecated-calls.controller.js';
 import { InstallationHealthController } from './health/installation-health.controller.js';
 import { AllQuotaAdjustmentsController } from './quota-adjustments/all-adjustments.controller.js';
+import { ExportsController } from './exports/exports.controller.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { TargetsController } from './targets/targets.controller.js';
 
@@ -11,5 +12,6 @@ export const INSTALLATION_CONTROLLERS: readonly Type[] = [
   InstallationHealthController,
   DeprecatedCallsController,
   AllQuotaAdjustmentsController,
+  ExportsController,
   ImportsController,
 ];

@@ -55,9 +55,9 @@ export function memberOf(row: MemberRow): Member {
   };
 }
 
-/** Inserts a member. Rejects with the database's unique violation if the address is taken. */
-export async function insertMember(trx: Transaction<Tables>, member: NewMember, nowMs: number): Promise<MemberRow> {
-  const row: MemberRow = {
+/** Returns the row of a new member. */
+export function newMemberRow(member: NewMember, nowMs: number): MemberRow {
+  return {
     id: newId('mem', nowMs),
     email: member.email,
     email_key: emailKeyOf(member.email),
@@ -77,6 +77,11 @@ export async function insertMember(trx: Transaction<Tables>, member: NewMember, 
     last_signed_in_at: null,
     removed_at: null,
   };
+}
+
+/** Inserts a member. Rejects with the database's unique violation if the address is taken. */
+export async function insertMember(trx: Transaction<Tables>, member: NewMember, nowMs: number): Promise<MemberRow> {
+  const row = newMemberRow(member, nowMs);
   await trx.insertInto('member').values(row).execute();
   return row;
 }

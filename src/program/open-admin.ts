@@ -16,8 +16,10 @@ import { metricsText } from '../platform/metrics-text.js';
 import { AuditLog } from '../records/audit-log.js';
 import { RequestLogReader } from '../request-logs/request-log-reader.js';
 import { RequestLogs } from '../request-logs/request-logs.js';
+import { Exporter } from '../transfer/exporter.js';
 import { Importer } from '../transfer/importer.js';
 import { EventIntake } from '../webhooks/intake/intake.js';
+import { WebhookSecrets } from '../webhooks/signing/secret-store.js';
 import { openAdminListeners } from './admin-listeners.js';
 import type { PoolHolder } from './gateway-role.js';
 import type { ProcessView } from './process-view.js';
@@ -76,7 +78,13 @@ export function openAdminApi(
     operatorToken,
     panel,
     keys: keyStore,
-    importer: new Importer({ ...rooms, bus: keys.bus }),
+    importer: new Importer({
+      ...rooms,
+      bus: keys.bus,
+      counters: rooms.hasCounters ? quotas.limiter : undefined,
+      webhookSecrets: new WebhookSecrets(database.db, rooms.secretBox),
+    }),
+    exporter: new Exporter(database, clock),
     changeClaims: new ChangeClaims(database.db, recordTime),
     auditLog: new AuditLog(database.db),
     intake: new EventIntake(database.db, clock, workSignal, () => config.current.eventTypes ?? []),

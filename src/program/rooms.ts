@@ -51,6 +51,8 @@ export interface Rooms extends Ground, Place, Accounts, Quota {
   /** Undefined, like the forwarder, if this process does not forward requests. */
   readonly keyedRequests: KeyedRequests | undefined;
   readonly forwarder: Forwarder | undefined;
+  /** Whether this process can query the counters. */
+  readonly hasCounters: boolean;
 }
 
 /** Customers are the stores that are available before the backends are opened. */
@@ -81,11 +83,12 @@ export async function openRooms(
     signal: workSignal,
   });
   const keys = openKeys(ground, counterPlace.url);
+  const hasCounters = counterPlace.url !== undefined || roles.includes('gateway');
   const accounts = await openAccounts(ground, {
     bus: keys.bus,
     signal: workSignal,
     counters: quota.quotas.limiter,
-    hasCounters: counterPlace.url !== undefined || roles.includes('gateway'),
+    hasCounters,
     keepClient: (trx, clientId, endsMs) => keepClient(new OAuthObjects(trx, clock), clientId, endsMs),
   });
   await beforeBackends({ database, accounts: accounts.accounts });
@@ -105,6 +108,6 @@ export async function openRooms(
   });
   const events = new EventOutbox(database.db, clock);
   const outbox = { events, workSignal };
-  const requests = { requestLogs: requestLogs.recorder, keyedRequests, forwarder };
+  const requests = { requestLogs: requestLogs.recorder, keyedRequests, forwarder, hasCounters };
   return { ...ground, ...place, databaseHealth, ...quota, keys, ...accounts, ...outbox, ...requests, webhooks };
 }

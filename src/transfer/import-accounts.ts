@@ -131,6 +131,15 @@ export class AccountRows {
   }
 }
 
+/** Returns the accounts of keys, by the IDs of the keys. */
+export async function keysOfAccounts(
+  { trx, kind }: ImportBatch,
+  keyIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const keys = trx.selectFrom('api_key').select(['id', 'account_id']).where('id', 'in', textList(kind, keyIds));
+  return new Map((await keys.execute()).map(({ id, account_id: accountId }) => [id, accountId]));
+}
+
 /** Returns the texts in a field of lines, each once. */
 export function textsOf(lines: readonly ImportLine[], field: string): string[] {
   const texts = lines.map(({ fields }) => fields[field]).filter((value) => typeof value === 'string');

@@ -52,6 +52,16 @@ export class ImportBatch {
     }
   }
 
+  /** Records the outcome of a line that reads or writes by itself. */
+  async settleAsync(index: number, importLine: () => Promise<Outcome>): Promise<void> {
+    try {
+      this.outcomes[index] = await importLine();
+    } catch (error) {
+      if (!(error instanceof LineError)) throw error;
+      this.outcomes[index] = error;
+    }
+  }
+
   /** Reports whether an existing record is updated. Throws where it must not exist. */
   isUpdated(id: string): boolean {
     if (this.onConflict === 'fail') throw new LineError(`exists already as ${id}`);

@@ -1,11 +1,16 @@
 /** Fields of lines beside those of the admin API. */
 import { z } from 'zod';
 import { createApiKeySchema, updateApiKeySchema } from '../accounts/api-key-fields.js';
+import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
+import { ROLES } from '../members/permissions.js';
 import { isForeignSecret, isWellFormedSecret } from '../keys/api-key-format.js';
-import { createAccountSchema, updateAccountSchema } from '../records/account-fields.js';
+import { createAccountSchema, nameField, updateAccountSchema } from '../records/account-fields.js';
+import type { IdPrefix } from '../stores/database/ids.js';
+import { emailField, localeField } from '../members/member-fields.js';
+import { createWebhookEndpointSchema } from '../webhooks/endpoints/endpoint-fields.js';
 import { plainText } from '../records/plain-text.js';
 
-export const idField = (prefix: 'acc' | 'key') =>
+export const idField = (prefix: IdPrefix) =>
   z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{25}$`), `must be an ID that Trailgate made (${prefix}_…)`);
 
 export const timeField = z.iso
@@ -46,6 +51,8 @@ const keyFields = {
   secret: secret.optional(),
   secret_sha256: sha256.nullable().optional(),
   previous_secret_sha256: sha256.optional(),
+  /** Whether another system made that secret. */
+  previous_secret_is_foreign: z.boolean().default(false),
   previous_secret_expires_at: timeField.nullable().optional(),
   hint: plainText(20).optional(),
   status: z.enum(['active', 'paused', 'expired', 'revoked'], 'must be active, paused, expired or revoked').optional(),
@@ -55,6 +62,83 @@ const keyFields = {
 
 export const newKeyLine = createApiKeySchema.extend(keyFields);
 export const changedKeyLine = updateApiKeySchema.extend({ ...keyFields, environment: unread });
+
+const count = z.int('must be a whole number').min(0, 'must not be negative').max(LARGEST_LIMIT);
+const month = z.iso.date('must be the first day of a month, such as 2026-11-01');
+
+/** Returns the label of a month by its first day. */
+export function labelOfMonth(day: string): number {
+  return Number(day.replaceAll('-', ''));
+}
+
+/** Returns the first day of a month by its label. */
+export function monthOfLabel(label: number): string {
+  return String(label).replace(/^(....)(..)/, '$1-$2-');
+}
+
+export const monthCountLine = z.strictObject({
+  type: z.string(),
+  account_id: idField('acc'),
+  api_key_id: idField('key').nullable().default(null),
+  month,
+  used: count,
+});
+
+export const adjustmentLine = z.strictObject({
+  type: z.string(),
+  id: idField('adj'),
+  account_id: idField('acc'),
+  api_key_id: idField('key').nullable().default(null),
+  window: z.literal('month'),
+  adjustment: z.enum(['grant', 'set', 'reset'], 'must be grant, set or reset'),
+  amount: count.nullable(),
+  reason: plainText(500),
+  actor: plainText(100),
+  month,
+  period_ends_at: timeField,
+  created_at: timeField,
+});
+
+export const memberLine = z.strictObject({
+  type: z.string(),
+  id: idField('mem').optional(),
+  email: emailField,
+  email_verified: z.boolean().default(false),
+  name: nameField,
+  is_operator: z.boolean().default(false),
+  status: z.enum(['active', 'disabled'], 'must be active or disabled').default('active'),
+  locale: localeField.nullable().default(null),
+  accounts: z
+    .array(z.strictObject({ account_id: idField('acc'), role: z.enum(ROLES, `must be one of ${ROLES.join(', ')}`) }))
+    .default([]),
+  created_at: timeField.optional(),
+});
+
+/** Sealed with `TRAILGATE_SECRETS_KEY`, as the database keeps it. */
+const sealed = z.string().max(1_000);
+
+export const endpointLine = createWebhookEndpointSchema.omit({ secret: true }).extend({
+  type: z.string(),
+  id: idField('whe'),
+  account_id: idField('acc'),
+  status: z.enum(['enabled', 'paused', 'disabled'], 'must be enabled, paused or disabled').default('enabled'),
+  disabled_reason: z.enum(['failing', 'gone', 'operator']).nullable().default(null),
+  created_at: timeField.optional(),
+  signing_secrets: z
+    .array(
+      z.strictObject({
+        id: idField('whs'),
+        secret: sealed,
+        seed: sealed,
+        public_key: plainText(100),
+        fingerprint: plainText(100),
+        created_at: timeField,
+        expires_at: timeField.nullable(),
+      }),
+    )
+    .min(1, 'must hold a secret')
+    .max(10),
+});
 
 export type NewAccountLine = z.output<typeof newAccountLine>;
 export type ChangedAccountLine = z.output<typeof changedAccountLine>;

@@ -23,11 +23,13 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
   const changed = new Map<string, ApiKeyTable>();
   const secrets: ApiKeySecretTable[] = [];
   const replaced = new Set<string>();
+  /** Ends of previous secrets that exist already, by their hashes. */
+  const overlaps = new Map<string, number>();
 
   const addSecrets = (keyId: string, line: NewKeyLine | ChangedKeyLine, hint: string): void => {
     const { secret_sha256: hash, previous_secret_sha256: previous } = line;
-    const isForeign = isOwnFormat(line.secret ?? hint) ? null : 1;
-    const add = (of: string, expiresAt: number | null): void => {
+    const isForeign = !isOwnFormat(line.secret ?? hint);
+    const add = (of: string, expiresAt: number | null, isOfOthers: boolean): void => {
       keys.putSecret(of, keyId);
       const uses = { last_used_at: null, last_used_ip: null };
       secrets.push({
@@ -36,13 +38,13 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
         created_at: nowMs,
         expires_at: expiresAt,
         ...uses,
-        is_foreign: isForeign,
+        is_foreign: isOfOthers ? 1 : null,
       });
     };
     const current = line.secret === undefined ? hash : hashSecret(line.secret);
-    if (typeof current === 'string' && keys.ofSecret(current) !== keyId) add(current, null);
+    if (typeof current === 'string' && keys.ofSecret(current) !== keyId) add(current, null, isForeign);
     if (previous !== undefined && keys.ofSecret(previous) !== keyId)
-      add(previous, line.previous_secret_expires_at ?? nowMs);
+      add(previous, line.previous_secret_expires_at ?? nowMs, line.previous_secret_is_foreign);
   };
 
   const create = (fields: ImportLine['fields'], accountId: string): Outcome => {
@@ -72,6 +74,12 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
     return 'imported';
   };
 
+  const put = (before: ApiKeyTable, after: ApiKeyTable): Outcome => {
+    keys.put(after, before);
+    (made.has(after.id) ? made : changed).set(after.id, after);
+    return 'updated';
+  };
+
   const update = (before: ApiKeyTable, fields: ImportLine['fields']): Outcome => {
     const line = parseLine(changedKeyLine, fields);
     checkScopes(line.scopes ?? [], unknownScopes);
@@ -88,16 +96,27 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
       hint,
       status,
       revoked_at: status === 'revoked' ? (before.revoked_at ?? line.revoked_at ?? nowMs) : null,
+      previous_secret_expires_at: isNewSecret
+        ? (line.previous_secret_expires_at ?? null)
+        : before.previous_secret_expires_at,
+      last_used_at: latest(before.last_used_at, line.last_used_at ?? null),
       updated_at: nowMs,
       version: isMade || changed.has(before.id) ? before.version : before.version + 1,
     };
     const difference = changedFields(auditedKey(before), auditedKey(after));
-    if (difference === null && !isNewSecret) return 'skipped';
+    if (difference === null && !isNewSecret) {
+      if (after.last_used_at === before.last_used_at) return 'skipped';
+      // Nobody has changed the key, so its version stays.
+      return put(before, { ...before, last_used_at: after.last_used_at });
+    }
     if (isNewSecret && (isMade || replaced.has(before.id))) throw new LineError('an earlier line has another secret');
-    keys.put(after, before);
-    if (isNewSecret) replaced.add(before.id);
+    put(before, after);
+    if (isNewSecret) {
+      replaced.add(before.id);
+      const { previous_secret_sha256: previous, previous_secret_expires_at: endMs } = line;
+      if (previous !== undefined && typeof endMs === 'number') overlaps.set(previous, endMs);
+    }
     addSecrets(before.id, line, hint);
-    (isMade ? made : changed).set(after.id, after);
     const change = difference ?? { before: { hint: before.hint }, after: { hint } };
     if (!isMade) batch.changes.push({ ...target(after), action: 'api_key.updated', ...change });
     return 'updated';
@@ -118,6 +137,9 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
     const of = trx.updateTable('api_key_secret').where('api_key_id', 'in', textList(kind, [...replaced]));
     const isInForce = of.where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));
     await isInForce.set({ expires_at: nowMs }).execute();
+  }
+  for (const [hash, endMs] of overlaps) {
+    await trx.updateTable('api_key_secret').set({ expires_at: endMs }).where('hash', '=', hash).execute();
   }
   await insertRows(trx, kind, 'api_key_secret', secrets);
   for (const row of made.values()) {
@@ -200,6 +222,10 @@ function hashesOf({ secret, secret_sha256: hash, previous_secret_sha256: previou
   return hashes
     .filter((each) => typeof each === 'string' && /^[0-9a-f]{64}$/i.test(each))
     .map((each) => String(each).toLowerCase());
+}
+
+function latest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
 function hintOfLine({ hint, secret }: NewKeyLine | ChangedKeyLine): string | undefined {

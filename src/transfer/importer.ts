@@ -2,9 +2,15 @@
 import type { StoreDependencies } from '../accounts/accounts.js';
 import { recordChanges, type ChangeContext } from '../records/audit-log.js';
 import { isUniqueViolation } from '../stores/database/database-errors.js';
+import type { WebhookSecrets } from '../webhooks/signing/secret-store.js';
 import { importAccounts } from './import-accounts.js';
+import { importAdjustments } from './import-adjustments.js';
 import { ImportBatch, LineError, type ImportLine, type OnConflict, type Outcome } from './import-batch.js';
+import { importEndpoints } from './import-endpoints.js';
 import { importKeys } from './import-keys.js';
+import { importMembers } from './import-members.js';
+import { importMonths, setLiveCounts, type LiveCounters, type MonthCounts } from './import-months.js';
+import { RECORD_TYPES, type RecordType } from './record-types.js';
 
 /** How to import lines. */
 export interface ImportOptions {
@@ -13,11 +19,10 @@ export interface ImportOptions {
   readonly isDryRun: boolean;
 }
 
-/** Imports lines of a type. The order is that in which records refer to each other. */
-const IMPORTS = {
-  account: importAccounts,
-  api_key: importKeys,
-} as const satisfies Readonly<Record<string, (batch: ImportBatch, lines: readonly ImportLine[]) => Promise<void>>>;
+export interface ImporterDependencies extends Pick<StoreDependencies, 'database' | 'clock' | 'bus' | 'catalogue'> {
+  readonly counters: LiveCounters;
+  readonly webhookSecrets: WebhookSecrets;
+}
 
 /** How often a batch is tried, if someone else creates the same records at the same time. */
 const MOST_ATTEMPTS = 3;
@@ -27,7 +32,7 @@ class DryRun extends Error {}
 
 /** Importer rejects with the database error if a batch fails as a whole. */
 export class Importer {
-  constructor(private readonly deps: Pick<StoreDependencies, 'database' | 'clock' | 'bus' | 'catalogue'>) {}
+  constructor(private readonly deps: ImporterDependencies) {}
 
   /** Imports a batch. Returns the outcome of each line, in their order. Repeating it changes nothing. */
   async run(
@@ -49,21 +54,23 @@ export class Importer {
     { onConflict, isDryRun }: ImportOptions,
     context: ChangeContext,
   ): Promise<readonly Outcome[]> {
-    const { database, catalogue, clock, bus } = this.deps;
+    const { database, catalogue, clock, bus, counters, webhookSecrets } = this.deps;
     const now = clock.now();
+    const byType = Map.groupBy(
+      lines.map((fields, index): ImportLine => ({ index, fields })),
+      ({ fields }) => fields['type'],
+    );
+    const linesOf = (type: RecordType): readonly ImportLine[] => byType.get(type) ?? [];
+    const live = isDryRun ? undefined : counters;
+    const months = await setLiveCounts(database, live, linesOf('month_count'), onConflict === 'update', now);
     let batch: ImportBatch | undefined;
     const transaction = database.db.transaction().execute(async (trx) => {
       batch = new ImportBatch(trx, database.kind, catalogue, onConflict, now);
-      const byType = Map.groupBy(
-        lines.map((fields, index): ImportLine => ({ index, fields })),
-        ({ fields }) => fields['type'],
-      );
-      for (const [type, importLines] of Object.entries(IMPORTS)) {
-        await importLines(batch, byType.get(type) ?? []);
-        byType.delete(type);
-      }
-      const words = `type: must be one of ${Object.keys(IMPORTS).join(', ')}`;
-      for (const { index } of [...byType.values()].flat()) batch.outcomes[index] = new LineError(words);
+      for (const type of RECORD_TYPES) await importLines(batch, type, linesOf(type), months, webhookSecrets);
+      lines.forEach(({ type }, index) => {
+        if ((RECORD_TYPES as readonly unknown[]).includes(type)) return;
+        batch!.outcomes[index] = new LineError(`type: must be one of ${RECORD_TYPES.join(', ')}`);
+      });
       await recordChanges(trx, database.kind, context, batch.changes, now);
       if (isDryRun) throw new DryRun();
     });
@@ -73,5 +80,28 @@ export class Importer {
     const { outcomes = [], accountIds = [] } = batch ?? {};
     if (!isDryRun) await Promise.all([...accountIds].map((accountId) => bus.publish({ type: 'account', accountId })));
     return outcomes;
+  }
+}
+
+function importLines(
+  batch: ImportBatch,
+  type: RecordType,
+  lines: readonly ImportLine[],
+  months: MonthCounts,
+  secrets: WebhookSecrets,
+): Promise<void> {
+  switch (type) {
+    case 'account':
+      return importAccounts(batch, lines);
+    case 'api_key':
+      return importKeys(batch, lines);
+    case 'member':
+      return importMembers(batch, lines);
+    case 'webhook_endpoint':
+      return importEndpoints(batch, lines, secrets);
+    case 'quota_adjustment':
+      return importAdjustments(batch, lines);
+    case 'month_count':
+      return importMonths(batch, lines, months);
   }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { LineError, MOST_LINES, ON_CONFLICT, type Outcome } from '../../transfer/import-batch.js';
 import { Importer } from '../../transfer/importer.js';
+import { RECORD_TYPES } from '../../transfer/record-types.js';
 import { Operation } from '../openapi/documented.js';
 import { API_PREFIX, OPERATIONS } from '../openapi/operations.js';
 import { ChangedBy } from '../request/change-context.js';
@@ -23,7 +24,8 @@ const importSchema = z
       .max(MOST_LINES, `must hold at most ${MOST_LINES} records`)
       .meta({
         description:
-          'Each has a `type`, `account` or `api_key`, and the fields of that resource. Keys name their account by ' +
+          `Each has a \`type\` (${RECORD_TYPES.join(', ')}) and the fields of that resource. ` +
+          'Keys name their account by ' +
           '`account_id` or `account_external_id`, and have a `secret` or its SHA-256 in hex as `secret_sha256`.',
       }),
     on_conflict: z

@@ -42,7 +42,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   `,
   installation: `
     createAccount endPortalSessions listMembers getMember
-    listMemberSessions endMemberSessions listTargets listAllQuotaAdjustments getHealth getDeprecatedCalls
+    listMemberSessions endMemberSessions listTargets listAllQuotaAdjustments exportRecords getHealth getDeprecatedCalls
   `,
   'account owner admin token portal within always': `
     createApiKey rotateApiKey

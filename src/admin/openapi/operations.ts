@@ -207,8 +207,13 @@ export const OPERATIONS = {
       { status: 201, problems: ['conflict', 'quota_unavailable'] },
     ),
   }),
-  ...tagged('Imports', {
-    importRecords: post('/imports', give, 'Import accounts, keys and other records; repeating it changes nothing'),
+  ...tagged('Import and export', {
+    importRecords: post('/imports', give, 'Import accounts, keys and other records; repeating it changes nothing', {
+      problems: ['quota_unavailable'],
+    }),
+    exportRecords: get('/export', operate, 'Export accounts, keys and other records, without secrets', {
+      problems: ['invalid_cursor'],
+    }),
   }),
   ...tagged('Scopes', {
     listScopes: get('/scopes', everyone, 'List the scopes that the caller may give a key'),

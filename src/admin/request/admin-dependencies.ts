@@ -21,6 +21,7 @@ import type { HeardStatement } from '../../nodes/node-statement.js';
 import type { NodeTarget } from '../../nodes/node-targets.js';
 import type { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
 import type { RequestLogs } from '../../request-logs/request-logs.js';
+import type { Exporter } from '../../transfer/exporter.js';
 import type { Importer } from '../../transfer/importer.js';
 import type { UsageReader } from '../../quota/usage-reader.js';
 import type { DeprecatedCalls } from '../../admission/deprecated-calls.js';
@@ -44,6 +45,7 @@ export interface AdminApiDependencies {
   readonly keys: ApiKeyStore;
   readonly quotaAdjustments: QuotaAdjustmentStore;
   readonly importer: Importer;
+  readonly exporter: Exporter;
   readonly changeClaims: ChangeClaims;
   readonly auditLog: AuditLog;
   readonly events: EventOutbox;

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
 import { addList, row } from './command-table.js';
 import { addExplainCommand } from './explain-command.js';
+import { addExportCommand } from './export-command.js';
 import { addImportCommand } from './import-command.js';
 import { addLogCommand } from './log-command.js';
 import { addKeyCommands } from './key-commands.js';
@@ -30,5 +31,6 @@ export function addClientCommands(program: Command, terminal: Terminal = process
   addWebhookCommands(program, terminal);
   addTargetCommands(program, terminal);
   addImportCommand(program, terminal);
+  addExportCommand(program, terminal);
   addAuditCommands(program, terminal);
 }

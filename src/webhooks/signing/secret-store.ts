@@ -87,6 +87,21 @@ export class WebhookSecrets {
     });
   }
 
+  /** Returns why imported secrets cannot be opened here, or undefined. */
+  whyUnreadable(rows: readonly WebhookSecretTable[]): string | undefined {
+    if (this.box === null) return 'the installation has no key for secrets';
+    try {
+      for (const { id, secret, seed } of rows) {
+        this.box.open(secret, boundTo(id));
+        this.box.open(seed, boundTo(id, 'seed'));
+      }
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      return error.message;
+    }
+  }
+
   /**
    * Ends the previous secrets at the end of the overlap at the latest, and gives the endpoint a new one. At most three
    * sign at a time. Throws `previous_secret_active` where the oldest would end now without `endsPrevious`.
