@@ -1,7 +1,4 @@
-/**
- * The admin application, and the one for health alone: each its own server. The caller makes them listen and closes
- * them.
- */
+/** Builds the admin application and the separate health application. The caller opens and closes their listeners. */
 import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { DynamicModule } from '@nestjs/common';
@@ -24,8 +21,8 @@ import { allowedMethodsOf } from './routes.js';
 import { ValidationPipe } from './validation.pipe.js';
 
 /**
- * Builds the application, not yet listening. Rejects where a part of it is put together wrongly, and with
- * `TlsFilesError` where certificate or key cannot be used.
+ * Builds the admin application without listening. Rejects if a module is misconfigured, or with `TlsFilesError` if the
+ * certificate or key cannot be used.
  */
 export async function createAdminApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
   const { tls, hsts } = deps.settings();
@@ -35,7 +32,7 @@ export async function createAdminApplication(deps: AdminDependencies): Promise<N
   return await build(deps, AdminModule.forRoot(deps, networks), { admin: deps, networks, headers }, certificate);
 }
 
-/** Builds what has /livez, /readyz and /metrics and nothing else, for a listener of its own. */
+/** Builds the application for a separate health listener: /livez, /readyz and /metrics only. */
 export async function createHealthApplication(deps: AdminDependencies): Promise<NestFastifyApplication> {
   const parts = { admin: undefined, networks: undefined, headers: new SecurityHeaders(undefined) };
   return await build(deps, AdminModule.forHealth(deps), parts, undefined);
@@ -54,7 +51,7 @@ async function build(
   useJsonBodies(fastify, INTAKE_PATH);
   takeLargerBodies(fastify, INTAKE_PATH, MOST_BATCH_BYTES);
   takeLargerBodies(fastify, IMPORTS_PATH, MOST_IMPORT_BYTES);
-  // Before the application adds its routes.
+  // Must run before the application registers its routes.
   const allowedMethods = allowedMethodsOf(fastify);
   const arrivals = new Arrivals(parts);
   describeRequests(fastify, log, arrivals, allowedMethods, { panel: deps.api?.panel ?? null, pages });

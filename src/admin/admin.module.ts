@@ -1,4 +1,4 @@
-/** The admin application's parts: the API, and health and metrics where they have no listener of their own. */
+/** Modules of the admin listener: the API, plus health and metrics unless they have their own listener. */
 import { Module, type DynamicModule, type Provider, type Type } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
@@ -78,12 +78,12 @@ const API_CONTROLLERS: readonly Type[] = [
   OpenApiController,
 ];
 
-/** The description of the admin API, which needs no running one. */
+/** Returns the OpenAPI document of the admin API. Needs no running application. */
 export const adminApiDocument = (): object => openApiDocument(API_CONTROLLERS, API_VERSION);
 
 @Module({})
 export class AdminModule {
-  /** The admin listener; without the API it has health and metrics alone. */
+  /** Returns the module of the admin listener. Without the API it serves only health and metrics. */
   static forRoot(deps: AdminDependencies, networks: AdminNetworks): DynamicModule {
     if (deps.api === null) return AdminModule.forHealth(deps);
     const hasHealth = deps.settings().health === undefined;
@@ -99,7 +99,7 @@ export class AdminModule {
     };
   }
 
-  /** A listener for health and metrics alone. */
+  /** Returns the module of a separate health listener. */
   static forHealth(deps: AdminDependencies): DynamicModule {
     const dependencies = { provide: ADMIN_DEPENDENCIES, useValue: deps };
     return { module: AdminModule, controllers: [HealthController], providers: [dependencies] };
@@ -133,8 +133,8 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
     { provide: AuthorizationRequests, useValue: api.authorizationRequests },
     { provide: Site, useValue: new Site(url) },
     { provide: CLOCK, useValue: clock },
-    // In this order, all before every handler that is not public: from where, who, too many of theirs, through which
-    // page, whether they may.
+    // Guards run in this order before every non-public handler: network, credentials, request limits, cross-site check,
+    // permission.
     { provide: APP_GUARD, useClass: NetworkGuard },
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: ThrottlerGuard },

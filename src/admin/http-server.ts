@@ -1,4 +1,4 @@
-/** How the admin listener speaks HTTP: bounds, request ids, JSON bodies, and responses where no route is reached. */
+/** HTTP server of the admin listener: limits, request ids, JSON bodies, and responses without a route. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
@@ -17,34 +17,34 @@ import type { SecurityHeaders } from './listener/security-headers.js';
 import { noRoute, problemOf, sendProblem, type AllowedMethods } from './problem.filter.js';
 import type { ErrorPages } from '../platform/problems/error-pages.js';
 
-/** The largest body that the API takes is a list of a hundred addresses. */
+/** Large enough for the largest API body, a list of a hundred addresses. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 15_000;
 const CONNECTION_TIMEOUT_MS = 30_000;
 const CONNECTIONS_CHECK_INTERVAL_MS = 2_000;
-/** Until a TLS handshake is done. */
+/** Limit for the TLS handshake, in milliseconds. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** Resources are checked by `validation.pipe.ts`; without these Fastify would load Ajv and its like, 2 MB of them. */
+/** `validation.pipe.ts` validates resources. Without these, Fastify would load Ajv and related code, 2 MB. */
 const NO_SCHEMAS = { buildValidator: noSchema, buildSerializer: noSchema };
 
 function noSchema(): never {
   throw new Error('No route of this application has a schema.');
 }
 
-/** What the server is built with beside its bounds. */
+/** Parts of the server beside its limits. */
 export interface ServerParts {
   readonly clock: Clock;
-  /** For responses that no hook comes to. */
+  /** For responses that bypass the hooks. */
   readonly headers: SecurityHeaders;
   readonly pages: ErrorPages;
   /** Certificate and key; undefined: plain HTTP. */
   readonly tls: SecureContextOptions | undefined;
 }
 
-/** Options of the Fastify server. */
+/** Returns the options of the Fastify server. */
 export function serverOptions({ clock, headers, pages, tls }: ServerParts): FastifyServerOptions {
-  // A missing Host is refused by the arrivals, in our shape.
+  // `Arrivals` rejects a missing Host with a problem document.
   const parser = { connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS, requireHostHeader: false };
   const secure = { ...parser, ...tls, ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
   return {
@@ -56,7 +56,7 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
     return503OnClosing: false,
     ...(tls === undefined ? { http: parser } : { https: secure }),
     genReqId: () => newId('req', clock.now()),
-    // What the router refuses before any hook or filter runs, such as %ff in a path.
+    // Handles paths that the router rejects before any hook or filter, such as %ff.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       headers.setOn(reply);
       sendProblem(problemOf(error), request, reply, pages);
@@ -66,7 +66,7 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
   } as FastifyServerOptions;
 }
 
-/** Lets a path have larger bodies than the API. Before the routes are added. */
+/** Raises the body limit for one path. Call it before routes are added. */
 export function takeLargerBodies(fastify: FastifyInstance, path: string, limitBytes: number): void {
   fastify.addHook('onRoute', (route) => {
     if (route.url === path) route.bodyLimit = limitBytes;
@@ -74,8 +74,8 @@ export function takeLargerBodies(fastify: FastifyInstance, path: string, limitBy
 }
 
 /**
- * Begins every request, and writes a log line for each: without query and body, which may name people. What no route
- * answers to is asked of the panel.
+ * Installs the hooks that start every request and log its end. Logs contain neither query nor body, which can hold
+ * personal data. Requests without a route go to the panel.
  */
 export function describeRequests(
   fastify: FastifyInstance,
@@ -90,7 +90,7 @@ export function describeRequests(
       sendProblem(refusal, request, reply, pages);
       return;
     }
-    // Before a body is read: Fastify refuses QUERY without a content type as such, whatever the path.
+    // Runs before the body is read: Fastify rejects QUERY without a content type on any path.
     if (request.is404) {
       if (panel !== null && sendPanel(panel, request, reply)) return;
       sendProblem(methodProblem(request.method) ?? noRoute(request, allowedMethods), request, reply, pages);
@@ -100,7 +100,7 @@ export function describeRequests(
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? null;
-    // Probes and scrapes come every few seconds, files of the panel by the dozen, and say nothing while they succeed.
+    // Don't log successful probes, scrapes and panel files: there are too many of them.
     const level = reply.statusCode < 400 && route?.startsWith('/admin/') !== true ? 'debug' : 'info';
     log[level]({
       event: 'admin_request',
@@ -116,22 +116,20 @@ export function describeRequests(
   });
 }
 
-/**
- * An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); Node would answer in its own shape.
- */
+/** Ignores expectations other than 100-continue (RFC 9110 section 10.1.1). Node would respond in its own format. */
 export function ignoreExpectations(server: Server): void {
   server.on('checkExpectation', (message: IncomingMessage, response: ServerResponse) => {
     server.emit('request', message, response);
   });
 }
 
-/** Responds to what Node's parser refuses in the one shape, as far as the socket still takes a response. */
+/** Responds to parser errors of Node with a problem document, if the socket is still writable. */
 function respondToParserError(
   error: ParserError,
   socket: Socket,
   { clock, headers, pages }: Pick<ServerParts, 'clock' | 'headers' | 'pages'>,
 ): void {
-  // Bytes of ours would end up inside a response that has begun. Node's own default looks here as well.
+  // Don't write into a response that has started. Node's default handler checks the same.
   if (error.code === 'ECONNRESET' || !socket.writable || responseUnderWay(socket)?.headersSent === true) {
     socket.destroy();
     return;

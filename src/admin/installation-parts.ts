@@ -1,4 +1,4 @@
-/** What operators ask of the installation as a whole. */
+/** Controllers for the state of the whole installation, for operators. */
 import type { Type } from '@nestjs/common';
 import { DeprecatedCallsController } from './deprecated-calls/deprecated-calls.controller.js';
 import { InstallationHealthController } from './health/installation-health.controller.js';

@@ -1,6 +1,6 @@
 /**
- * Reads the bodies of the admin listener: JSON and nothing else. Fastify parses before any guard runs, so a body that is
- * refused is handed on as such: whoever may not call at all hears that first.
+ * Parses JSON bodies of the admin listener and rejects other types. Fastify parses before guards run, so a rejected
+ * body is passed on as such: callers without permission get that error first.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { toPlain } from '../platform/json/exact-json.js';
@@ -10,12 +10,12 @@ import { RefusedBody } from '../platform/problems/refused-body.js';
 import { problemOf } from './problem.filter.js';
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
-/** US-ASCII is UTF-8, too. */
+/** US-ASCII is a subset of UTF-8. */
 const UTF8 = /^(?:utf-?8|us-ascii)$/i;
 
 const ENCODED = new Problem('unsupported_media_type', {
   detail: 'Send the body as it is, without a Content-Encoding.',
-  // RFC 9110 section 12.5.3: what a server takes.
+  // RFC 9110 section 12.5.3: names the accepted codings.
   headers: ['Accept-Encoding', 'identity'],
 });
 const CHARSET_REFUSED = new Problem('unsupported_media_type', {
@@ -23,8 +23,8 @@ const CHARSET_REFUSED = new Problem('unsupported_media_type', {
 });
 
 /**
- * Makes a server parse JSON. No body at all is undefined, whatever its type says: clients send a type with DELETE.
- * @param exactPath of the one route whose numbers keep their digits; all others get JavaScript numbers.
+ * Makes a server parse JSON. An empty body is undefined whatever its type, because clients send a type with DELETE.
+ * @param exactPath the one route whose numbers keep all digits. All other routes get JavaScript numbers.
  */
 export function useJsonBodies(fastify: FastifyInstance, exactPath: string): void {
   fastify.removeAllContentTypeParsers();

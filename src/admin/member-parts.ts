@@ -1,4 +1,4 @@
-/** The part of the admin application in which people sign in, and say who else may. */
+/** Controllers and providers for sign-in, members and invitations. */
 import type { Provider, Type } from '@nestjs/common';
 import type { AdminDependencies } from './request/admin-dependencies.js';
 import { AccountAccess } from '../members/account-access.js';
@@ -77,7 +77,7 @@ export const MEMBER_CONTROLLERS: readonly Type[] = [
   TokensController,
 ];
 
-/** What its controllers and the guards stand on. */
+/** Returns the providers that the controllers and guards depend on. */
 export function memberProviders(members: Members, { url }: Pick<AdminDependencies, 'url'>): Provider[] {
   return [
     { provide: AccountAccess, useValue: members.access },

@@ -1,4 +1,4 @@
-/** The one place of the admin application that answers with an error, whoever found it: RFC 9457. */
+/** Writes every error response of the admin application as a problem document (RFC 9457). */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailable } from '../stores/database/database-errors.js';
@@ -7,10 +7,10 @@ import { Problem, PROBLEM_CONTENT_TYPE, type ErrorCode } from '../platform/probl
 import { problemBody } from '../platform/problems/problem-body.js';
 import type { Logger } from '../platform/log.js';
 
-/** Methods that a path answers to, empty where there is no such path. */
+/** Returns the methods that a path supports; empty if there is no such path. */
 export type AllowedMethods = (path: string) => readonly string[];
 
-/** Fastify's and Nest's own refusals, by status; their words may repeat the input and are not passed on. */
+/** Errors of Fastify and Nest by status. Their messages may repeat the input and are not passed on. */
 const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = new Map([
   [400, ['bad_request', 'The request could not be understood: the body must be one JSON object.']],
   [408, ['request_timeout', 'The request did not arrive in time.']],
@@ -21,7 +21,7 @@ const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = ne
 
 const RETRY_AFTER_SECONDS = '2';
 
-/** What a thrown value means to the caller. Only a `Problem` keeps its words. */
+/** Converts a thrown value to a problem. Only a `Problem` keeps its own text. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable) {
@@ -44,7 +44,7 @@ function statusOf(error: unknown): number {
   return typeof error.statusCode === 'number' ? error.statusCode : 500;
 }
 
-/** Writes the problem; also used where Fastify refuses a request before any filter runs. */
+/** Sends a problem. Also used when Fastify rejects a request before any filter runs. */
 export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply, pages: ErrorPages): void {
   const headers = problem.options.headers ?? [];
   for (let index = 0; index + 1 < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1]);
@@ -68,7 +68,7 @@ export class ProblemFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    // A handler's "no such account" is a Problem; a 404 of Nest itself always means the route.
+    // Handlers throw a `Problem` for missing resources. A 404 of Nest itself always means the route.
     const status = error instanceof HttpException ? error.getStatus() : undefined;
     const problem =
       status === 404
@@ -88,7 +88,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** What is said where a path does not take a method, or is none. */
+/** Returns the problem for an unknown path or an unsupported method. */
 export function noRoute(request: FastifyRequest, allowedMethods: AllowedMethods): Problem {
   const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
   if (allowed.length === 0) return new Problem('route_not_found', { detail: 'There is nothing at this path.' });
@@ -99,7 +99,7 @@ export function noRoute(request: FastifyRequest, allowedMethods: AllowedMethods)
   });
 }
 
-/** The throttle's refusal; its guard has set the header already. */
+/** Converts the throttler's exception. Its guard has already set `Retry-After`. */
 function tooManyRequests(reply: FastifyReply): Problem {
   const seconds = String(reply.getHeader('Retry-After') ?? RETRY_AFTER_SECONDS);
   return new Problem('too_many_requests', {

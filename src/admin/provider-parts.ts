@@ -1,4 +1,4 @@
-/** The part of the admin application in which identity providers sign people in. */
+/** Controllers and providers for sign-in with identity providers. */
 import type { Provider, Type } from '@nestjs/common';
 import { Identities } from '../members/providers/identities.js';
 import { ProviderClients } from '../members/providers/provider-clients.js';
@@ -13,7 +13,7 @@ import { ProviderSignInController } from './sign-in/provider-sign-in.controller.
 
 export const PROVIDER_CONTROLLERS: readonly Type[] = [ProviderSignInController, MyIdentitiesController];
 
-/** What its controllers stand on. */
+/** Returns the providers that the controllers depend on. */
 export function providerProviders(members: Members, deps: AdminDependencies): Provider[] {
   const { clock, log, settings, url } = deps;
   const { accessChanges, database, sessions, signIn, steps, ways } = members;

@@ -1,11 +1,11 @@
-/** Which methods a path answers to, for `Allow` on 405. */
+/** Collects which methods each path supports, for `Allow` in 405 responses. */
 import type { FastifyInstance } from 'fastify';
 import type { AllowedMethods } from './problem.filter.js';
 
 const HOLE = '[^/]+';
 const holesOf = (pattern: string): number => pattern.split(HOLE).length - 1;
 
-/** Watches the routes that are added from now on. What is returned is empty for a path that none of them has. */
+/** Watches routes that are added from now on. The returned function yields an empty list for an unknown path. */
 export function allowedMethodsOf(fastify: FastifyInstance): AllowedMethods {
   const methodsByPattern = new Map<string, Set<string>>();
   fastify.addHook('onRoute', ({ url, method }) => {
@@ -16,7 +16,7 @@ export function allowedMethodsOf(fastify: FastifyInstance): AllowedMethods {
   });
   return (path) => {
     const found = [...methodsByPattern].filter(([pattern]) => new RegExp(pattern).test(path));
-    // `passkeys/options` is a path of its own, and no passkey with that id.
+    // `passkeys/options` is a path of its own, not a passkey id.
     const fewestHoles = Math.min(...found.map(([pattern]) => holesOf(pattern)));
     const own = found.filter(([pattern]) => holesOf(pattern) === fewestHoles);
     return [...new Set(own.flatMap(([, methods]) => [...methods]))].toSorted();

@@ -1,5 +1,6 @@
 /**
- * Checks body and query against their zod schemas: a wrong field is 422 with its JSON pointer, a wrong parameter 400.
+ * Validates body and query with their zod schemas. A wrong field is a 422 with its JSON pointer, a wrong parameter a
+ * 400.
  */
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Problem, type FieldError } from '../platform/problems/errors.js';
@@ -10,7 +11,7 @@ import '../platform/problems/plain-words.js';
 interface Issue {
   readonly message: string;
   readonly path?: readonly unknown[] | undefined;
-  /** Of zod's `unrecognized_keys`: one issue for all of them. */
+  /** Names in an `unrecognized_keys` issue of zod. */
   readonly keys?: readonly string[];
 }
 
@@ -20,7 +21,7 @@ class InvalidValue extends Error {
   }
 }
 
-/** More would help nobody and let a caller choose the size of our response. */
+/** Bounds the response size, which callers would otherwise control. */
 const MAX_ERRORS = 50;
 
 @Injectable()
@@ -42,7 +43,7 @@ export class ValidationPipe extends StandardSchemaValidationPipe {
   }
 }
 
-/** PostgreSQL has no text with it, and no name or id of ours either. */
+/** Rejects NUL characters, which PostgreSQL cannot store in text. */
 function nulProblem(value: unknown, { type }: ArgumentMetadata): Problem {
   if (type !== 'query' || typeof value !== 'object' || value === null) {
     return new Problem('bad_request', { detail: 'The request must not contain the character U+0000.' });
@@ -79,7 +80,7 @@ function fieldErrors<E extends FieldError>(
   return errors.slice(0, MAX_ERRORS);
 }
 
-/** RFC 6901, in the URI fragment form of RFC 9457's example: `#/scopes/0`; `#` is the whole body. */
+/** Returns a pointer in URI fragment form (RFC 6901), as in RFC 9457: `#/scopes/0`; `#` is the whole body. */
 function jsonPointer(path: readonly string[]): string {
   return `#${path.map((name) => `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`;
 }

@@ -1,4 +1,4 @@
-/** The part of the admin application that manages events and where they are sent to. */
+/** Controllers and providers for events and webhook endpoints. */
 import type { Provider, Type } from '@nestjs/common';
 import { WebhookEndpoints } from '../webhooks/endpoints/webhook-endpoints.js';
 import type { Webhooks } from '../webhooks/management/open-webhooks.js';
@@ -26,7 +26,7 @@ export const WEBHOOK_CONTROLLERS: readonly Type[] = [
   WebhookDeliveriesController,
 ];
 
-/** What its controllers stand on. */
+/** Returns the providers that the controllers depend on. */
 export function webhookProviders(webhooks: Webhooks): Provider[] {
   return [
     { provide: WebhookEndpoints, useValue: webhooks.endpoints },

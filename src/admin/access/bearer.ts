@@ -1,17 +1,17 @@
-/** `Authorization: Bearer …` of the admin API (RFC 6750): what it must look like, and the words of its refusals. */
+/** Parses `Authorization: Bearer …` headers of the admin API (RFC 6750) and creates their problems. */
 import { Problem } from '../../platform/problems/errors.js';
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 
-/** What every 401 says (RFC 9110), also of cookies: browsers open no dialog for it. */
+/** The `WWW-Authenticate` challenge of every 401 (RFC 9110), also for cookies. Browsers open no dialog for `Bearer`. */
 export const CHALLENGE = 'Bearer realm="trailgate-admin"';
 
-/** Whether the header tries a token, be it a malformed one. A proxy in front may ask for a password of its own. */
+/** Reports whether the header uses the Bearer scheme, even if malformed. A proxy in front may use Basic for itself. */
 export function isBearer(header: string | undefined): header is string {
   return header !== undefined && /^Bearer(?: |$)/i.test(header);
 }
 
-/** The token of the header; undefined where it names another scheme, or there is none. Throws for a malformed one. */
+/** Returns the token of the header; undefined without a header or for another scheme. Throws for a malformed token. */
 export function bearerToken(header: string | undefined): string | undefined {
   if (!isBearer(header)) return undefined;
   const token = BEARER.exec(header)?.[1];
@@ -22,7 +22,7 @@ export function bearerToken(header: string | undefined): string | undefined {
   });
 }
 
-/** For who sends nothing to be known by. */
+/** Creates the problem for a request without credentials. */
 export function noCredentials(): Problem {
   return new Problem('missing_credentials', {
     detail: 'Sign in, or send a token: Authorization: Bearer $TRAILGATE_ADMIN_TOKEN.',
@@ -30,7 +30,7 @@ export function noCredentials(): Problem {
   });
 }
 
-/** For a token that is none, was revoked or has expired: one text for all of them. */
+/** Creates the problem for a rejected token. The text is the same for unknown, revoked and expired tokens. */
 export function wrongToken(): Problem {
   const description = 'error_description="The token is not valid"';
   return new Problem('invalid_credentials', {

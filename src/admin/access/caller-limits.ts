@@ -1,6 +1,6 @@
 /**
- * Limits of requests to the admin API. A caller who has shown who they are is counted by session or token, everyone
- * else by network. So neither a program nor a flood without credentials locks the panel for its address.
+ * Request limits of the admin API. Authenticated callers are counted by session or token, all others by network. A
+ * flood of requests without credentials therefore cannot lock signed-in users of the same network out of the panel.
  */
 import type { ExecutionContext } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
@@ -12,7 +12,7 @@ import { Problem, type ErrorCode } from '../../platform/problems/errors.js';
 import { principalOf } from './principal.js';
 import { isPublic } from './public.js';
 
-/** Returns the options of Nest's guard, which stands behind the guard of credentials. */
+/** Returns the options of Nest's throttler guard, which runs after the credentials guard. */
 export function callerLimits(
   storage: ThrottlerStorage,
   settings: () => Pick<AdminConfig, 'operatorRequestsPerMinute'>,
@@ -25,17 +25,17 @@ export function callerLimits(
     throttlers: [{ name: 'default', ttl: THROTTLES.adminCaller.windowMs, limit, skipIf: isPublic }],
     storage,
     getTracker: (request) => keyOf(...countedFor(request as FastifyRequest)),
-    // The stock key is one per route; the limit is meant for all of them together.
+    // The default key is per route. This limit covers all routes together.
     generateKey: (_context, tracker) => tracker,
   };
 }
 
-/** Counts a request with a wrong token of any kind. Rejects with 429 where there were too many from this network. */
+/** Counts a request with a rejected token of any kind. Rejects with 429 when the network is over its limit. */
 export function countWrongToken(storage: ThrottlerStorage, ip: string): Promise<void> {
   return countRefused(storage, THROTTLES.adminWrongTokens, ip, 'too_many_failed_attempts', 'Too many wrong tokens');
 }
 
-/** Counts a request without valid credentials. Rejects with 429 where there were too many from this network. */
+/** Counts a request without valid credentials. Rejects with 429 when the network is over its limit. */
 export function countAnonymous(storage: ThrottlerStorage, ip: string): Promise<void> {
   return countRefused(storage, THROTTLES.adminAnonymous, ip, 'too_many_requests', 'Too many requests');
 }
@@ -57,7 +57,7 @@ async function countRefused(
   });
 }
 
-/** Returns the row that a request is counted by, and its key there. */
+/** Returns the throttle row that counts a request, and its key in that row. */
 function countedFor(request: FastifyRequest): readonly [ThrottleRow, string] {
   const principal = principalOf(request);
   switch (principal.kind) {

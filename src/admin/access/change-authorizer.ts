@@ -1,6 +1,6 @@
 /**
- * Decides on the row that a change is applied to whether its caller may make it. The permission guard prepares the
- * decision, `ChangedBy` hands it to the store, and the store asks it in its transaction.
+ * Authorizes a change against the row that it modifies. The permission guard prepares the decision, `ChangedBy` passes
+ * it to the store, and the store calls it inside its transaction.
  */
 import type { FastifyRequest } from 'fastify';
 import { widensAccess, type AuthorizeChange, type KeyAccess } from '../../records/access-changes.js';
@@ -10,7 +10,7 @@ import type { Principal } from './principal.js';
 
 const authorizers = new WeakMap<FastifyRequest, AuthorizeChange>();
 
-/** @param unconfirmed what a change that widens access is refused with; null: it is not. */
+/** @param unconfirmed the problem for a change that widens access; null: the caller has confirmed or need not. */
 export function setAuthorizer(request: FastifyRequest, principal: Principal, unconfirmed: Problem | null): void {
   authorizers.set(request, (kind, before, after) => {
     if (kind === 'api_key') {
@@ -21,7 +21,7 @@ export function setAuthorizer(request: FastifyRequest, principal: Principal, unc
   });
 }
 
-/** Returns the decision for the changes of a request; undefined where the guard has made none. */
+/** Returns the authorizer for changes of a request; undefined if the guard has set none. */
 export function authorizerOf(request: FastifyRequest): AuthorizeChange | undefined {
   return authorizers.get(request);
 }

@@ -1,4 +1,4 @@
-/** Reports whether a member has confirmed lately that it is them. Changes that widen access ask for that. */
+/** Checks that a member has confirmed their identity recently. Changes that widen access require it. */
 import { Inject, Injectable } from '@nestjs/common';
 import { FirstOwner } from '../../members/first-owner.js';
 import { OwnWays } from '../../members/ways.js';
@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 import type { Principal, SignedInMember } from './principal.js';
 
-/** How long it holds. */
+/** How long a confirmation is valid, in milliseconds. */
 export const CONFIRMED_MS = 10 * 60_000;
 
 const ASK = 'Confirm first that it is you: this gives access, and your last confirmation is ten minutes old or more.';
@@ -27,7 +27,7 @@ export class Confirmed {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Rejects with `confirmation_required` where `refusal` returns one. */
+  /** Rejects with `confirmation_required` if `refusal` returns one. */
   async check(principal: Principal): Promise<void> {
     const refusal = await this.refusal(principal);
     if (refusal !== null) throw refusal;
@@ -40,14 +40,14 @@ export class Confirmed {
   async refusal(principal: Principal): Promise<Problem | null> {
     if (principal.kind !== 'member') return null;
     const { session } = principal;
-    // A clock that was ahead, and was set right, must not make it hold for all that time.
+    // A confirmation in the future was recorded by a clock that was ahead. It must not stay valid until that time.
     if (Math.abs(this.clock.now() - session.confirmedAt) < CONFIRMED_MS) return null;
     return this.refused(principal, ASK);
   }
 
   /**
-   * Rejects with `confirmation_required` where a session that a password alone opened would add the member's first
-   * passkey without a confirmation since (NIST SP 800-63B-4): a stolen password would make a key of its own.
+   * Rejects with `confirmation_required` when a session opened by a password alone adds the first passkey unconfirmed
+   * (NIST SP 800-63B-4). Otherwise, a stolen password could register a passkey of the attacker.
    */
   async checkFirstPasskey(principal: SignedInMember): Promise<void> {
     const { member, session } = principal;
@@ -59,7 +59,7 @@ export class Confirmed {
 
   private async refused({ member, session }: SignedInMember, detail: string): Promise<Problem | null> {
     const ways = await this.ways.toConfirm(member.id, session.method);
-    // Whoever started the demo could only start it once more.
+    // A demo user has no factor to confirm with.
     if (ways.length === 0 && (await this.firstOwner.isDemo(member.id))) return null;
     return new Problem('confirmation_required', {
       detail: ways.length > 0 ? detail : NOTHING_TO_SHOW,

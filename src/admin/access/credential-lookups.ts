@@ -1,6 +1,6 @@
 /**
- * Looks up credentials in the database, a few at a time for networks that are over their limit of refused requests. So
- * a flood of random tokens cannot take the database, and does not lock out valid credentials of the same address.
+ * Looks up credentials in the database. Networks over their limit of rejected requests share a few lookups at a time. A
+ * flood of random tokens then cannot overload the database or lock out valid credentials of the same address.
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -8,19 +8,19 @@ import { clientNetwork } from '../../keys/client-network.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** Look-ups under way for all networks that are over their limit. */
+/** Maximum concurrent lookups for all networks over their limit. */
 const MOST_UNDER_WAY = 2;
-/** Requests that wait for such a look-up. */
+/** Maximum requests that wait for such a lookup. */
 const MOST_WAITING = 20;
 const LONGEST_WAIT_MS = 1_000;
-/** A network is watched this long after its last request over the limit. */
+/** How long a network is limited after its last request over the limit, in milliseconds. */
 const WATCH_MS = 60_000;
-/** Networks that are watched. */
+/** Maximum number of limited networks. */
 const MOST_NETWORKS = 10_000;
-/** Credentials that were valid at their last look-up; they never wait. */
+/** Maximum number of remembered valid credentials, which never wait. */
 const MOST_VALID = 10_000;
 
-/** CredentialLookups runs the look-ups of one process. */
+/** CredentialLookups runs the lookups of one process. */
 export class CredentialLookups {
   private readonly watchedUntil = new LRUCache<string, number>({ max: MOST_NETWORKS });
   private readonly valid = new LRUCache<string, true>({ max: MOST_VALID });
@@ -29,14 +29,14 @@ export class CredentialLookups {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Watches the network of an address from now on. Call it when the network is over its limit. */
+  /** Limits lookups of an address's network from now on. Call it when the network is over its limit. */
   watch(ip: string): void {
     this.watchedUntil.set(clientNetwork(ip), this.clock.now() + WATCH_MS);
   }
 
   /**
-   * Runs a look-up. Rejects as it does, and with `too_many_requests` where too many are under way.
-   * @param find rejects with a `Problem` for credentials that are not valid.
+   * Runs a lookup. Rejects as `find` does, or with `too_many_requests` if too many lookups are waiting.
+   * @param find rejects with a `Problem` for invalid credentials.
    */
   async run<Found>(ip: string, credentials: string, find: () => Promise<Found>): Promise<Found> {
     const digest = hash('sha256', credentials, 'base64url');
@@ -58,7 +58,7 @@ export class CredentialLookups {
     return (this.watchedUntil.get(clientNetwork(ip)) ?? 0) > this.clock.now();
   }
 
-  /** Resolves to false for a request that may not wait, or has waited too long. */
+  /** Resolves to false if the queue is full or the wait timed out. */
   private enter(): Promise<boolean> {
     if (this.underWay < MOST_UNDER_WAY) {
       this.underWay += 1;

@@ -1,6 +1,6 @@
 /**
- * Says who asks: the operators, a program with a token of its account, or somebody whose browser is signed in. 401 for
- * nobody and for what is wrong, 400 for a malformed header (RFC 6750), 429 for an address that keeps trying tokens.
+ * Authenticates callers: the operator token, an account's access token, or a session cookie. Responds with 401 for
+ * missing or invalid credentials, 400 for a malformed header (RFC 6750) and 429 after too many rejected tokens.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
@@ -20,7 +20,7 @@ import { setPrincipal, type Principal } from './principal.js';
 import { isPublic } from './public.js';
 import { Site } from './site.js';
 
-/** Injection token of the operators' token. */
+/** Injection token of the operator token. */
 export const OPERATOR_TOKEN = Symbol('OperatorToken');
 
 @Injectable()
@@ -48,26 +48,26 @@ export class CredentialsGuard implements CanActivate {
     return true;
   }
 
-  /** A request with both a token and a cookie is the token's: a browser sends cookies without being asked to. */
+  /** Authenticates a request. A token wins over a cookie, because browsers send cookies with every request. */
   private async principalOf(request: FastifyRequest): Promise<Principal> {
     const { authorization, cookie } = request.headers;
     try {
       const token = bearerToken(authorization);
       if (token !== undefined) return await this.ofToken(token, request.ip);
-      // A proxy in front may ask for a password of its own (Basic).
+      // An `Authorization` header of another scheme can belong to a proxy in front (Basic).
       const session = this.site.read(cookie, 'session');
       if (session !== undefined) return await this.signedIn(session, request);
       throw noCredentials();
     } catch (error) {
-      // A database that is away is nobody's fault. The right credentials are never locked out: they cannot be guessed,
-      // and their owner may share the address of whoever tries.
+      // Only rejected credentials count; a database outage does not. Valid credentials are never locked out, because
+      // their owner may share the address with an attacker.
       if (!(error instanceof Problem)) throw error;
       await this.countRefused(isBearer(authorization), request.ip);
       throw error;
     }
   }
 
-  /** Rejects with 429 where the network is over its limit. */
+  /** Counts a rejected request. Rejects with 429 when the network is over its limit. */
   private async countRefused(isToken: boolean, ip: string): Promise<void> {
     try {
       await (isToken ? countWrongToken : countAnonymous)(this.storage, ip);
@@ -78,9 +78,9 @@ export class CredentialsGuard implements CanActivate {
   }
 
   private async ofToken(token: string, ip: string): Promise<Principal> {
-    // Digests have one length, so that neither length nor content of the token shows in the time.
+    // Digests have equal length, so the comparison time reveals neither length nor content of the token.
     const isOperators = timingSafeEqual(digest(token), this.expected);
-    // Outside of the operators' networks it is a token like any other that does not work.
+    // Outside the operator networks, the operator token is as invalid as any unknown token.
     if (isOperators && this.networks.mayOperate(ip)) return { kind: 'operator' };
     const found = await this.lookups.run(ip, token, async () => (await this.tokens.find(token)) ?? refuseToken());
     if (!this.tokens.mayBeUsedFrom(found, ip)) {
@@ -90,12 +90,13 @@ export class CredentialsGuard implements CanActivate {
   }
 
   private async signedIn(cookie: string, { ip, method, headers }: FastifyRequest): Promise<Principal> {
-    // The panel says so of what its pages read by themselves. It can only end one's own session sooner.
+    // The panel marks its background polling as unattended. A forged header can only end the sender's own session
+    // sooner.
     const isAttended = method !== 'GET' || headers['x-unattended'] === undefined;
     const find = async () => (await this.sessions.find(cookie, isAttended)) ?? refuseSession();
     const { session, member, portal } = await this.lookups.run(ip, cookie, find);
     if (member === null) return { kind: 'portal', portal, session, cookie };
-    // Outside of the operators' networks somebody is what they are in their own accounts, and no more.
+    // Outside the operator networks, an operator has only the rights of a member.
     const isOperator = member.isOperator && this.networks.mayOperate(ip);
     return { kind: 'member', member: { ...member, isOperator }, session, cookie };
   }
@@ -106,7 +107,7 @@ function refuseToken(): never {
 }
 
 function refuseSession(): never {
-  // The cookie stays: a late reply must not take away the one that a sign-in has set since.
+  // Don't clear the cookie: a late response would remove the cookie of a newer sign-in.
   throw new Problem('session_ended', {
     detail: 'You are not signed in any more. Sign in again.',
     headers: ['WWW-Authenticate', CHALLENGE],

@@ -1,7 +1,6 @@
 /**
- * Keeps pages of others from asking in the name of who is signed in: a browser sends our cookie with whatever a page
- * asks of us. Programs with a token are not asked, and reading is not: nothing is changed by it, and no page of another
- * origin can see what comes back.
+ * Rejects cross-site requests (CSRF), because browsers send the session cookie with requests of any page. Requests with
+ * a token and safe methods are exempt: the same-origin policy protects reads.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -23,7 +22,7 @@ export class CrossSiteGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     if (SAFE_METHODS.has(request.method)) return true;
     const principal = principalOf(request);
-    // Before there is a session: a foreign page could sign its visitor in as somebody else.
+    // Sign-in requests are checked too: another site could sign its visitor in as someone else (login CSRF).
     const isSignIn = operationOf(context).permission.about === 'anybody';
     const cookie = 'cookie' in principal ? principal.cookie : undefined;
     if (cookie === undefined && !isSignIn) return true;
@@ -32,7 +31,10 @@ export class CrossSiteGuard implements CanActivate {
     return true;
   }
 
-  /** A browser sends one of both with everything that changes something; a page can forge neither. */
+  /**
+   * Checks `Origin` and `Sec-Fetch-Site`. Browsers send one of them with every unsafe request, and no page can forge
+   * it.
+   */
   private checkOrigin({ headers }: FastifyRequest): void {
     const { origin } = headers;
     const site = headers['sec-fetch-site'];

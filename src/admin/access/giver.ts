@@ -1,4 +1,4 @@
-/** What a caller is in the account whose members they change. */
+/** Determines the role that limits which member roles a caller can change. */
 import { Injectable } from '@nestjs/common';
 import { AccountMembers } from '../../members/account-members.js';
 import type { Giver } from '../../members/permissions.js';
@@ -9,7 +9,7 @@ import { isOperator, type Principal } from './principal.js';
 export class Givers {
   constructor(private readonly members: AccountMembers) {}
 
-  /** Rejects with `resource_not_found` for who is no member of the account any more. */
+  /** Returns the caller's role in an account. Rejects with `resource_not_found` if they are no longer a member. */
   async of(principal: Principal, accountId: string): Promise<Giver> {
     if (isOperator(principal)) return 'operator';
     const role = principal.kind === 'member' ? await this.members.roleOf(accountId, principal.member.id) : undefined;

@@ -1,6 +1,5 @@
 /**
- * The first guard. Outside of `admin.operatorNetworks` the operators' routes are not there: 404, before any credential
- * is looked at.
+ * The first guard. Outside `admin.operatorNetworks`, operator routes respond with 404 before credentials are checked.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';

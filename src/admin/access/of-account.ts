@@ -1,6 +1,6 @@
 /**
- * Which account a request is about. Below `/admin/v1/accounts/{id}` the path says it; every other controller of
- * something of an account says with `@OfAccount` where its id stands.
+ * Finds the account of a request. Below `/admin/v1/accounts/{id}` the path names it. Every other controller of account
+ * resources declares with `@OfAccount` where the id is.
  */
 import { SetMetadata, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -15,20 +15,20 @@ const LONGEST_ID = 100;
 
 interface Place {
   readonly kind: Named['kind'];
-  /** Guards run before anything is checked, so it reads what a stranger wrote. */
+  /** Reads the id. Guards run before validation, so the value can be anything. */
   readonly read: (request: FastifyRequest) => unknown;
 }
 
-/** Says where a request names what it is about. `read` may throw a `Problem` where it does not name it. */
+/** Declares where a request names its resource. `read` may throw a `Problem` if the id is missing. */
 export const OfAccount = (kind: Named['kind'], read: Place['read']): ClassDecorator =>
   SetMetadata(OF_ACCOUNT, { kind, read } satisfies Place);
 
-/** `{id}` of the path. */
+/** Reads `{id}` from the path. */
 export function inPath(request: FastifyRequest): unknown {
   return (request.params as Record<string, unknown>)['id'];
 }
 
-/** A field of the body. */
+/** Returns a reader of a body field. */
 export const inBody =
   (field: string) =>
   ({ body }: FastifyRequest): unknown => {
@@ -39,7 +39,7 @@ export const inBody =
     throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
   };
 
-/** A parameter of the query, which only operators may leave out. */
+/** Returns a reader of a query parameter that only operators may omit. */
 export const inQuery =
   (parameter: string) =>
   ({ query }: FastifyRequest): unknown => {
@@ -48,7 +48,9 @@ export const inQuery =
     throw invalidParameters([{ parameter, detail: 'must be given: only operators may ask for all accounts at once' }]);
   };
 
-/** What a request names; undefined where that can be nothing of ours. Throws for a controller that does not say it. */
+/**
+ * Returns the resource that a request names; undefined if no such id can exist. Throws if the controller declares none.
+ */
 export function namedBy(context: ExecutionContext): Named | undefined {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
   const place = Reflect.getMetadata(OF_ACCOUNT, context.getClass()) as Place | undefined;
@@ -58,7 +60,7 @@ export function namedBy(context: ExecutionContext): Named | undefined {
   }
   const { kind, read } = place ?? { kind: 'account', read: inPath };
   const id = read(request);
-  // PostgreSQL takes no text with a NUL in it.
+  // PostgreSQL rejects text with NUL characters.
   if (typeof id !== 'string' || id.length > LONGEST_ID || id.includes('\0')) return undefined;
   return { kind, id };
 }

@@ -1,4 +1,4 @@
-/** The operators' token in the data folder: made once, the same for every process, never a weak one. */
+/** The operator token in the data folder: created once, the same for every process, never weak. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

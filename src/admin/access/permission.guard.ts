@@ -1,6 +1,6 @@
 /**
- * Lets a caller do what the table of operations says. What belongs to an account that is not the caller's is answered
- * like what never was, before anything else is said about it: ids tell nothing.
+ * Enforces the permissions of the table of operations. A resource of another account gets the same response as one that
+ * does not exist, so ids reveal nothing.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -68,7 +68,7 @@ export class PermissionGuard implements CanActivate {
   }
 }
 
-/** What the caller is in an account; undefined where it is not theirs. */
+/** Returns the caller's role in an account; undefined if they cannot access it. */
 function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
   switch (principal.kind) {
     case 'member':
@@ -82,7 +82,7 @@ function roleIn(account: NamedAccount, principal: Principal): Role | undefined {
   }
 }
 
-/** Some things only people do, signed in as themselves. */
+/** Rejects callers of a kind that the operation excludes, such as tokens for operations of signed-in members. */
 function checkKind(principal: Principal, permission: Permission): void {
   const { tokens } = permission;
   if ((principal.kind === 'operator' && tokens === 'none') || (principal.kind === 'token' && tokens !== 'any')) {

@@ -1,6 +1,6 @@
 /**
- * Keeps a portal session that is limited to scopes within them. The table of operations says which of them it may call
- * at all, and which only for keys whose scopes it has; everything here is derived from the session's grant.
+ * Keeps a portal session with limited scopes within them. The table of operations says which operations it can call,
+ * and which only for keys whose scopes it has. All checks derive from the grant of the session.
  */
 import { createParamDecorator, Injectable, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -13,12 +13,12 @@ import type { Principal } from './principal.js';
 
 const limits = new WeakMap<FastifyRequest, readonly string[]>();
 
-/** Returns the scopes that a caller is limited to; null: none, for everyone but such portal sessions. */
+/** Returns the scopes that a portal session is limited to; null for every other caller. */
 export function grantedScopes(principal: Principal): readonly string[] | null {
   return principal.kind === 'portal' ? principal.portal.scopes : null;
 }
 
-/** Throws `forbidden` where a key has, or would have, a scope that the caller is not granted. */
+/** Throws `forbidden` if a key has, or would get, a scope outside the grant of the caller. */
 export function checkWithinGrant(principal: Principal, scopes: readonly string[]): void {
   const granted = grantedScopes(principal);
   const missing = granted === null ? [] : missingScopes(granted, scopes);
@@ -29,12 +29,15 @@ export function checkWithinGrant(principal: Principal, scopes: readonly string[]
   });
 }
 
-/** PortalScopes applies the column `limitedPortal` of the table of operations. */
+/** PortalScopes enforces the `limitedPortal` column of the table of operations. */
 @Injectable()
 export class PortalScopes {
   constructor(private readonly keys: ApiKeyStore) {}
 
-  /** Rejects with `forbidden`. @param named what the request is about, in an account that is the caller's. */
+  /**
+   * Rejects with `forbidden`.
+   * @param named the resource of the request, in an account that the caller can access.
+   */
   async check(request: FastifyRequest, principal: Principal, permission: Permission, named: Named): Promise<void> {
     const granted = grantedScopes(principal);
     if (granted === null || permission.limitedPortal === 'yes') return;
@@ -46,7 +49,7 @@ export class PortalScopes {
   }
 }
 
-/** Injects the scopes that the keys in a list may have at most; undefined: any. For lists about keys. */
+/** Injects the scopes that limit a list of keys; undefined: no limit. */
 export const GrantedScopes = createParamDecorator(
   (_: unknown, context: ExecutionContext): readonly string[] | undefined =>
     limits.get(context.switchToHttp().getRequest<FastifyRequest>()),

@@ -1,4 +1,4 @@
-/** Who asks: filled in by the guard of credentials, read by everything behind it. */
+/** The authenticated caller of a request. The credentials guard sets it; later guards and handlers read it. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { VisibleAccounts } from '../../accounts/account-list.js';
@@ -29,28 +29,28 @@ const NOBODY: Principal = { kind: 'nobody' };
 
 const principals = new WeakMap<FastifyRequest, Principal>();
 
-/** Says who asks. */
+/** Sets the caller of a request. */
 export function setPrincipal(request: FastifyRequest, principal: Principal): void {
   principals.set(request, principal);
 }
 
-/** Who asks; nobody, where no guard has said so. */
+/** Returns the caller of a request; `nobody` if no guard has set one. */
 export function principalOf(request: FastifyRequest): Principal {
   return principals.get(request) ?? NOBODY;
 }
 
-/** The member who calls, where the table of operations lets nobody else in. */
+/** Returns the member who calls. Use only for operations that the table limits to members. */
 export function memberOfCaller(principal: Principal): SignedInMember {
   if (principal.kind !== 'member') throw new Error(`${principal.kind} was let in where only members are`);
   return principal;
 }
 
-/** Whether the caller may everything: with the operators' token, or as a member who is an operator. */
+/** Reports whether the caller is an operator: by the operator token, or as a member with operator rights. */
 export function isOperator(principal: Principal): boolean {
   return principal.kind === 'operator' || (principal.kind === 'member' && principal.member.isOperator);
 }
 
-/** Which accounts the caller may know of. */
+/** Returns which accounts the caller can see. */
 export function visibleTo(principal: Principal): VisibleAccounts {
   if (isOperator(principal)) return 'all';
   switch (principal.kind) {
@@ -65,13 +65,13 @@ export function visibleTo(principal: Principal): VisibleAccounts {
   }
 }
 
-/** What the audit log calls the caller. */
+/** Returns the actor of the caller for the audit log. */
 export function actorOf(principal: Principal): string {
   switch (principal.kind) {
     case 'member':
       return principal.member.id;
     case 'portal':
-      // Names need not be unique, and may be those of somebody else.
+      // The label alone could be ambiguous: names need not be unique.
       return `portal:${principal.session.id}`;
     case 'token':
       return principal.token.id;
@@ -82,7 +82,7 @@ export function actorOf(principal: Principal): string {
   }
 }
 
-/** What people know the caller by, beside what the audit log calls it; undefined where that says it already. */
+/** Returns the caller's display name for the audit log; undefined if the actor already contains it. */
 export function labelOf(principal: Principal): string | undefined {
   switch (principal.kind) {
     case 'member':
@@ -96,7 +96,7 @@ export function labelOf(principal: Principal): string | undefined {
   }
 }
 
-/** The parameter of a handler that asks who calls. */
+/** Injects the caller into a handler parameter. */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext): Principal =>
   principalOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );

@@ -1,6 +1,6 @@
-/** Where people reach the panel: what its cookies are called, and which pages may speak for it. */
+/** The panel's origin: names of its cookies, and which pages may send requests with them. */
 
-/** Names of this machine: a page on any of them is ours where the panel is on one of them. */
+/** Names of the loopback interface. If the panel runs on one of them, pages on all of them have its origin. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Site knows the panel's origin. */
@@ -16,32 +16,32 @@ export class Site {
     return this.origin.startsWith('https:');
   }
 
-  /** Where a link leads: its token stands behind the `#`, which no server, proxy or Referer sees. */
+  /** Returns the URL of a single-use link. The token follows the `#`, which servers, proxies and Referer never see. */
   linkUrl(token: string): string {
     return `${this.origin}/link#${token}`;
   }
 
   /**
-   * The name of a cookie. Browsers take one with `__Host-` only over HTTPS, for this host alone and the whole of it; on
-   * this machine itself there is plain HTTP, where not every browser takes a Secure cookie.
+   * Returns the name of a cookie. Browsers accept the prefix `__Host-` only over HTTPS. On the loopback interface the
+   * panel uses plain HTTP, where some browsers reject Secure cookies.
    */
   cookieName(name: 'session' | 'step' | 'known'): string {
     return `${this.isSecure ? '__Host-' : ''}tg_${name}`;
   }
 
-  /** `Set-Cookie` for a value; without an age it ends with the browser. */
+  /** Returns `Set-Cookie` for a value. Without an age, the cookie ends with the browser session. */
   cookie(name: 'session' | 'step' | 'known', value: string, maxAgeSeconds?: number): string {
     const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
     const secure = this.isSecure ? '; Secure' : '';
     return `${this.cookieName(name)}=${value}; Path=/${age}${secure}; HttpOnly; SameSite=Lax`;
   }
 
-  /** `Set-Cookie` that takes a cookie away. */
+  /** Returns the `Set-Cookie` that deletes a cookie. */
   noCookie(name: 'session' | 'step' | 'known'): string {
     return this.cookie(name, '', 0);
   }
 
-  /** The value of a cookie of ours; undefined where it is not there, and where there are two: one is of another. */
+  /** Returns the value of a cookie; undefined if it is missing or sent twice, because one of the two is forged. */
   read(header: string | undefined, name: 'session' | 'step' | 'known'): string | undefined {
     const wanted = `${this.cookieName(name)}=`;
     const found = (header ?? '').split(';').flatMap((pair) => {
@@ -51,7 +51,7 @@ export class Site {
     return found.length === 1 ? found[0] : undefined;
   }
 
-  /** Whether a page of this origin is ours. */
+  /** Reports whether an origin is the panel's own. */
   isOwnOrigin(text: string): boolean {
     if (text === this.origin) return true;
     const own = new URL(this.origin);

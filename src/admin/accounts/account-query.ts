@@ -1,4 +1,4 @@
-/** What a list of accounts may be searched, filtered and sorted by. */
+/** Search, filters and order of the list of accounts. */
 import { z } from 'zod';
 import { ACCOUNT_SORTS } from '../../accounts/account-list.js';
 import { externalQuery } from '../../records/external-fields.js';

@@ -1,4 +1,4 @@
-/** An account as the admin API shows it. */
+/** Account resource of the admin API. */
 import { z } from 'zod';
 import type { Account } from '../../accounts/accounts.js';
 import { shownExternalFields } from '../../records/external-fields.js';

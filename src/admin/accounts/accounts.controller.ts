@@ -1,4 +1,6 @@
-/** Accounts: list, create, read, change. There is no way to delete one: its usage and audit log must stay readable. */
+/**
+ * Lists, creates, reads and changes accounts. Accounts cannot be deleted: their usage and audit log must stay readable.
+ */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import {

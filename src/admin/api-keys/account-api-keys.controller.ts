@@ -1,4 +1,4 @@
-/** The API keys of an account: list and create. */
+/** Lists and creates the API keys of an account. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
@@ -22,7 +22,7 @@ import {
   type ApiKeyWithSecretResource,
 } from './api-key.resource.js';
 
-/** The id of no member. */
+/** An id that no member has. */
 const NOBODY = '';
 
 @Controller()

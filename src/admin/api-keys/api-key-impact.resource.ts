@@ -1,4 +1,4 @@
-/** What a key is used for, as the admin API shows it. */
+/** Impact resource of an API key: what revoking or narrowing it would break. */
 import { z } from 'zod';
 import type { ApiKeyImpact, SecretLastUse } from '../../accounts/api-key-impact.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
@@ -48,7 +48,7 @@ export const apiKeyImpactSchema = z
 
 export type ApiKeyImpactResource = z.output<typeof apiKeyImpactSchema>;
 
-/** Times have the offset of the account's zone. */
+/** Formats times with the offset of the account's time zone. */
 export function apiKeyImpactResource(
   keyId: string,
   { recent, currentSecret, oldSecret, since, usedScopes, unusedScopes, grant }: ApiKeyImpact,

@@ -1,4 +1,4 @@
-/** What a list of keys may be searched, filtered and sorted by. */
+/** Search, filters and order of the list of API keys. */
 import { z } from 'zod';
 import { API_KEY_SORTS } from '../../accounts/api-key-list.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';

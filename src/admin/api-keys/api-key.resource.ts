@@ -1,4 +1,4 @@
-/** An API key as the admin API shows it; with its secret once, when that is made. */
+/** API key resource of the admin API. It contains the secret only in the response that creates it. */
 import { z } from 'zod';
 import type { ListedApiKey } from '../../accounts/api-key-list.js';
 import { shownKeySettings, shownSettingsOf } from '../../accounts/api-key-fields.js';
@@ -8,7 +8,7 @@ import { perPeriod } from '../../platform/quotas/windows.js';
 import { countField, idField, timeField as time, versionField } from '../openapi/fields.js';
 import { listSchema } from '../request/list.js';
 
-/** Prefix, 30 base62 characters and 6 of their checksum. */
+/** Prefix, 30 base62 characters and a 6-character checksum. */
 const SECRET_PATTERN = /^tg_(?:live|test)_[0-9A-Za-z]{36}$/;
 
 export const apiKeySchema = z
@@ -97,12 +97,12 @@ export type ListedApiKeyResource = z.output<typeof listedApiKeySchema>;
 export type ApiKeyWithSecretResource = z.output<typeof apiKeyWithSecretSchema>;
 export type RotatedApiKeyResource = z.output<typeof rotatedApiKeySchema>;
 
-/** Shows nobody: of a key that is no OAuth client's, or to whom members are not named. */
+/** Names no members: for keys without an OAuth client, and for callers who must not see members. */
 export const NO_MEMBERS: ReadonlyMap<string, string> = new Map();
 
 /**
- * Times have the offset of the account's zone.
- * @param members the names of those who let OAuth clients in, by their ids.
+ * Formats times with the offset of the account's time zone.
+ * @param members names of the members who authorized OAuth clients, by id.
  */
 export function apiKeyResource(
   key: ApiKey,
@@ -127,7 +127,7 @@ export function apiKeyResource(
   };
 }
 
-/** As a row of a list. */
+/** Returns a key as a row of a list, with its usage this month. */
 export function listedApiKeyResource(
   key: ListedApiKey,
   timeZone: string,
@@ -140,7 +140,7 @@ function clientResource(
   { id, name, memberId }: LetInClient,
   members: ReadonlyMap<string, string>,
 ): NonNullable<ApiKeyResource['oauth_client']> {
-  // The id of one that has a document is where that document is; the others were given theirs when they registered.
+  // The id of a client with a metadata document is the URL of that document. Registered clients have a generated id.
   const url = URL.parse(id);
   const host = url?.protocol === 'https:' ? url.host : null;
   return { id, name, host, let_in_by: memberId === null ? null : (members.get(memberId) ?? null) };

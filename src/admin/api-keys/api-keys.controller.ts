@@ -1,4 +1,4 @@
-/** One API key: read, change, rotate, pause, revoke. */
+/** Reads, changes, rotates, pauses, resumes and revokes one API key. */
 import { Body, Controller, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';
@@ -106,7 +106,7 @@ export class ApiKeysController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RotatedApiKeyResource> {
-    // Before the change: once the secret is made, nothing may keep it from being shown.
+    // Read the time zone first. After the rotation, a failed read would lose the new secret.
     const { timeZone } = await this.accounts.get((await this.keys.get(id)).accountId);
     const rotated = await this.keys.rotate(id, body, context, expected);
     const { key, secret, previousSecretExpiresAt } = rotated;

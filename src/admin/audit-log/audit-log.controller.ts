@@ -1,4 +1,4 @@
-/** The audit log: who changed what, from where, newest first. It can be read and never written. */
+/** Lists the audit log, newest first. Entries are read-only. */
 import { Controller, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Who still calls what is deprecated. */
+/** Lists the accounts that called deprecated operations. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';

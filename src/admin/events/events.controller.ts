@@ -1,4 +1,4 @@
-/** What accounts have been told, newest first. Webhooks deliver the same events; here they can be read. */
+/** Lists and reads events of accounts, newest first. Webhooks deliver the same events. */
 import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Why a key gets the responses that it gets: its limits, and what a request would be answered now. Counts nothing. */
+/** Explains a key's responses: its limits, and the result of a request right now. Counts nothing. */
 import { Body, Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';

@@ -1,6 +1,6 @@
 /**
- * What a key would be told, and by which limits: the steps of the request path, previewed. The key is built and judged
- * by the same code as there.
+ * Previews what the steps of the request path decide for a key. It builds the key and runs the steps with the same code
+ * as real requests.
  */
 import type { Account } from '../../accounts/accounts.js';
 import type { ApiKey } from '../../accounts/api-key-rows.js';
@@ -14,34 +14,34 @@ import type { CachedKey } from '../../keys/cached-key.js';
 import type { Preview } from '../../quota/preview.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** What is asked for: an operation by its id, or a request as it would come in. */
+/** The request to explain: an operation by id, or method and path. */
 export interface Asked {
   readonly operation?: string | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
-  /** Undefined: an address that the key may be used from. */
+  /** Source address; undefined: one that the key allows. */
   readonly clientAddress?: string | undefined;
 }
 
 export interface Explanation {
   readonly known: CachedKey;
   readonly record: ApiKeyRecord;
-  /** Undefined where the request finds none. */
+  /** Undefined if the request matches no operation. */
   readonly operation: Operation | undefined;
-  /** Undefined where the account's plan is not in the configuration, and where nobody knows the counts. */
+  /** Undefined if the account's plan is not in the configuration or the counts are unavailable. */
   readonly live: Preview | undefined;
   readonly shadow: Preview | undefined;
-  /** What each step finds, in their order, also behind one that refuses. */
+  /** Results of all steps in order, including steps after one that rejects. */
   readonly steps: readonly StepPreview[];
-  /** The refusal; undefined where the backend, or the gateway itself, would answer. */
+  /** The rejection; undefined if the request would get a response from the backend or the gateway itself. */
   readonly problem: Problem | undefined;
 }
 
 /** Explainer previews requests of keys. */
 export class Explainer {
   /**
-   * @param steps of the request path.
-   * @param known the key of a record as requests would find it.
+   * @param steps steps of the request path.
+   * @param known resolves a record to the key that requests would find.
    */
   constructor(
     private readonly steps: Steps,
@@ -53,12 +53,15 @@ export class Explainer {
     return this.config().file.api.basePath;
   }
 
-  /** Whether there is an operation with this id. */
+  /** Reports whether an operation with this id exists. */
   knows(operationId: string): boolean {
     return this.config().operations.some(({ id }) => id === operationId);
   }
 
-  /** @throws Problem `validation_failed` where an operation is named that does not exist. */
+  /**
+   * Explains a request.
+   * @throws Problem `validation_failed` for an unknown operation id.
+   */
   async explain(key: ApiKey, account: Account, asked: Asked): Promise<Explanation> {
     const record = recordOf(key, account);
     const known = this.known(record);
@@ -89,13 +92,13 @@ function unknownOperation(): Problem {
   });
 }
 
-/** The key as the request path would read it, by its newest secret. */
+/** Returns the key as the request path reads it, identified by its newest secret. */
 function recordOf(key: ApiKey, account: Account): ApiKeyRecord {
   return {
     hash: '',
     keyId: key.id,
     accountId: account.id,
-    // That it has expired is for the request path to find.
+    // The request path checks the expiration itself.
     keyStatus: key.status === 'expired' ? 'active' : key.status,
     environment: key.environment,
     scopes: key.scopes,

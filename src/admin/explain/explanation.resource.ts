@@ -1,4 +1,4 @@
-/** An explanation as the admin API shows it. */
+/** Explanation resource of the admin API. */
 import { z } from 'zod';
 import type { StepPreview } from '../../admission/preview.js';
 import { grantedIn, type LimitChanges } from '../../quota/model/effective-limits.js';
@@ -8,7 +8,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { countField, idField, policyField as policy, timeField } from '../openapi/fields.js';
 import type { Explanation } from './explainer.js';
 
-/** Steps that judge an operation: where none was found they have nothing to judge. */
+/** Steps that need an operation. Without one they have no result. */
 const OF_OPERATIONS: ReadonlySet<StepPreview['name']> = new Set(['scope', 'quota']);
 
 const step = z.object({
@@ -84,7 +84,7 @@ export const explanationSchema = z
 export type ExplanationResource = z.output<typeof explanationSchema>;
 type LimitResource = z.output<typeof limit>;
 
-/** @param basePath where the operations begin. */
+/** @param basePath the prefix of all public operations. */
 export function explanationResource(explanation: Explanation, basePath: string): ExplanationResource {
   const { record, known, operation, live, shadow } = explanation;
   const { timeZone, limitChanges } = record;

@@ -1,4 +1,7 @@
-/** For orchestrators and Prometheus: needs no token, is never throttled, and exists in every role. */
+/**
+ * Serves probes and metrics for orchestrators and Prometheus. They need no token, have no limit, and exist in every
+ * role.
+ */
 import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { METRICS_CONTENT_TYPE } from '../../platform/metrics-text.js';
@@ -15,13 +18,15 @@ interface ReadinessBody {
 export class HealthController {
   constructor(@Inject(ADMIN_DEPENDENCIES) private readonly deps: AdminDependencies) {}
 
-  /** The process runs and answers; nothing that it depends on is asked, or an outage would restart it for nothing. */
+  /** Responds while the process runs. It checks no dependencies, because an outage must not restart the process. */
   @Get('livez')
   live(): { status: string } {
     return { status: 'alive' };
   }
 
-  /** Whether traffic should come here: 503 while starting, draining, or without something that is indispensable. */
+  /**
+   * Reports whether the process should receive traffic. 503 while starting, draining, or without a required dependency.
+   */
   @Get('readyz')
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessBody {
     const { ready, checks } = this.deps.readiness();

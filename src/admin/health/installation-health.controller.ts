@@ -1,4 +1,4 @@
-/** How the installation is, for people: what a probe is told, and every gateway that this process has heard of. */
+/** Reports the health of the installation: the readiness checks and every gateway that this process knows. */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { HeardStatement } from '../../nodes/node-statement.js';

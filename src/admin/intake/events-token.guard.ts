@@ -1,7 +1,6 @@
 /**
- * Lets services hand in events, each by the token that `services.<name>.eventsToken` says. 404 outside of
- * `admin.operatorNetworks`, as for operators; 401 without a token that is one of these, 429 for an address that keeps
- * trying.
+ * Authenticates services that hand in events by `services.<name>.eventsToken`. Responds with 404 outside
+ * `admin.operatorNetworks`, 401 without a valid token, and 429 for addresses that try too many tokens.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
@@ -15,13 +14,13 @@ import { AdminNetworks } from '../listener/admin-networks.js';
 /** Injection token of `ServiceTokens`. */
 export const SERVICE_TOKENS = Symbol('ServiceTokens');
 
-/** The tokens in force, by service. */
+/** Returns the current tokens by service. */
 export type ServiceTokens = () => ReadonlyMap<string, string>;
 
-/** By request, the service whose token it has. */
+/** The service that was authenticated for each request. */
 const SERVICES = new WeakMap<FastifyRequest, string>();
 
-/** The service that sends a request which the guard has let through. */
+/** Returns the service that sent a request. Call it only behind the guard. */
 export function serviceOf(request: FastifyRequest): string {
   const service = SERVICES.get(request);
   if (service === undefined) throw new Error('No guard has looked at this request.');
@@ -51,7 +50,7 @@ export class EventsTokenGuard implements CanActivate {
     return true;
   }
 
-  /** All are compared, each in the same time: which one is nearly right does not show. */
+  /** Finds the service of a token. Compares all tokens in constant time, so timing does not reveal a near match. */
   private serviceWith(token: string | undefined): string {
     if (token === undefined) {
       const detail = "Send the service's token: Authorization: Bearer, one space, the token.";

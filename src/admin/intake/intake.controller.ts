@@ -1,6 +1,6 @@
 /**
- * Where the services behind the gateway hand in what has happened: all events of a request, or none of them. Not a part
- * of the admin API: no account's token, session or operator reaches it, and its callers are in the same network.
+ * Accepts events from services behind the gateway. A request succeeds for all its events or for none. This is not part
+ * of the admin API: tokens and sessions do not work here, and callers are in the internal network.
  */
 import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -9,9 +9,9 @@ import { EventIntake } from '../../webhooks/intake/intake.js';
 import { Public } from '../access/public.js';
 import { EventsTokenGuard, serviceOf } from './events-token.guard.js';
 
-/** Where events are handed in. */
+/** The path of event intake. */
 export const INTAKE_PATH = '/internal/v1/events';
-/** Of one request. */
+/** Limit for one request body, in bytes. */
 export const MOST_BATCH_BYTES = 1_024 * 1_024;
 const MOST_EVENTS = 1_000;
 
@@ -35,7 +35,7 @@ const batchSchema = z.strictObject({
   events: z.array(handedInSchema).min(1, 'must hold an event').max(MOST_EVENTS, `must hold at most ${MOST_EVENTS}`),
 });
 
-/** What became of an event that was handed in. */
+/** The result for one event of a request. */
 interface TakenResource {
   readonly id: string;
   readonly event_id: string;

@@ -1,4 +1,4 @@
-/** The invitations of an account: list and create. */
+/** Lists and creates the invitations of an account. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

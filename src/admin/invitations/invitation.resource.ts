@@ -1,4 +1,4 @@
-/** An invitation as the admin API shows it; with its link once, when that is made. */
+/** Invitation resource of the admin API. It contains the link only in the response that creates it. */
 import { z } from 'zod';
 import type { Invitation, MadeInvitation } from '../../members/links/invitations.js';
 import { ROLES } from '../../members/permissions.js';
@@ -23,7 +23,7 @@ export const invitationSchema = z
   })
   .meta({ id: 'Invitation' });
 
-/** For whoever hands it over: a link of 43 characters behind the address of the panel. */
+/** The link to hand over: the panel's address and a token of 43 characters. */
 export const linkField = z.string().max(2_048).nullable().meta({
   description: 'To be handed to who it is for; works once, shown only now. Null: it goes out by mail.',
 });
@@ -35,12 +35,12 @@ export const invitationListSchema = listSchema('InvitationList', invitationSchem
 export type InvitationResource = z.output<typeof invitationSchema>;
 export type InvitationWithLinkResource = z.output<typeof invitationWithLinkSchema>;
 
-/** Times have the offset of the account's zone. */
+/** Formats times with the offset of the account's time zone. */
 export function invitationResource(invitation: Invitation, timeZone: string): InvitationResource {
   return encode(invitationSchema, invitation, timeZone);
 }
 
-/** With its link where there is one to hand over. */
+/** Returns an invitation with its link; null if the link was sent by email. */
 export function madeInvitationResource(
   { invitation, token }: MadeInvitation,
   timeZone: string,

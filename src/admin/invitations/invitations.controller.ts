@@ -1,4 +1,4 @@
-/** One invitation: send it again, take it back. */
+/** Resends and revokes one invitation. */
 import { Controller, Param } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';

@@ -1,20 +1,20 @@
-/** The networks that may ask for health and metrics, and those that may act as an operator. */
+/** Networks that can read health and metrics, and networks that can act as operators. */
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { NetworkList } from '../../platform/network-list.js';
 
-/** AdminNetworks follows the configuration: a changed list holds from the next request on. */
+/** AdminNetworks follows the configuration: changes apply from the next request. */
 export class AdminNetworks {
   private readonly lists = new WeakMap<readonly string[], NetworkList>();
 
-  /** @param settings those in force. */
+  /** @param settings returns the current settings. */
   constructor(private readonly settings: () => Pick<AdminConfig, 'healthNetworks' | 'operatorNetworks'>) {}
 
-  /** Whether an address may ask for /livez, /readyz and /metrics. */
+  /** Reports whether an address may read /livez, /readyz and /metrics. */
   mayAskForHealth(address: string): boolean {
     return this.holds(this.settings().healthNetworks, address);
   }
 
-  /** Whether an address may act as an operator, with the operators' token or as a member who is one. */
+  /** Reports whether an address may act as an operator, by token or as a member. */
   mayOperate(address: string): boolean {
     return this.holds(this.settings().operatorNetworks, address);
   }

@@ -1,4 +1,4 @@
-/** The first that happens to a request of the admin listener: whose it is, and whether it is at the right door. */
+/** Starts every request of the admin listener: client address, response headers, and checks of Host and network. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { clientAddress, trustsOf, type Trusts } from '../../keys/clients/client-address.js';
@@ -7,12 +7,12 @@ import type { AdminNetworks } from './admin-networks.js';
 import { hostRefusal } from './host-check.js';
 import type { SecurityHeaders } from './security-headers.js';
 
-/** What health is asked by: probes know addresses, not names, and come every few seconds. */
+/** Routes that skip the Host check, because probes connect by address. They are called every few seconds. */
 const HEALTH_ROUTES = new Set(['/livez', '/readyz', '/metrics']);
 
-/** What arrivals are judged by. */
+/** Dependencies of `Arrivals`. */
 export interface ArrivalParts {
-  /** Undefined: a listener that has nothing but health, and is asked under any name. */
+  /** Undefined: a health listener, which accepts every Host. */
   readonly admin: { readonly settings: () => AdminConfig; readonly url: () => string } | undefined;
   readonly networks: AdminNetworks | undefined;
   readonly headers: SecurityHeaders;
@@ -20,14 +20,14 @@ export interface ArrivalParts {
 
 /** Arrivals begins every request. */
 export class Arrivals {
-  /** Whom `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trusts: Trusts | undefined;
 
   constructor(private readonly parts: ArrivalParts) {
     this.trusts = trustsOf(parts.admin?.settings().trustedProxies ?? []);
   }
 
-  /** Gives the request its client's address, the response its fields; returns what keeps it from its handler. */
+  /** Sets the client address and the response headers. Returns the problem that keeps the request from its handler. */
   begin(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
     const told = request.headers['x-forwarded-for'];
     const ip = clientAddress(
@@ -35,7 +35,7 @@ export class Arrivals {
       told === undefined ? undefined : String(told),
       this.trusts,
     );
-    // Fastify's own reading of the field takes what is no address.
+    // Fastify's own parsing accepts values that are not addresses.
     Object.defineProperty(request, 'ip', { value: ip });
     reply.header('X-Request-Id', request.id);
     reply.header('Cache-Control', 'no-store');

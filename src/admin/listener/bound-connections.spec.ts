@@ -1,11 +1,11 @@
-/** How many connections the admin listener lets an address have. */
+/** Limits of connections to the admin listener per network. */
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { expect, it } from '@jest/globals';
 import { trustsOf } from '../../keys/clients/client-address.js';
 import { boundConnections } from './bound-connections.js';
 
-/** A connection as far as it is looked at. */
+/** A connection with the members that the limits read. */
 class FakeSocket extends EventEmitter {
   isCut = false;
   constructor(readonly remoteAddress: string) {

@@ -1,4 +1,4 @@
-/** How many connections the admin listener has: in all, and of one network that is no proxy of ours. */
+/** Limits connections to the admin listener: in total, and per network unless it is a trusted proxy. */
 import type { Server } from 'node:http';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
@@ -6,7 +6,7 @@ import { boundNetworks } from '../../keys/clients/bound-networks.js';
 import type { Trusts } from '../../keys/clients/client-address.js';
 import { METRICS } from '../../platform/metrics.js';
 
-/** Holds a server to its limits. A proxy of ours, and this machine, have as many as they like of all there are. */
+/** Applies the limits to a server. Trusted proxies and this machine are only bound by the total. */
 export function boundConnections(server: Server, limits: AdminConfig['limits'], trusts: Trusts | undefined): void {
   server.maxConnections = limits.connections;
   server.on('drop', () => METRICS.connectionsCut.series('limit').inc());

@@ -1,4 +1,4 @@
-/** Names under which the admin listener may be asked. */
+/** Host names that the admin listener accepts. */
 import { expect, it } from '@jest/globals';
 import { hostRefusal } from './host-check.js';
 

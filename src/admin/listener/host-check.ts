@@ -1,14 +1,14 @@
 /**
- * Under which names the admin listener may be asked. A page on the internet can let its own name lead to this machine
- * (DNS rebinding), and the browser would let it read what is answered there: but it asks under that name.
+ * Checks the Host header of the admin listener against DNS rebinding. A page can point its own name at this machine,
+ * and browsers would let it read responses. The Host header still carries the page's name.
  */
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import { isLoopbackHost } from '../../config/model/address-values.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Finds the reason to refuse a request for its `Host`; none where it is ours, or where there is none, as only HTTP/1.0
- * may have it and no browser has. The port is not looked at: tunnels change it.
+ * Returns the problem for a foreign `Host`; undefined if it is accepted or missing, which only HTTP/1.0 allows. Ignores
+ * the port, because tunnels change it.
  */
 export function hostRefusal(
   host: string | undefined,
@@ -24,7 +24,7 @@ export function hostRefusal(
   });
 }
 
-/** The host without its port, as names are compared: `Admin.Example.com:8081` → `admin.example.com`. */
+/** Normalizes a host for comparison, without its port: `Admin.Example.com:8081` → `admin.example.com`. */
 function nameOf(host: string): string {
   const [, inBrackets, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [undefined, undefined, host];
   return (inBrackets ?? plain).toLowerCase().replace(/\.$/, '');

@@ -1,10 +1,10 @@
-/** Header fields that every response of the admin listener has, whoever writes it. */
+/** Security headers of every response of the admin listener. */
 import type { FastifyReply } from 'fastify';
 import { hstsField } from '../../config/model/hsts-field.js';
 import type { HstsConfig } from '../../config/model/listener-schema.js';
 import { linesOf } from '../../http/grammar/fields.js';
 
-/** What a browser must not do with a response; a page says in its own policy what it may load. */
+/** Browser restrictions for every response. The panel's page sets its own content security policy. */
 const FIELDS = [
   'X-Content-Type-Options',
   'nosniff',
@@ -20,19 +20,19 @@ const FIELDS = [
   'same-origin',
 ] as const;
 
-/** SecurityHeaders puts the fields on responses; a handler may give one of them another value. */
+/** SecurityHeaders adds the headers to responses. A handler may override single values. */
 export class SecurityHeaders {
-  /** Each field as a line with its end, for what is written by hand. */
+  /** The headers as lines with CRLF, for responses written to the socket. */
   readonly lines: string;
   private readonly fields: readonly string[];
 
-  /** @param hsts where people come by HTTPS; browsers ignore it elsewhere. */
+  /** @param hsts settings for HTTPS. Browsers ignore the header over plain HTTP. */
   constructor(hsts: HstsConfig) {
     this.fields = [...FIELDS, ...hstsField(hsts)];
     this.lines = linesOf(this.fields);
   }
 
-  /** Sets the fields, before a handler runs. */
+  /** Sets the headers. Call it before a handler runs. */
   setOn(reply: FastifyReply): void {
     for (let index = 0; index + 1 < this.fields.length; index += 2) {
       reply.header(this.fields[index] ?? '', this.fields[index + 1]);

@@ -1,4 +1,4 @@
-/** Whose tools are asked for: those that a key with some scopes shows. */
+/** Query of the list of MCP tools: the scopes of a key. */
 import { z } from 'zod';
 
 const LONGEST_SCOPES = 8_000;

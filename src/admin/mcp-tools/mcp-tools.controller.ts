@@ -1,4 +1,4 @@
-/** What AI assistants may call of the public API: all tools, or those that a key with some scopes shows them. */
+/** Lists the tools that AI assistants can call: all, or those for a key with given scopes. */
 import { Controller, Param, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';

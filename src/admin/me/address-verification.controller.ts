@@ -1,4 +1,4 @@
-/** The address of who is signed in: a link by mail that proves it. */
+/** Sends the signed-in member a link that verifies their email address. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

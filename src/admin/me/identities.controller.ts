@@ -1,4 +1,4 @@
-/** Who the signed-in member is at identity providers. */
+/** Lists and unlinks the member's identities at identity providers. */
 import { Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

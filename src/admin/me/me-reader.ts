@@ -1,4 +1,4 @@
-/** Puts together what somebody is told of themselves. */
+/** Reads what the signed-in caller sees about themselves. */
 import { Injectable } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import { MemberStore, type OwnAccount } from '../../members/members.js';
@@ -26,7 +26,7 @@ export class MeReader {
           this.members.accountsOf(member.isOperator ? 'operator' : { memberId: member.id }, MOST_ACCOUNTS),
         ]);
         return {
-          // Where operators are not let in from, the member is none.
+          // Outside the operator networks, members have no operator rights.
           member: ownMember({ ...stored, isOperator: member.isOperator }, ways, this.ways.canSignIn(ways)),
           portal: null,
           ...ownAccounts(accounts),

@@ -1,4 +1,4 @@
-/** Who is signed in: read and change what is theirs. */
+/** Reads and changes the signed-in caller's own profile. */
 import { Body, Controller } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { updateMeSchema, type UpdateMe } from '../../members/member-fields.js';

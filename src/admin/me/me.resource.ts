@@ -1,4 +1,4 @@
-/** Who is signed in, as the panel needs it: the person, their accounts, what the page has to send back. */
+/** Signed-in caller as the panel needs it: the person, their accounts, and the CSRF token. */
 import { z } from 'zod';
 import { LOCALES } from '../../members/member-fields.js';
 import type { Member } from '../../members/member-rows.js';
@@ -10,7 +10,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { CONFIRMED_MS } from '../access/confirmed.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 
-/** More than this are searched for in the list of accounts. */
+/** Members of more accounts search the list of accounts instead. */
 export const MOST_ACCOUNTS = 200;
 
 const ownAccountSchema = z
@@ -77,7 +77,7 @@ export const meSchema = z
 
 export type MeResource = z.output<typeof meSchema>;
 
-/** A session as its own page needs it. Times are UTC: a member may have accounts in many zones. */
+/** Returns the session of the current page. Times are UTC, because a member can have accounts in many time zones. */
 export function ownSession(session: Session, isPortal: boolean): MeResource['session'] {
   const at = (ms: number): string => formatWithOffset(ms, 'UTC');
   const confirmedUntil = isPortal ? session.endsAt : Math.min(session.confirmedAt + CONFIRMED_MS, session.endsAt);

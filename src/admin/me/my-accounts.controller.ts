@@ -1,4 +1,4 @@
-/** The accounts of who is signed in, as far as they can be left. */
+/** Lets the signed-in member leave an account. */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountMembers } from '../../members/account-members.js';

@@ -1,11 +1,11 @@
-/** Passkeys as the admin API shows them, and WebAuthn as browsers speak it in JSON (WebAuthn level 3, section 5.1). */
+/** Passkey resources of the admin API, and WebAuthn messages in JSON (WebAuthn level 3, section 5.1). */
 import { z } from 'zod';
 import { nameField } from '../../records/account-fields.js';
 import type { Passkey } from '../../members/sign-in/passkeys.js';
 import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
 
-/** Larger than any response of an authenticator that is asked for no attestation. */
+/** Larger than any authenticator response without attestation. */
 const LONGEST_BYTES = 20_000;
 const bytes = z
   .string()
@@ -59,7 +59,7 @@ export const signInWithPasskeySchema = z
 
 const credential = z.object({ id: bytes, type: word, transports: transports.optional() });
 
-/** Options for `navigator.credentials.get()`. Not typed: the library's types say less than its options hold. */
+/** Options for `navigator.credentials.get()`. Untyped, because the library's types omit some of its options. */
 export const passkeyRequestSchema: z.ZodType = z
   .object({
     challenge: bytes,
@@ -70,7 +70,7 @@ export const passkeyRequestSchema: z.ZodType = z
   })
   .meta({ id: 'PasskeyRequestOptions' });
 
-/** Options for `navigator.credentials.create()`. Not typed: see above. */
+/** Options for `navigator.credentials.create()`. Untyped for the same reason. */
 export const passkeyCreationSchema: z.ZodType = z
   .object({
     challenge: bytes,

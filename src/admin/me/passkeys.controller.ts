@@ -1,4 +1,4 @@
-/** The passkeys of who is signed in: make, name, remove. */
+/** Registers, renames and removes passkeys of the signed-in member. */
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';

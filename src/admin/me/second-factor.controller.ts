@@ -1,4 +1,4 @@
-/** The second factor of who is signed in: an authenticator app and its recovery codes. */
+/** Manages the second factor of the signed-in member: an authenticator app and its recovery codes. */
 import { Body, Controller } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

@@ -1,4 +1,4 @@
-/** Second factors as the admin API shows them. */
+/** Second factor resources of the admin API. */
 import { z } from 'zod';
 import { countField } from '../openapi/fields.js';
 

@@ -1,4 +1,4 @@
-/** A member as an account sees them. */
+/** Member resource as an account sees it. */
 import { z } from 'zod';
 import type { AccountMember } from '../../members/account-members.js';
 import { ROLES } from '../../members/permissions.js';
@@ -24,7 +24,7 @@ export const accountMemberListSchema = listSchema('AccountMemberList', accountMe
 
 export type AccountMemberResource = z.output<typeof accountMemberSchema>;
 
-/** Times have the offset of the account's zone. */
+/** Formats times with the offset of the account's time zone. */
 export function accountMemberResource(member: AccountMember, timeZone: string): AccountMemberResource {
   return encode(accountMemberSchema, member, timeZone);
 }

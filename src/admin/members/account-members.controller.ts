@@ -1,4 +1,4 @@
-/** The members of an account: list, give another role, remove. New ones come by invitation. */
+/** Lists the members of an account, changes their roles and removes them. Invitations add new members. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -1,4 +1,4 @@
-/** Credentials that end, and keys and endpoints that stay, when a member loses access. */
+/** What ends when a member loses access (credentials), and what stays (keys and endpoints). */
 import { z } from 'zod';
 import type { MemberCredentials } from '../../members/created-by-member.js';
 import { CREDENTIAL_TYPES } from '../../members/credentials.js';

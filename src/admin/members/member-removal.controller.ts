@@ -1,4 +1,4 @@
-/** Helping a member in who lost their phone, and forgetting one who asks for it; for operators. */
+/** Resets the sign-in of a member who lost their phone, and erases members on request. For operators. */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Forgetting } from '../../members/forgetting.js';

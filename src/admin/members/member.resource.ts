@@ -1,4 +1,4 @@
-/** A member as operators see them. */
+/** Member resource as operators see it. */
 import { z } from 'zod';
 import type { Member } from '../../members/member-rows.js';
 import type { PasswordLink } from '../../members/member-admin.js';
@@ -49,7 +49,7 @@ export type MemberResource = z.output<typeof memberSchema>;
 export type PasswordLinkResource = z.output<typeof passwordLinkSchema>;
 export type CreatedMemberResource = z.output<typeof createdMemberSchema>;
 
-/** Times are UTC: a member may have accounts in many zones. */
+/** Returns times in UTC, because a member can have accounts in many time zones. */
 export function memberResource(member: Member): MemberResource {
   return encode(memberSchema, { ...member, emailVerified: member.isEmailVerified }, 'UTC');
 }

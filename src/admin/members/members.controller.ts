@@ -1,4 +1,4 @@
-/** The members of the installation, for operators. */
+/** Manages the members of the installation, for operators. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';

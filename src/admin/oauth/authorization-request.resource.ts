@@ -1,4 +1,4 @@
-/** A request of an OAuth client to be let in, as the panel shows it, and what a person decides. */
+/** OAuth authorization request as the panel shows it, and the decision of the person. */
 import { z } from 'zod';
 import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
 import type { AuthorizationRequest } from '../../authorization/clients/authorization-requests.js';

@@ -1,4 +1,4 @@
-/** Requests of OAuth clients to be let in: somebody who is signed in reads one, and says yes or no. */
+/** Reads an OAuth authorization request and records the signed-in person's decision. */
 import { Body, Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';

@@ -1,4 +1,4 @@
-/** The decorator that gives a handler its operation: route, status and description are those of its row. */
+/** Binds a handler to its operation: route, status and description come from the row in the table. */
 import {
   applyDecorators,
   HttpCode,
@@ -12,30 +12,30 @@ import { API_PREFIX, OPERATIONS, type OperationId, type OperationRow } from './o
 
 export const DOCUMENTED = 'trailgate:documented';
 
-/** An operation's row, with what its handler adds. */
+/** A row of the table with the schemas of its handler. */
 export interface OperationDescription extends OperationRow {
   readonly id: OperationId;
   readonly tag: string;
-  /** The body of the response; null where it has none. */
+  /** Schema of the response body; null without a body. */
   readonly response: z.ZodType | null;
 }
 
-/** A value that is only read: its lists may be readonly. */
+/** A read-only value, whose lists may be readonly. */
 type Shown<T> = T extends readonly (infer Item)[]
   ? readonly Shown<Item>[]
   : T extends object
     ? { readonly [Key in keyof T]: Shown<T[Key]> }
     : T;
 
-/** A handler whose result fits the schema of the response; undefined: the handler has replied. */
+/** A handler whose result fits the response schema; undefined if the handler has sent the response. */
 type Handler<Response extends z.ZodType> = (
   ...parameters: never[]
 ) => Shown<z.output<Response>> | Promise<Shown<z.output<Response>> | undefined>;
 
 /**
- * Makes a handler the one of an operation. Every handler of the admin API needs it, in a controller without a path.
+ * Declares the operation of a handler. Every handler of the admin API needs one, in a controller without a path.
  *
- * @param response The schema of the response's body; leave it out where there is no body.
+ * @param response schema of the response body; omit it if there is no body.
  */
 export function Operation<Response extends z.ZodType = z.ZodAny>(id: OperationId, response?: Response) {
   const row: OperationRow & { readonly tag: string } = OPERATIONS[id];
@@ -51,7 +51,7 @@ export function Operation<Response extends z.ZodType = z.ZodAny>(id: OperationId
     decorate(target, name, handler);
 }
 
-/** Returns the operation that the handler of a request carries out. `openApiDocument` refuses a handler of none. */
+/** Returns the operation of the current handler. `openApiDocument` guarantees that each handler has one. */
 export function operationOf(context: ExecutionContext): OperationDescription {
   return Reflect.getMetadata(DOCUMENTED, context.getHandler()) as OperationDescription;
 }

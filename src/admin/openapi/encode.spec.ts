@@ -1,4 +1,4 @@
-/** Result of `encode`. */
+/** Results of `encode`. */
 import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { encode } from './encode.js';

@@ -1,10 +1,10 @@
-/** Encodes what the program holds as the resources of the admin API: names in snake case, times with an offset. */
+/** Encodes values as resources of the admin API: snake case names, times with an offset. */
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 
 type CamelCase<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<CamelCase<Rest>>}` : Name;
 
-/** The value behind a field of a schema: a time is a number of milliseconds, and lists may be readonly. */
+/** The input for a field of a schema: times are milliseconds, and lists may be readonly. */
 type Decoded<Field> = Field extends z.ZodISODateTime
   ? number
   : Field extends z.ZodNullable<infer Inner>
@@ -16,10 +16,10 @@ type Decoded<Field> = Field extends z.ZodISODateTime
         : z.output<Field>;
 
 /**
- * Encodes a value as its schema has it, field by field in the order of the schema: `created_at` is `createdAt`, in
- * milliseconds since the epoch. Other members of the value are left out. Nothing is checked: types do that.
+ * Encodes a value in the field order of its schema: `created_at` is read from `createdAt`, in milliseconds since the
+ * epoch. Omits other members of the value. Validates nothing, because the types do.
  *
- * @param timeZone The IANA time zone for the offset of times.
+ * @param timeZone the IANA time zone for the offset of times.
  */
 export function encode<Schema extends z.ZodObject>(
   schema: Schema,

@@ -1,14 +1,14 @@
-/** What fields of requests look like: the description says it, and nothing else is taken. */
+/** Patterns of request header fields, used for validation and in the OpenAPI document. */
 
 const TAG = '"[!#-~]{1,40}"';
 const MORE = '{0,9}';
 
-/** One or up to ten strong entity tags, or any version. */
+/** One to ten strong entity tags, or `*`. */
 export const IF_MATCH = `^(?:\\*|${TAG}(?: *, *${TAG})${MORE})$`;
-/** The same, also of weak ones. */
+/** One to ten strong or weak entity tags, or `*`. */
 export const IF_NONE_MATCH = `^(?:\\*|(?:W/)?${TAG}(?: *, *(?:W/)?${TAG})${MORE})$`;
-/** Bare, or in quotes as the draft of the field has it. */
+/** A key bare, or quoted as in the IETF draft of the field. */
 export const IDEMPOTENCY_KEY = '^(?:"[ !#-\\[\\]-~]{1,255}"|[!#-~](?:[ !#-~]{0,253}[!#-~])?)$';
 
-/** The most characters of one. */
+/** Maximum length of each field, in characters. */
 export const LONGEST = { tags: 1_000, idempotencyKey: 257 } as const;

@@ -1,12 +1,12 @@
-/** What the fields of resources look like, for the description: nothing that is answered is checked against it. */
+/** Field schemas of resources, for the OpenAPI document. Responses are not validated against them. */
 import { z } from 'zod';
 import { WINDOW_NAMES } from '../../platform/quotas/windows.js';
 import type { IdPrefix } from '../../stores/database/ids.js';
 
-/** RFC 3339 with an offset, and microseconds at most. */
+/** RFC 3339 with an offset and at most microseconds. */
 const LONGEST_TIME = 40;
 
-/** An id of ours, as `database/ids.ts` makes them. */
+/** Returns the schema of an id, as `database/ids.ts` generates them. */
 export function idField(prefix: IdPrefix): z.ZodString {
   return z
     .string()
@@ -15,19 +15,19 @@ export function idField(prefix: IdPrefix): z.ZodString {
     .meta({ example: `${prefix}_1d2m3kx9v7c4e5f6g7h8j9k0m` });
 }
 
-/** What an id of a kind looks like: nothing else was ever given out. */
+/** Returns the pattern of all ids with a prefix. */
 export function idPattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{25}$`);
 }
 
 export const timeField = z.iso.datetime({ offset: true }).max(LONGEST_TIME);
 
-/** How many requests: of what, the description of the field says. */
+/** A number of requests. The field's description says which. */
 export const countField = z.int().min(0);
 
 export const policyField = z.enum(WINDOW_NAMES);
 
-/** For `If-Match`. */
+/** The version of a resource, for `If-Match`. */
 export const versionField = z
   .int()
   .min(1)

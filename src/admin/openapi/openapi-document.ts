@@ -1,6 +1,6 @@
 /**
- * The description of the admin API (OpenAPI 3.1). Routes and problems are those of the table of operations; bodies,
- * queries and responses are the zod schemas at the handlers. Beside it stands one small list: `ID_PREFIXES`.
+ * Builds the OpenAPI 3.1 document of the admin API. Routes and problems come from the table of operations. Bodies,
+ * queries and responses are the zod schemas of the handlers. Only `ID_PREFIXES` is maintained here.
  */
 import type { Type } from '@nestjs/common';
 import { METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
@@ -19,7 +19,7 @@ import { namedSchemas, queryParameters, reference, type Json } from './openapi-s
 const BODY_PARAMETER = /^3:/;
 const QUERY_PARAMETER = /^4:/;
 
-/** How the ids of a collection begin. */
+/** Id prefix of each collection. */
 const ID_PREFIXES: Readonly<Record<string, string>> = {
   accounts: 'acc',
   'api-keys': 'key',
@@ -34,7 +34,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   'webhook-deliveries': 'whd',
 };
 
-/** All rows of 400 days, grouped by everything: more would not fit into a string of JavaScript. */
+/** The maximum string length of JavaScript. All rows of 400 days, grouped by everything, stay below it. */
 const LONGEST_CSV = 512 * 1024 * 1024;
 
 const OF_IDEMPOTENCY = ['idempotency_in_progress', 'idempotency_mismatch', 'idempotency_secret_shown'] as const;
@@ -57,7 +57,7 @@ interface Route {
   readonly query: z.ZodObject | undefined;
 }
 
-/** The document. Throws where a handler has no operation, and where an operation has not exactly one handler. */
+/** Builds the document. Throws if a handler has no operation, or if an operation does not have exactly one handler. */
 export function openApiDocument(controllers: readonly Type[], version: string): Json {
   const routes = routesOf(controllers);
   const paths: Record<string, Record<string, Json>> = {};
@@ -95,7 +95,7 @@ export function openApiDocument(controllers: readonly Type[], version: string): 
   };
 }
 
-/** The operations in the order of the table. */
+/** Returns the operations in the order of the table. */
 function routesOf(controllers: readonly Type[]): Route[] {
   const handlers = controllers.flatMap(handlersOf);
   const ids = Object.keys(OPERATIONS) as OperationId[];
@@ -129,7 +129,7 @@ function parameterSchema(controller: Type, handler: string, kind: RegExp): z.Zod
 function operation({ description, body, query }: Route): Json {
   const { id, tag, method, path, permission, summary, response, status, version, problems = [] } = description;
   const { csv = false, location: hasLocation = false } = description;
-  // It can be sent again: see the interceptor of idempotency.
+  // These operations accept an `Idempotency-Key`; see `idempotency.interceptor.ts`.
   const makes = method === 'post' && status === 201;
   const codes: ErrorCode[] = [...EVERYWHERE, ...problems];
   if (path.includes('{')) codes.push('resource_not_found');
@@ -177,7 +177,7 @@ function operation({ description, body, query }: Route): Json {
   };
 }
 
-/** Fields of a request beside those of every one: which version it is about, and what it is known by when repeated. */
+/** Returns the header parameters of an operation: entity tags and the idempotency key. */
 function fieldParameters(version: OperationDescription['version'], makes: boolean): Json[] {
   const field = (name: string, maxLength: number, pattern: string, description: string): Json => {
     return { name, in: 'header', required: false, description, schema: { type: 'string', maxLength, pattern } };
@@ -204,11 +204,11 @@ function fieldParameters(version: OperationDescription['version'], makes: boolea
   return [...(version === undefined ? [] : conditions[version]), ...(makes ? [key] : [])];
 }
 
-/** As the configuration takes it. */
+/** Same as in the configuration. */
 const PROVIDER_NAME = { type: 'string', maxLength: 40, pattern: '^[a-z][a-z0-9-]{0,39}$' };
-/** As the authorization server makes them. */
+/** As the authorization server generates them. */
 const REQUEST_ID = { type: 'string', maxLength: 43, pattern: '^[A-Za-z0-9_-]{21,43}$' };
-/** What is not named as our rows are. */
+/** Path parameters that are not ids of rows. */
 const NAMED: Readonly<Record<string, Json>> = {
   providers: PROVIDER_NAME,
   'authorization-requests': REQUEST_ID,

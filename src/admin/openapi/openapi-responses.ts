@@ -1,9 +1,9 @@
-/** What every operation of the admin API may answer beside what it is asked for: headers, and errors in one form. */
+/** Response headers and problem responses that operations of the admin API share. */
 import { ERRORS, type ErrorCode } from '../../platform/problems/errors.js';
 import { DELTA_SECONDS } from '../../platform/problems/problem-schema.js';
 import type { Json } from './openapi-schemas.js';
 
-/** By name; X-RateLimit-* are those of the limit of requests per address. */
+/** Response headers by name. X-RateLimit-* describe the request limit per address. */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'Names this request, as in the log and the audit log.',
@@ -56,15 +56,13 @@ const MORE_HEADERS: Readonly<Record<number, readonly (keyof typeof HEADERS)[]>> 
   503: ['Retry-After'],
 };
 
-/** References to the headers of a response: those of every one, and `more`. */
+/** Returns references to the response headers: the shared ones, and `more`. */
 export function headerReferences(more: readonly (keyof typeof HEADERS)[] = []): Json {
   const names = ['X-Request-Id', ...LIMIT_HEADERS, ...more];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/**
- * One response a status, naming the codes that it stands for, and one for what the server refuses before any operation.
- */
+/** Returns one response per status with its error codes, and a default for requests rejected before any operation. */
 export function problemResponses(codes: readonly ErrorCode[]): Record<string, Json> {
   const byStatus: Record<string, Json> = {};
   for (const { status } of codes.map((code) => ERRORS[code]).toSorted((a, b) => a.status - b.status)) {
@@ -75,7 +73,7 @@ export function problemResponses(codes: readonly ErrorCode[]): Record<string, Js
   return { ...byStatus, default: { $ref: '#/components/responses/OtherError' } };
 }
 
-/** For what is refused before it is known which operation is meant. */
+/** Responses to requests that are rejected before their operation is known. */
 export const SHARED_RESPONSES = {
   get OtherError(): Json {
     return problemResponse('Any other error, such as 408, 413, 414 or 431; in the same form.');

@@ -1,23 +1,23 @@
-/** Schemas of the admin API's description, made of the zod schemas that check bodies and type responses. */
+/** Converts the zod schemas of bodies and responses into schemas of the OpenAPI document. */
 import { z } from 'zod';
 import { LARGEST_INT32 } from '../../platform/problems/problem-schema.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What zod is asked to write: of what is sent, or of what is answered. */
+/** Direction of the schema: request input or response output. */
 export type Direction = 'input' | 'output';
 
-/** Their format says it, and a pattern beside it keeps generators of data busy for nothing. */
+/** Formats that need no pattern. A pattern beside them slows test data generators down. */
 const FORMATS_WITHOUT_PATTERN = new Set(['date', 'date-time', 'ipv4']);
-/** Formats of zod that nobody else knows, or draws differently: the pattern says what is taken. */
+/** Formats that only zod knows or that tools define differently. The pattern stays instead. */
 const PATTERNS_WITHOUT_FORMAT = new Set(['ipv6', 'cidrv4', 'cidrv6']);
 
-/** The reference to the component that a schema is. Throws where it has no name. */
+/** Returns the reference to a named schema. Throws if it has no name. */
 export function reference(schema: z.ZodType): Json {
   return { $ref: componentUri(nameOf(schema)) };
 }
 
-/** The schemas and the named ones inside them, each once. */
+/** Returns the schemas and the named ones inside them, each once. */
 export function namedSchemas(schemas: readonly z.ZodType[], io: Direction): Record<string, unknown> {
   const components: Record<string, unknown> = {};
   for (const schema of schemas) {
@@ -31,8 +31,8 @@ export function namedSchemas(schemas: readonly z.ZodType[], io: Direction): Reco
 }
 
 /**
- * The parameters of a query. A `schema` in a parameter's metadata is how it is
- * described, where text is checked elsewhere.
+ * Returns the parameters of a query. A `schema` in a parameter's metadata replaces its generated schema, where the
+ * value is parsed elsewhere.
  */
 export function queryParameters(query: z.ZodObject | undefined): Json[] {
   if (query === undefined) return [];
@@ -64,7 +64,7 @@ function nameOf(schema: z.ZodType): string {
 }
 
 function adjust(schema: Record<string, unknown>, io: Direction): void {
-  // A response may gain fields without a new version; a client that was generated from this must not refuse them.
+  // Responses may gain fields without a new version. Generated clients must not reject them.
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties'];
   if (io === 'input') defaultInWords(schema);
   exampleInList(schema);
@@ -80,7 +80,7 @@ function adjust(schema: Record<string, unknown>, io: Direction): void {
   }
 }
 
-/** Generators make a field that has a `default` one that is always there, and so one that must be sent. */
+/** Moves a `default` into the description. Generators treat fields with a `default` as always present, so required. */
 function defaultInWords(schema: Record<string, unknown>): void {
   if (!('default' in schema)) return;
   const words = `\`${JSON.stringify(schema['default']).replaceAll('"', '')}\` unless given.`;
@@ -89,7 +89,7 @@ function defaultInWords(schema: Record<string, unknown>): void {
   delete schema['default'];
 }
 
-/** JSON Schema 2020-12 knows `examples` only. */
+/** Converts `example` to `examples`, the only form in JSON Schema 2020-12. */
 function exampleInList(schema: Record<string, unknown>): void {
   if (!('example' in schema)) return;
   schema['examples'] = [schema['example']];

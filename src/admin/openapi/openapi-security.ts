@@ -1,8 +1,8 @@
-/** Callers that an operation allows, for its description. Read from the table of operations. */
+/** Security section of each operation, from the table of operations. */
 import type { Permission } from '../../members/permissions.js';
 import type { Json } from './openapi-schemas.js';
 
-/** How a caller says who they are. */
+/** Authentication schemes. */
 export const SECURITY_SCHEMES = {
   operatorToken: { type: 'http', scheme: 'bearer', description: 'The value of TRAILGATE_ADMIN_TOKEN.' },
   accountToken: { type: 'http', scheme: 'bearer', description: 'A token of an account, `tga_…`.' },
@@ -15,8 +15,8 @@ export const SECURITY_SCHEMES = {
 } as const;
 
 /**
- * Returns `security`, the roles that may (`x-roles`) and when a session must confirm (`x-confirmation`). Only the first
- * for what needs no sign-in.
+ * Returns `security`, the allowed roles (`x-roles`) and when a session must confirm (`x-confirmation`). Operations
+ * without sign-in get only `security`.
  */
 export function securityOf({ about, roles, tokens, confirm }: Permission): Json {
   if (about === 'anybody') return { security: [] };

@@ -1,9 +1,9 @@
-/** The description of the admin API, for generators and people. */
+/** Serves the OpenAPI document of the admin API. */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import { Operation } from './documented.js';
 
-/** Injection token of a function that builds the document on the first request for it. */
+/** Injection token of a function that builds the document on first use. */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');
 
 const documentSchema = z.looseObject({ openapi: z.string().max(10) }).meta({ id: 'OpenApiDocument' });

@@ -1,14 +1,14 @@
 /**
- * Who may do what, written down a second time: the guards, the description, the panel and the matrix of the tests all
- * read the table, so a slip in it would be everywhere, and nothing would be red. Whoever changes a row changes it here.
+ * Permissions of all operations, written down a second time. Guards, OpenAPI document, panel and test matrix all read
+ * the table, so no other test would find a slip in it. Whoever changes a row must change it here too.
  */
 import { expect, it } from '@jest/globals';
 import type { Permission } from '../../members/permissions.js';
 import { OPERATIONS } from './operations.js';
 
 /**
- * By who may: what it is about, roles, which tokens and portal sessions may (`limited`: also those limited to
- * scopes; `within`: these for keys within them), and when it asks for a confirmation.
+ * Operations by permission: subject, roles, which tokens and portal sessions (`limited`: also those limited to scopes;
+ * `within`: these for keys within their scopes), and when a confirmation is required.
  */
 const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   'anybody token portal limited': `

@@ -71,12 +71,12 @@ const read = {
   confirm: 'never',
 } as const;
 const readKeys = { ...read, limitedPortal: 'keys' } as const;
-// Where people were is not for everybody.
+// Source addresses of requests are personal data.
 const requests = { ...readKeys, roles: MANAGERS } as const;
 const manage = { ...read, roles: MANAGERS, limitedPortal: 'keys' } as const;
 const widen = { ...manage, confirm: 'when_widening' } as const;
 const secret = { ...manage, confirm: 'always' } as const;
-// What events are about is the data of customers.
+// Event payloads contain customer data.
 const hooks = { ...manage, limitedPortal: 'no' } as const;
 const readHooks = { ...hooks, roles: ROLES } as const;
 const widenHooks = { ...hooks, confirm: 'when_widening' } as const;
@@ -90,7 +90,7 @@ const people = {
   confirm: 'always',
 } as const;
 const managePeople = { ...people, confirm: 'never' } as const;
-// A person says so, to whom a browser was sent.
+// Only a person can decide, in the browser that the client sent to the panel.
 const approve = { ...people, roles: MAKERS.oauth_grant, tokens: 'none' } as const;
 const self = { ...people, about: 'oneself', roles: ROLES, tokens: 'none', confirm: 'never' } as const;
 const factor = { ...self, confirm: 'always' } as const;
@@ -102,14 +102,19 @@ const give = { ...operate, confirm: 'always' } as const;
 /** The table. Its order is that of the OpenAPI document. */
 export const OPERATIONS = {
   ...tagged('Accounts', {
-    // Each sees what is theirs.
+    // Lists only accounts that the caller can access.
     listAccounts: get('/accounts', everyone, 'List the accounts that the caller may see'),
+<<<<<<< HEAD
     // Plan, status, zone and billing day are what is paid for.
     createAccount: post('/accounts', operate, 'Create an account', {
       status: 201,
       location: true,
       problems: ['conflict'],
     }),
+=======
+    // Plan, status, time zone and billing day affect the bill.
+    createAccount: post('/accounts', operate, 'Create an account', { status: 201, location: true }),
+>>>>>>> 2e79c047 (Admin API: comments in plain words, one fact per sentence)
     getAccount: get('/accounts/{id}', read, 'Read an account', { version: 'shown' }),
     updateAccount: patch(
       '/accounts/{id}',
@@ -139,7 +144,7 @@ export const OPERATIONS = {
       version: 'changed',
       problems: ['conflict'],
     }),
-    // Taking away must be quick.
+    // Revoking must be quick, so it needs no confirmation.
     revokeApiKey: remove('/api-keys/{id}', manage, 'Revoke an API key, for good; repeating it changes nothing', {
       version: 'changed',
     }),

@@ -1,8 +1,8 @@
-/** What the panel's page may load and where it may send: nothing that does not come from this listener. */
+/** Content security policy of the panel's page: it can load from and send to this listener only. */
 
 /**
- * The policy of one response. The nonce opens `style-src` for the style tags that Mantine makes; there is none for
- * scripts, so that text which got into the page cannot become one.
+ * Returns the policy of one response. The nonce allows the style tags that Mantine creates. No nonce allows scripts, so
+ * injected text can never run as one.
  */
 export function contentSecurityPolicy(nonce: string): string {
   return [

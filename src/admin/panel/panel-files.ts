@@ -1,9 +1,12 @@
-/** The built panel, read once: bytes and compressed bytes by path, and the page that all its addresses show. */
+/**
+ * Reads the built panel into memory: files with their compressed variants by path, and the page for all panel
+ * addresses.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
 
-/** Codings that the build made beside a file, in the order in which they are preferred. */
+/** Compressed variants that the build writes beside a file, in order of preference. */
 const CODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -19,26 +22,26 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** A file of the panel, ready to be sent. */
+/** A file of the panel, ready to send. */
 export interface PanelFile {
   readonly bytes: Buffer;
   readonly coded: ReadonlyMap<Coding, Buffer>;
   readonly contentType: string;
   readonly etag: string;
-  /** Whether the hash of its content is in its name, so that it never changes. */
+  /** Whether the file name contains the hash of its content, so it never changes. */
   readonly isImmutable: boolean;
 }
 
 export interface PanelFiles {
-  /** By path: `/assets/index-….js`. */
+  /** Files by path: `/assets/index-….js`. */
   readonly files: ReadonlyMap<string, PanelFile>;
-  /** The page around the place of the nonce. */
+  /** The page, split at the place of the nonce. */
   readonly page: readonly [before: string, after: string];
 }
 
 const NONCE = '__NONCE__';
 
-/** Reads the panel that was built into this folder; null where none was. */
+/** Reads the panel from a build folder; null if there is none. */
 export function readPanelFiles(folder: string): PanelFiles | null {
   const page = join(folder, 'index.html');
   if (!existsSync(page)) return null;
@@ -58,7 +61,7 @@ function readPanelFile(folder: string, path: string): PanelFile {
   );
   return {
     bytes,
-    // What a coding makes longer is sent as it is.
+    // Skip variants larger than the file itself.
     coded: new Map(coded.filter(([, each]) => each.length < bytes.length)),
     contentType: CONTENT_TYPES[extname(path)] ?? '',
     etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,

@@ -1,20 +1,23 @@
-/** Sends the panel: its files, and its page at every address that a browser asks for and nothing else answers to. */
+/** Sends the panel: its files, and its page at every address that a browser opens and no other route matches. */
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { contentSecurityPolicy } from './content-security-policy.js';
 import type { Coding, PanelFile, PanelFiles } from './panel-files.js';
 
 const NONCE_BYTES = 16;
-/** A year, the most that caches take for an answer that never changes. */
+/** One year, the longest useful `max-age`. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
-/** Addresses of programs. Whoever mistypes one gets a problem, never a page. */
+/** Paths of programs. A mistyped one gets a problem document, never the page. */
 const NOT_OF_THE_PANEL = /^\/(?:admin|assets|livez|readyz|metrics)(?:\/|$)|\.\w+$/;
 const REQUESTED_CODINGS: readonly (readonly [Coding, RegExp])[] = [
   ['br', /(?:^|[ ,])br(?! *; *q=0(?:\.0*)?(?:,|$))/i],
   ['gzip', /(?:^|[ ,])gzip(?! *; *q=0(?:\.0*)?(?:,|$))/i],
 ];
 
-/** Sends what the panel has at the path of this request. @returns False where that is nothing. */
+/**
+ * Sends the panel file or page of a request path.
+ * @returns false if the panel has none.
+ */
 export function sendPanel(panel: PanelFiles, request: FastifyRequest, reply: FastifyReply): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false;
   const path = request.url.split('?', 1)[0] ?? '';
@@ -28,10 +31,10 @@ export function sendPanel(panel: PanelFiles, request: FastifyRequest, reply: Fas
   return true;
 }
 
-/** Browsers that go to an address name HTML; programs that call an API do not. */
+/** Browsers accept HTML on navigation. API clients do not. */
 const wantsPage = (request: FastifyRequest): boolean => /\btext\/html\b/i.test(request.headers.accept ?? '');
 
-/** The page with a nonce of its own, which is why it is never kept. */
+/** Sends the page with a fresh nonce, so it must not be cached. */
 function sendPage({ page: [before, after] }: PanelFiles, request: FastifyRequest, reply: FastifyReply): void {
   const nonce = randomBytes(NONCE_BYTES).toString('base64');
   reply

@@ -1,4 +1,4 @@
-/** Portal sessions: a company lets its customers into the panel from its own pages, and takes that back. */
+/** Creates and revokes portal sessions, by which a company opens the panel to its customers from its own pages. */
 import { Body, Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';

@@ -1,4 +1,4 @@
-/** The adjustments of all accounts together, for operators. */
+/** Lists the quota adjustments of all accounts, for operators. */
 import { Controller, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';

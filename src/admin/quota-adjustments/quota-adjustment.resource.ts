@@ -1,4 +1,4 @@
-/** A quota adjustment as the admin API shows it. */
+/** Quota adjustment resource of the admin API. */
 import { z } from 'zod';
 import type { QuotaAdjustment } from '../../accounts/adjustment-list.js';
 import { encode } from '../openapi/encode.js';

@@ -1,7 +1,4 @@
-/**
- * Adjustments of an account's months: list and make. They cannot be changed or deleted: the
- * list says what a bill was written from.
- */
+/** Lists and creates quota adjustments of an account. They cannot be changed or deleted, because bills rely on them. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';

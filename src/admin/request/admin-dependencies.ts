@@ -1,4 +1,4 @@
-/** What the admin application is given by whoever starts it. */
+/** Dependencies of the admin application, provided by the program's start. */
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { AdminConfig } from '../../config/model/admin-schema.js';
 import type { Clock } from '../../platform/clock.js';
@@ -26,7 +26,7 @@ import type { Importer } from '../../transfer/importer.js';
 import type { UsageReader } from '../../quota/usage-reader.js';
 import type { DeprecatedCalls } from '../../admission/deprecated-calls.js';
 
-/** One thing that the process needs to be of use. */
+/** A dependency that the process needs to be ready. */
 export interface ReadinessCheck {
   readonly status: string;
   readonly detail?: string;
@@ -37,9 +37,9 @@ export interface Readiness {
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
 }
 
-/** Behind the admin API; a process without the admin role has none of it. */
+/** Dependencies of the admin API; absent in processes without the admin role. */
 export interface AdminApiDependencies {
-  /** The operators' bearer token. */
+  /** The bearer token of the operators. */
   readonly operatorToken: string;
   readonly accounts: AccountStore;
   readonly keys: ApiKeyStore;
@@ -50,7 +50,7 @@ export interface AdminApiDependencies {
   readonly auditLog: AuditLog;
   readonly events: EventOutbox;
   readonly intake: EventIntake;
-  /** By service, what its events are handed in with. */
+  /** Tokens for event intake, by service. */
   readonly serviceTokens: ServiceTokens;
   readonly catalogue: Catalogue;
   readonly explainer: Explainer;
@@ -58,7 +58,7 @@ export interface AdminApiDependencies {
   readonly deprecatedCalls: DeprecatedCalls;
   readonly requestLogs: RequestLogs;
   readonly throttlerStorage: ThrottlerStorage;
-  /** Null where none was built: then there is the API alone. */
+  /** Null if the panel is not built. Only the API is served then. */
   readonly panel: PanelFiles | null;
   readonly members: Members;
   readonly webhooks: Webhooks;
@@ -66,28 +66,28 @@ export interface AdminApiDependencies {
 }
 
 export interface AdminDependencies {
-  /** Origin under which people reach this listener, for links, cookies and passkeys. Known once it listens. */
+  /** Origin of this listener for links, cookies and passkeys. Known once it listens. */
   readonly url: () => string;
-  /** Where `type` of a problem leads: the pages stand on the public listener. */
+  /** Pages that the `type` of problems links to. The public listener serves them. */
   readonly errorPages: ErrorPages;
-  /** The settings of the admin listener that are in force. */
+  /** The current settings of the admin listener. */
   readonly settings: () => AdminConfig;
-  /** Of the file that they are from, absolute: what it names is relative to its folder. */
+  /** Absolute path of the configuration file. Paths in it are relative to its folder. */
   readonly configPath: string;
-  /** Null: health and metrics alone. */
+  /** Null: health and metrics only. */
   readonly api: AdminApiDependencies | null;
-  /** What is known of it, without asking anybody: probes have short deadlines. */
+  /** Returns the known state without checking anything, because probes have short deadlines. */
   readonly readiness: () => Readiness;
-  /** The targets as every gateway sees them that this process knows of: its own, and what others have said last. */
+  /** Backend targets as every known gateway sees them: this process, and the last report of the others. */
   readonly targets: () => readonly NodeTarget[];
-  /** Every gateway that this process knows of, itself among them. */
+  /** Every known gateway, including this process. */
   readonly gateways: () => readonly HeardStatement[];
-  /** What the installation stands on. */
+  /** Where the installation stores its data. */
   readonly stores: { readonly database: 'sqlite' | 'postgres'; readonly counters: 'process' | 'redis' };
   readonly metricsText: () => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Injection token of `AdminDependencies`, for what is no class. */
+/** Injection token of `AdminDependencies`. */
 export const ADMIN_DEPENDENCIES = Symbol('AdminDependencies');

@@ -1,4 +1,4 @@
-/** Who asks for a change, for the audit log. */
+/** Collects who makes a change, for authorization and the audit log. */
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
@@ -6,12 +6,12 @@ import { authorizerOf } from '../access/change-authorizer.js';
 import { actorOf, labelOf, principalOf } from '../access/principal.js';
 import { responseRecordOf } from './idempotency.js';
 
-/** The parameter of a handler that changes something. */
+/** Injects the context of a change into a handler parameter. */
 export const ChangedBy = createParamDecorator((_: unknown, context: ExecutionContext): ChangeContext =>
   changeContextOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );
 
-/** Who asks, and from where. */
+/** Returns the actor, address, request id and authorizer of a request. */
 export function changeContextOf(request: FastifyRequest): ChangeContext {
   const principal = principalOf(request);
   return {

@@ -1,6 +1,6 @@
 /**
- * Lets a request that makes something be sent again without making it twice: every POST that is answered with 201 takes
- * an `Idempotency-Key`. Only what was done is kept; what was refused may be tried again.
+ * Makes creating requests safe to retry: every POST with status 201 accepts an `Idempotency-Key`. Only successful
+ * requests are stored, so a rejected one can be retried with the same key.
  */
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -47,7 +47,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     try {
       return await lastValueFrom(next.handle());
     } finally {
-      // What was done has been written down, and stays. Else a claim ends by itself.
+      // A completed change keeps its stored outcome. If the release fails, the claim expires.
       await this.claims.release(claim).catch(() => undefined);
     }
   }
@@ -74,7 +74,7 @@ function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unkno
   return resource.version === undefined ? resource : tagged({ ...resource, version: resource.version }, reply);
 }
 
-/** How one gets another secret in the place of one that was lost, by where what has it is read. */
+/** Explains how to replace a secret whose response was lost. @param location path of the resource with the secret. */
 function adviceFor(location: string | null): string {
   if (location === null) return 'ask for another with a new key';
   if (location.endsWith('/invitations')) return 'send the invitation again: it is in the list that `Location` names';

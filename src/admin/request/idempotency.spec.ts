@@ -1,4 +1,4 @@
-/** What an Idempotency-Key may be: a UUID bare or in quotes is the same; what is no key is refused. */
+/** Accepted idempotency keys: a UUID bare and in quotes is the same key. Malformed keys are rejected. */
 import { expect, it } from '@jest/globals';
 import { idempotencyKeyOf } from './idempotency.js';
 

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: what a request that makes something is known by when it is sent again. */
+/** `Idempotency-Key` of admin requests: parsing, fingerprint, and the stored response. */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { AuditedChange, ChangeContext, ResponseRecord } from '../../records/audit-log.js';
@@ -9,12 +9,15 @@ import { Problem } from '../../platform/problems/errors.js';
 
 const claims = new WeakMap<FastifyRequest, ClaimTerms>();
 
-/** Says that the request has claimed its key. */
+/** Marks the request as owner of its key. */
 export function setClaim(request: FastifyRequest, claim: ClaimTerms): void {
   claims.set(request, claim);
 }
 
-/** Returns the key of a request. @throws Problem `bad_request` where the field is not one key. */
+/**
+ * Returns the idempotency key of a request.
+ * @throws Problem `bad_request` if the field is not exactly one key.
+ */
 export function idempotencyKeyOf(field: string, rawHeaders: readonly string[]): string {
   const key = keyOf(field, rawHeaders);
   if (typeof key === 'string') return key;
@@ -26,7 +29,7 @@ export function fingerprintOf({ method, url, body }: FastifyRequest): string {
   return hash('sha256', JSON.stringify([method, url, body ?? null]), 'base64url');
 }
 
-/** What the change has to write down of the response; undefined where nobody will ask for it again. */
+/** Returns the writer that stores the response in the change's transaction; undefined for requests without a key. */
 export function responseRecordOf(request: FastifyRequest): ResponseRecord | undefined {
   const claim = claims.get(request);
   if (claim === undefined) return undefined;
@@ -36,17 +39,17 @@ export function responseRecordOf(request: FastifyRequest): ResponseRecord | unde
   };
 }
 
-/** For a change whose whole response may be told again: it holds no secret. */
+/** Makes the change store its whole response for retries. Use it only for responses without a secret. */
 export function toldAgain<T>(context: ChangeContext, bodyOf: (made: T) => object): ChangeContext {
   const { response } = context;
   if (response === undefined) return context;
   return { ...context, made: (trx, made) => response.keep(trx, bodyOf(made as T)) };
 }
 
-/** Changes of a member who is shown to operators alone. */
+/** Actions on members whose resource only operators can read. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set(['member.created', 'member.password_link_made']);
 
-/** Where what was made can be read. */
+/** Returns the path of the created resource; null if it has none. */
 function locationOf({ targetType, targetId, accountId, action }: AuditedChange): string | null {
   switch (targetType) {
     case 'member':

@@ -1,4 +1,4 @@
-/** What is no version to go by is refused, so that no change is made on a wrong guess. */
+/** Malformed versions in If-Match are rejected, so no change is made to a wrong version. */
 import { expect, it } from '@jest/globals';
 import { expectedVersions } from './if-match.js';
 

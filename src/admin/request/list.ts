@@ -4,11 +4,11 @@ import { z } from 'zod';
 import type { Page } from '../../stores/database/cursor.js';
 
 const LARGEST_PAGE = 100;
-/** The name of a key may stand in it, four bytes a character and coded twice. */
+/** A cursor can contain a key's name: four bytes a character, encoded twice. */
 const LONGEST_CURSOR = 2_000;
 const LIMIT_WORDS = `must be a whole number from 1 to ${LARGEST_PAGE}`;
 
-/** The parameter `cursor` of a list whose cursors have at most so many characters. */
+/** Returns the `cursor` parameter with a maximum length in characters. */
 export function cursorParameter(maxLength: number) {
   return z
     .string()
@@ -16,7 +16,7 @@ export function cursorParameter(maxLength: number) {
     .optional()
     .meta({
       description: '`next_cursor` of the page before.',
-      // What is no cursor is refused as one.
+      // Too long values get the same problem as other invalid cursors.
       schema: { type: 'string', minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$' },
     });
 }
@@ -34,14 +34,14 @@ export const pageQuerySchema = z.strictObject({
 
 export type PageQuery = z.output<typeof pageQuerySchema>;
 
-/** A list as it is answered. */
+/** A list as the response contains it. */
 export interface ListBody<T> {
   readonly data: readonly T[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
 }
 
-/** The schema of a list of such rows; one that is not paged has as many as the configuration. */
+/** Returns the schema of a list of rows. Lists without pages are bounded by the configuration. */
 export function listSchema<Row extends z.ZodType>(
   name: string,
   row: Row,
@@ -57,7 +57,7 @@ export function listSchema<Row extends z.ZodType>(
 }
 
 /**
- * The response for a page; sets `Link` (RFC 8288) where there is a next one, keeping the other parameters of the query.
+ * Builds the response for a page. Sets `Link` (RFC 8288) if there is a next page, keeping the other query parameters.
  */
 export function listBody<T, R>(
   page: Page<T>,
@@ -69,7 +69,7 @@ export function listBody<T, R>(
   return { data: page.data.map(toRow), has_more: page.nextCursor !== null, next_cursor: page.nextCursor };
 }
 
-/** `Link` to the next page, with the other parameters of the query; nothing on the last page. */
+/** Sets `Link` to the next page with the other query parameters; does nothing on the last page. */
 export function setNextLink(reply: FastifyReply, query: object, nextCursor: string | null): void {
   if (nextCursor === null) return;
   const parameters = new URLSearchParams();

@@ -1,4 +1,4 @@
-/** Requests of the log as the admin API takes and shows them. */
+/** Request log resources of the admin API and their query. */
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { formatMillisWithOffset } from '../../platform/rfc3339.js';
@@ -13,7 +13,7 @@ import { cursorParameter, pageQuerySchema } from '../request/list.js';
 
 const INSTANT = 'must be an instant such as 2026-11-22T10:00:00Z';
 const STATUS_WORDS = 'must be a status such as 403, a class such as 4xx, or error';
-/** One that follows the log says how far it has come of each process that writes. */
+/** A cursor that follows the log has a position for each writing process. */
 const LONGEST_CURSOR = 8_000;
 const LARGEST_PAGE = 100;
 
@@ -114,7 +114,7 @@ export const requestDetailSchema = entry
 export type RequestDetail = z.output<typeof requestDetailSchema>;
 type Entry = z.output<typeof requestLogEntrySchema>;
 
-/** A request of the log as it is shown. */
+/** Returns an entry of the request log. */
 export function requestLogEntry(row: LoggedRequest, timeZone: string): Entry {
   return {
     id: `${row.node}-${row.seq.toString(36)}`,
@@ -137,7 +137,7 @@ export function requestLogEntry(row: LoggedRequest, timeZone: string): Entry {
   };
 }
 
-/** What an error code means; null where it is none that there is. */
+/** Returns the meaning of an error code; null for an unknown code. */
 export function errorOf(code: string, pages: ErrorPages): RequestDetail['error'] {
   if (!Object.hasOwn(ERRORS, code)) return null;
   const known = code as ErrorCode;

@@ -1,6 +1,6 @@
 /**
- * The requests of an account, one by one: what was asked, with which key, and how it ended. Of very many, all errors
- * first and a sample of the rest; never a body, a header field, a query or a path as it was asked for.
+ * Lists the requests of an account: operation, key and outcome. At high rates the log keeps all errors first and
+ * samples the rest. It never contains bodies, headers, queries or raw paths.
  */
 import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -87,7 +87,7 @@ export class RequestsController {
 
 function logQuery(query: RequestsQuery): RequestLogQuery {
   const from = query.from === undefined ? 0 : Date.parse(query.from);
-  // There was nothing before 1970 either.
+  // Dates before 1970 match the same requests as 1970.
   const to = query.to === undefined ? Number.MAX_SAFE_INTEGER : Math.max(0, Date.parse(query.to));
   const isBackwards = query.from !== undefined && from > to;
   if (isBackwards) throw invalidParameters([{ parameter: 'from', detail: 'must not be after `to`' }]);

@@ -1,4 +1,4 @@
-/** The scopes that a key may be given, and what each opens. */
+/** Lists the scopes that a key can have and the operations that each opens. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type GrantableScope } from '../../accounts/catalogue.js';

@@ -1,4 +1,4 @@
-/** A session as its member sees it in a list. */
+/** Session resource as its member sees it. */
 import { z } from 'zod';
 import type { Session } from '../../members/sessions.js';
 import { encode } from '../openapi/encode.js';
@@ -22,12 +22,12 @@ export const sessionListSchema = listSchema('SessionList', sessionSchema, false)
 
 export type SessionResource = z.output<typeof sessionSchema>;
 
-/** Times are UTC: a member may have accounts in many zones. */
+/** Returns times in UTC, because a member can have accounts in many time zones. */
 export function sessionResource(session: Session, currentId: string | null): SessionResource {
   return encode(sessionSchema, { ...session, current: session.id === currentId }, 'UTC');
 }
 
-/** All of them at once: nobody has more than a few. */
+/** Returns all sessions as one page, because members have only a few. */
 export function sessionList(sessions: readonly Session[], currentId: string | null) {
   const data = sessions.map((session) => sessionResource(session, currentId));
   return { data, has_more: false, next_cursor: null };

@@ -1,4 +1,4 @@
-/** The sessions of who is signed in: look at them, end one, end all others. */
+/** Lists the sessions of the signed-in member, and ends one or all others. */
 import { Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Sessions } from '../../members/sessions.js';

@@ -1,10 +1,10 @@
-/** What a browser brings along to a sign-in, and what it is given. */
+/** Reads the sign-in cookies of a browser and sets its session. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { KNOWN_BROWSER_SECONDS } from '../../members/sign-in/known-browsers.js';
 import type { Browser, SignedInMember } from '../../members/sign-in/sign-in.js';
 import type { Site } from '../access/site.js';
 
-/** What the browser of a request brought along. */
+/** Returns the cookies and address of the browser. */
 export function browserOf(request: FastifyRequest, site: Site): Browser {
   const { cookie, 'user-agent': userAgent = '' } = request.headers;
   return {
@@ -16,7 +16,7 @@ export function browserOf(request: FastifyRequest, site: Site): Browser {
   };
 }
 
-/** Gives the browser the cookies of a sign-in that is whole; a step that led to it is over. */
+/** Sets the cookies of a completed sign-in and clears the cookie of its previous step. */
 export function giveSession(reply: FastifyReply, site: Site, { token, known }: SignedInMember): void {
   const cookies = [site.cookie('session', token), site.cookie('known', known, KNOWN_BROWSER_SECONDS)];
   reply.header('Set-Cookie', cookies);

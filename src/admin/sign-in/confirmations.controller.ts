@@ -1,4 +1,4 @@
-/** Confirming that it is the same person before a change that gives access; and choosing a new password. */
+/** Confirms the member's identity before a sensitive change, and changes their password. */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';

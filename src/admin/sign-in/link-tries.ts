@@ -1,14 +1,17 @@
-/** Who tries links that do not work is throttled like who tries passwords. */
+/** Limits tries of invalid links like tries of passwords. */
 import type { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Problem } from '../../platform/problems/errors.js';
 
 /**
- * Refusals that count as a try: there is no such link, or its address has a member. Without the second one, whoever
- * invites could ask for the members of the installation as fast as they can type addresses.
+ * Problems that count as a failed try: an invalid link, or an address that already has a member. Without the second,
+ * inviters could test quickly which addresses have a member.
  */
 const COUNTED: ReadonlySet<unknown> = new Set(['link_ended', 'missing_credentials']);
 
-/** Does what a link is tried for, and counts refusals. @throws Problem `too_many_failed_attempts` */
+/**
+ * Runs a try with a link and counts failures.
+ * @throws Problem `too_many_failed_attempts`
+ */
 export async function countingTries<Result>(
   attempts: SignInAttempts,
   ip: string,

@@ -1,4 +1,7 @@
-/** Links for one use. Their token comes in a body, so that no log, proxy or Referer has it; looking uses nothing up. */
+/**
+ * Reads and uses single-use links. The token is in the body, so logs, proxies and Referer never contain it. Reading a
+ * link does not use it up.
+ */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LinkTaking } from '../../members/sign-in/link-taking.js';

@@ -1,4 +1,4 @@
-/** Signing in with a passkey, and confirming with one: no name, and no second factor beside it. */
+/** Signs in or confirms with a passkey. It needs neither a name nor a second factor. */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -82,7 +82,7 @@ export class PasskeyConfirmationController {
   }
 }
 
-/** A browser may write null where it has nothing. */
+/** Converts a passkey response for the library, without fields that the browser sent as null. */
 export function shown({ id, rawId, type, response }: ShownPasskey): AuthenticationResponseJSON {
   const { userHandle, ...signed } = response;
   const named = userHandle === null || userHandle === undefined ? {} : { userHandle };

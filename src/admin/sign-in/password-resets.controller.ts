@@ -1,4 +1,4 @@
-/** For who has forgotten the password: 202 whoever asks for whomever, and a mail where there is a member. */
+/** Requests a password reset. Always responds with 202, so it does not reveal whether a member exists. */
 import { Body, Controller, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -29,11 +29,11 @@ export class PasswordResetsController {
     @Body({ schema: requestSchema }) { email }: { email: string },
     @Req() request: FastifyRequest,
   ): Promise<Record<string, never>> {
-    // Never refunded: each may be a mail to somebody who has not asked for it.
+    // Failed and successful requests count: each can send an email that its recipient did not ask for.
     await this.attempts.beginUnnamed(request.ip);
-    // No link of theirs is a way around the provider.
+    // A reset link must not bypass the identity provider.
     if (!this.own.offered().passwords) return {};
-    // Nobody waits for it: it would take longer where there is a member.
+    // Not awaited, because the response time would reveal whether a member exists.
     this.admin.requestReset(email, changeContextOf(request)).catch((error: unknown) => {
       const fields = { event: 'password_reset_failed', err: error, request_id: request.id };
       this.deps.log.warn(fields, 'A link for a new password was asked for and not made');

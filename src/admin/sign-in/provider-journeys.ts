@@ -1,4 +1,6 @@
-/** Why somebody goes to an identity provider, what they must be for it, and where they come out when they are back. */
+/**
+ * Starts and completes sign-ins at identity providers for each purpose: sign-in, invitation, linking and confirmation.
+ */
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { Identities } from '../../members/providers/identities.js';
@@ -33,15 +35,15 @@ export const beginSchema = z
 
 export type BeginProviderSignIn = z.output<typeof beginSchema>;
 
-/** Whose page it is, before it begins and when it fails: of who is signed in already, or of who wants to be. */
+/** Purposes of a signed-in member. They return to the member's page on failure, the others to the sign-in page. */
 const OF_WHO_IS_SIGNED_IN: ReadonlySet<ProviderPurpose> = new Set(['link', 'confirm']);
 
-/** Only to read a path with: nothing is asked of it. */
+/** Base for parsing relative URLs. Never contacted. */
 const ANY_ORIGIN = 'http://localhost';
 
 type SignedInAs = Extract<LiveSession, { readonly portal: null }>;
 
-/** ProviderJourneys begins and ends ways to providers. */
+/** ProviderJourneys begins and ends sign-ins at providers. */
 @Injectable()
 export class ProviderJourneys {
   constructor(
@@ -55,7 +57,7 @@ export class ProviderJourneys {
   ) {}
 
   /**
-   * What a browser sets out for. Both ways are open to anybody, so no guard has asked who it is.
+   * Starts a journey. The routes are public, so this checks the session itself.
    * @throws Problem `missing_credentials`, `confirmation_required`, `conflict`, `link_ended`,
    * `too_many_failed_attempts`
    */
@@ -68,7 +70,7 @@ export class ProviderJourneys {
     }
     if (purpose === 'sign_in') return journey;
     const { member, session } = await this.signedIn(browser);
-    // A way in that somebody adds to a session which they found open would outlive it.
+    // Linking needs a confirmation: an identity added in an unattended session would outlive that session.
     if (purpose === 'link') await this.confirmed.check({ kind: 'member', member, session, cookie: '' });
     else {
       await this.checkMayConfirm(member, session);
@@ -79,7 +81,10 @@ export class ProviderJourneys {
     return { ...journey, memberId: member.id };
   }
 
-  /** Does what the journey was for. @returns the session that has begun, where one has. */
+  /**
+   * Completes the purpose of the journey.
+   * @returns the new session; null if none began.
+   */
   async end(arrival: ProviderArrival, browser: Browser): Promise<SignedInMember | null> {
     switch (arrival.purpose) {
       case 'sign_in':
@@ -89,7 +94,7 @@ export class ProviderJourneys {
       case 'link':
       case 'confirm': {
         const { member, session } = await this.signedIn(browser);
-        // Whoever was signed in when it began has to be so now: nobody links or confirms for somebody else.
+        // The member who started the journey must still be signed in: nobody can link or confirm for someone else.
         if (member.id !== arrival.memberId) throw new Problem('session_ended');
         const { ip, requestId } = browser;
         if (arrival.purpose === 'link')
@@ -115,7 +120,7 @@ export class ProviderJourneys {
   }
 }
 
-/** Where a browser is led when a journey fails: who is signed in goes on where they were. */
+/** Returns the page that shows a failed journey: the member's page if signed in, else the sign-in page. */
 export function failurePage(purpose: ProviderPurpose, returnTo: string, code: string): string {
   const page = new URL(OF_WHO_IS_SIGNED_IN.has(purpose) ? returnTo : '/sign-in', ANY_ORIGIN);
   page.searchParams.set('problem', code);

@@ -1,4 +1,6 @@
-/** Signing in at an identity provider: there by a POST, which no foreign page can make, and back by its redirect. */
+/**
+ * Signs in at an identity provider. It starts with a POST, which other sites cannot send, and ends with the redirect.
+ */
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';

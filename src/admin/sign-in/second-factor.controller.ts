@@ -1,4 +1,4 @@
-/** The second step of a sign-in with a password. */
+/** Completes a password sign-in with the second factor. */
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';

@@ -1,4 +1,4 @@
-/** What a browser is answered when somebody has signed in, or has to show one thing more. */
+/** Responses to a browser that has signed in or needs a second factor. */
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { MemberStore } from '../../members/members.js';
@@ -23,7 +23,7 @@ export class SignInResponses {
     private readonly secondFactor: SecondFactorSignIn,
   ) {}
 
-  /** Sets the cookies of a sign-in, and says who it is. */
+  /** Sets the cookies of a sign-in and returns who is signed in. */
   async ofMember(
     result: PasswordResult,
     reply: FastifyReply,
@@ -38,7 +38,7 @@ export class SignInResponses {
     return { state: 'signed_in', me };
   }
 
-  /** Nobody is signed in yet: the browser is given the cookie of a step, and no session. */
+  /** Asks for the second factor: sets the cookie of a step, but no session. */
   private async ofFirstFactor(
     memberId: string,
     method: 'password' | 'link',
@@ -53,7 +53,7 @@ export class SignInResponses {
     };
   }
 
-  /** The same for who comes through a portal. */
+  /** Does the same for a portal session. */
   async ofPortal({ token }: Pick<BegunSession, 'token'>, reply: FastifyReply): Promise<SignInResource> {
     reply.header('Set-Cookie', this.site.cookie('session', token));
     const live = await this.sessions.find(token);

@@ -1,4 +1,4 @@
-/** Signing in with a password, and out. */
+/** Signs in with a password, and reads the available sign-in methods. */
 import { Body, Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemberStore } from '../../members/members.js';

@@ -1,4 +1,4 @@
-/** Signing in as the admin API shows it. */
+/** Sign-in resources of the admin API. */
 import { z } from 'zod';
 import { emailField, localeField, passwordField } from '../../members/member-fields.js';
 import type { LinkShown } from '../../members/sign-in/link-taking.js';

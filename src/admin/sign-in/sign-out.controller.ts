@@ -1,4 +1,4 @@
-/** Signing out: the session ends first. With the database away it is not said to be over, and the cookie stays. */
+/** Signs out. The session ends first: while the database is unavailable, the request fails and the cookie stays. */
 import { Controller, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';

@@ -1,6 +1,4 @@
-/**
- * Where requests go, as every gateway sees it that this process knows of: every target of every service with its state.
- */
+/** Lists every backend target with its state as each known gateway sees it. */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
 import type { NodeTarget, TargetOnNode } from '../../nodes/node-targets.js';

@@ -1,4 +1,4 @@
-/** A token of an account as the admin API shows it; with its secret once, when that is made. */
+/** Access token resource of the admin API. It contains the secret only in the response that creates it. */
 import { z } from 'zod';
 import type { AccountToken } from '../../members/account-tokens.js';
 import { encode } from '../openapi/encode.js';
@@ -46,8 +46,8 @@ export type AccountTokenResource = z.output<typeof accountTokenSchema>;
 export type AccountTokenWithSecretResource = z.output<typeof accountTokenWithSecretSchema>;
 
 /**
- * Times have the offset of the account's zone.
- * @param names of the members who created tokens, by id.
+ * Formats times with the offset of the account's time zone.
+ * @param names names of the members who created tokens, by id.
  */
 export function accountTokenResource(
   token: AccountToken,

@@ -1,4 +1,4 @@
-/** The tokens of an account, for its programs: list, create, revoke. */
+/** Lists, creates and revokes the access tokens of an account. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

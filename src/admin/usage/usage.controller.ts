@@ -1,7 +1,4 @@
-/**
- * What an account, or one of its keys, has used and has left, and by day, operation
- * and outcome. Reading it counts nothing.
- */
+/** Reads usage and remaining quota of an account or key, by day, operation and outcome. Reading counts nothing. */
 import { Readable } from 'node:stream';
 import { Controller, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -28,7 +25,7 @@ export class UsageController {
     private readonly usage: UsageReader,
   ) {}
 
-  // The handler also returns a stream of CSV.
+  // The handler can also return a CSV stream.
   @Operation('getUsage', usageSchema as z.ZodType)
   async read(
     @Param('id') accountId: string,
@@ -66,7 +63,7 @@ export class UsageController {
     return { accountId, keyId, plan, timeZone, billingDay, limitChanges };
   }
 
-  /** All rows as a stream: what breaks after the first page breaks the connection off, so that it never looks whole. */
+  /** Streams all rows. A failure after the first page breaks the connection, so a partial file never looks complete. */
   private async csv(subject: UsageSubject, query: UsageQuery, reply: FastifyReply): Promise<Readable> {
     const text = csvText(query.groups, this.usage.rows.all(subject, { ...query, limit: LARGEST_USAGE_PAGE }));
     const first = await text.next();
@@ -81,7 +78,7 @@ async function* joined(first: string, rest: AsyncIterable<string>): AsyncGenerat
   yield* rest;
 }
 
-/** `Accept` that names CSV and no JSON: a browser, or `curl -H 'Accept: text/csv'`. */
+/** Reports whether `Accept` names CSV but not JSON, as `curl -H 'Accept: text/csv'` does. */
 function prefersCsv(accept = ''): boolean {
   return /\btext\/csv\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
 }

@@ -1,4 +1,4 @@
-/** Usage as the admin API takes and shows it. */
+/** Usage resources of the admin API and their query. */
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { ADJUSTED, CELL_NAMES, UNRECORDED } from '../../quota/model/usage-cell.js';
@@ -11,7 +11,7 @@ import {
 } from '../../quota/usage/usage-query.js';
 import { countField, idField, policyField, timeField } from '../openapi/fields.js';
 
-/** What the values mean is checked by `usageQuery`, as on the public API; `schema` is how they are described. */
+/** `usageQuery` checks the values, as on the public API. `schema` only describes them. */
 const text = z.string().max(1_000).optional();
 
 export const usageQuerySchema = z.strictObject({

@@ -1,4 +1,4 @@
-/** What a webhook endpoint is asked to do: take a test, and what it has missed. */
+/** Sends a test event to a webhook endpoint, and resends its deliveries. */
 import { Body, Controller, Param } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';

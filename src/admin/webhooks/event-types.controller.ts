@@ -1,4 +1,4 @@
-/** The types of events that an endpoint can be told of. */
+/** Lists the event types that an endpoint can subscribe to. */
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { EventCatalogue } from '../../outbox/event-catalogue.js';

@@ -1,4 +1,4 @@
-/** What was delivered to a webhook endpoint, and what was not: a page of it, or one delivery with every attempt. */
+/** Lists the deliveries of a webhook endpoint, and reads one with every attempt. */
 import { Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AccountStore } from '../../accounts/accounts.js';

@@ -1,4 +1,4 @@
-/** A delivery of a webhook as the admin API shows it: how it stands, or all that is known of it. */
+/** Webhook delivery resource of the admin API: a summary, or the detail with every attempt. */
 import { z } from 'zod';
 import type { WebhookAttemptTable } from '../../stores/database/tables/webhook-tables.js';
 import { eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
@@ -83,7 +83,7 @@ export type DeliveryQueryFields = z.output<typeof deliveryQuerySchema>;
 export type WebhookDeliveryResource = z.output<typeof webhookDeliverySchema>;
 export type WebhookDeliveryDetailResource = z.output<typeof webhookDeliveryDetailSchema>;
 
-/** Times have the offset of the account's zone. */
+/** Formats times with the offset of the account's time zone. */
 export function webhookDeliveryResource(
   { row, type, lastAttempt }: Delivery,
   timeZone: string,
@@ -113,12 +113,12 @@ export function webhookDeliveryResource(
   };
 }
 
-/** A test has no schedule that it could exhaust, until somebody sends it again. */
+/** Returns why delivery ended. A test has no retry schedule to exhaust until someone resends it. */
 function reasonOf({ kind, cycle, reason }: Delivery['row']): WebhookDeliveryResource['reason'] {
   return kind === 'test' && cycle === 0 && reason === 'exhausted' ? 'test_failed' : reason;
 }
 
-/** The same with every attempt, and what is sent. */
+/** Returns a delivery with every attempt and its payload. */
 export function webhookDeliveryDetail(detail: DeliveryDetail, timeZone: string): WebhookDeliveryDetailResource {
   return {
     ...webhookDeliveryResource(detail, timeZone),

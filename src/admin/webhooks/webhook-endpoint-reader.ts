@@ -1,4 +1,4 @@
-/** Puts together what is shown of a webhook endpoint. */
+/** Reads everything that the resource of a webhook endpoint contains. */
 import { Inject, Injectable } from '@nestjs/common';
 import { AccountStore } from '../../accounts/accounts.js';
 import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';
@@ -21,7 +21,7 @@ export class WebhookEndpointReader {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** By endpoint, those that sign now. */
+  /** Returns the active public signing keys by endpoint id. */
   publicKeys(ids: readonly string[]): Promise<ReadonlyMap<string, readonly WebhookPublicKey[]>> {
     return this.secrets.publicKeys(ids, this.clock.now());
   }

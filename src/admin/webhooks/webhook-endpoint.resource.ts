@@ -1,4 +1,4 @@
-/** A webhook endpoint as the admin API shows it; with its secret once, when that is made. */
+/** Webhook endpoint resource of the admin API. It contains the secret only in the response that creates it. */
 import { z } from 'zod';
 import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js';
 import { MOST_COUNTED } from '../../webhooks/management/delivery-reader.js';
@@ -85,7 +85,7 @@ export type WebhookEndpointResource = z.output<typeof webhookEndpointSchema>;
 export type WebhookEndpointDetailResource = z.output<typeof webhookEndpointDetailSchema>;
 export type WebhookEndpointWithSecretResource = z.output<typeof webhookEndpointWithSecretSchema>;
 
-/** Times have the offset of the account's zone. */
+/** Formats times with the offset of the account's time zone. */
 export function webhookEndpointResource(
   endpoint: WebhookEndpoint,
   publicKeys: readonly WebhookPublicKey[],

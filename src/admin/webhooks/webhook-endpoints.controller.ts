@@ -1,4 +1,4 @@
-/** One webhook endpoint: read, change, delete, give it a new secret. */
+/** Reads, changes, deletes and rotates one webhook endpoint. */
 import { Body, Controller, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ChangeContext } from '../../records/audit-log.js';
