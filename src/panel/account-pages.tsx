@@ -1,4 +1,4 @@
-/** The pages of an account, each at an address behind the account's: `/acc_…/api-keys`. */
+/** Routes of an account's pages, below the account's id: `/acc_…/api-keys`. */
 import { Redirect, Route, Switch } from 'wouter';
 import type { OperationId } from '../admin/openapi/operations.js';
 import { InAccount, useAccountById } from './session/accounts.js';
@@ -22,7 +22,7 @@ const AuditLogPage = lazyPage(() => import('./audit-log/audit-log-page.js'), 'Au
 const AccountPage = lazyPage(() => import('./account/account-page.js'), 'AccountPage');
 const MembersPage = lazyPage(() => import('./members/members-page.js'), 'MembersPage');
 
-/** In this order: the first that fits is shown. */
+/** Pages in order of precedence: the first match is shown. */
 const PAGES: readonly (readonly [path: string, needs: OperationId, page: typeof KeysPage])[] = [
   ['api-keys/new', 'listApiKeys', KeysPage],
   ['api-keys', 'listApiKeys', KeysPage],
@@ -63,7 +63,7 @@ export function AccountPages({ id }: { readonly id: string }) {
             <Redirect to={`/${id}/api-keys`} replace />
           </Route>
           {PAGES.map(([path, needs, Page]) => (
-            // What is typed in a dialog stays where its address changes to that of the page under it: one key.
+            // One key for a page and its dialog, so that form values survive when the dialog's address closes.
             <Route key={needs} path={`/:account/${path}`}>
               <Allowed to={needs}>
                 <Page />

@@ -1,4 +1,4 @@
-/** Which page is shown at which address: `/acc_…/api-keys`. Without an account it is the last one's. */
+/** Routes of the panel: `/acc_…/api-keys`. An address without an account opens the last one. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense } from 'react';
@@ -19,7 +19,7 @@ import { Shell } from './shell/shell.js';
 import { ApiProblem } from './api/problem.js';
 import { Failure } from './words/failure.js';
 
-/** Where the authorization server sends the browser of somebody who is asked. */
+/** The authorization server redirects browsers here for consent. */
 const ConsentPage = lazy(async () => ({ default: (await import('./oauth/consent-page.js')).ConsentPage }));
 
 export function App() {
@@ -54,7 +54,7 @@ function SignedIn() {
   return isOwnPath(location) ? <OwnPages /> : <ToAnAccount />;
 }
 
-/** Goes on to the same page of an account. */
+/** Redirects to the same page of the default account. */
 function ToAnAccount() {
   const { t } = useLingui();
   const [location] = useLocation();

@@ -1,4 +1,4 @@
-/** The page's first line: words, colours and data for everything below. */
+/** Entry point: sets up language, theme and queries. */
 import '@mantine/core/styles.css';
 import { MantineProvider, localStorageColorSchemeManager } from '@mantine/core';
 import { i18n } from '@lingui/core';
@@ -16,7 +16,7 @@ import { followOtherTabs } from './session/session.js';
 import { theme, variables } from './theme.js';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? '';
-// For what locks scrolling under a dialog, which makes a style tag of its own.
+// For the scroll lock of dialogs, which creates its own style tag.
 setNonce(nonce);
 const colorScheme = localStorageColorSchemeManager({ key: 'trailgate-color-scheme' });
 const root = document.getElementById('root');

@@ -1,4 +1,4 @@
-/** Pages that are about no account: beside them stand the settings of the one that was looked at last. */
+/** Pages outside an account. The navigation beside them shows the last account. */
 import type { ReactNode } from 'react';
 import { Route, Switch } from 'wouter';
 import type { OperationId } from '../admin/openapi/operations.js';
@@ -19,7 +19,7 @@ const PAGES: readonly (readonly [path: string, needs: OperationId, page: typeof 
   ['/platform/health', 'getHealth', HealthPage],
 ];
 
-/** Whether a path is one of these pages'. */
+/** Reports whether a path is one of these pages. */
 export const isOwnPath = (path: string): boolean => /^\/(?:profile|platform)(?:\/|$)/.test(path);
 
 export function OwnPages() {

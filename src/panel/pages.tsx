@@ -1,4 +1,4 @@
-/** What all pages have in common before they are there: loaded when gone to, for those who may, or none at all. */
+/** Loading and permission checks that all pages share. */
 import { Button, Center, Loader } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useEffect, useState, type ComponentType, type ReactNode } from 'react';
@@ -13,10 +13,7 @@ interface Loaded {
   readonly error?: unknown;
 }
 
-/**
- * Loads a page from its own file when it is first opened. Does not use `lazy`: React keeps a fallback on screen for at
- * least 300 ms.
- */
+/** Loads a page on first use. Does not use `lazy`: React keeps a fallback on screen for at least 300 ms. */
 export function lazyPage<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) {
   let kept: Loaded = {};
   return function LazyPage() {
@@ -33,7 +30,7 @@ export function lazyPage<Name extends string>(load: () => Promise<Record<Name, C
   };
 }
 
-/** A page for those who may read what it shows; to the others it is none. */
+/** Renders a page for users who can call an operation; the others get the not-found page. */
 export function Allowed({ to, children }: { readonly to: OperationId; readonly children: ReactNode }) {
   const may = useMay();
   return may(to) ? children : <NoSuchPage home="/" />;

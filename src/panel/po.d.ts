@@ -1,4 +1,4 @@
-/** Catalogues of words as the build hands them over. */
+/** Types of compiled message catalogues. */
 declare module '*.po' {
   export const messages: import('@lingui/core').Messages;
 }

@@ -1,4 +1,4 @@
-/** Colours, type and shape of every page, chosen so that text has the contrast of WCAG AA in light and dark. */
+/** Colors, fonts and shapes. Text has WCAG AA contrast in light and dark mode. */
 import {
   Alert,
   Badge,
@@ -12,7 +12,7 @@ import {
   type MantineColorsTuple,
 } from '@mantine/core';
 
-/** Water in the shade. */
+/** Primary color. */
 const river: MantineColorsTuple = [
   '#e8f6f5',
   '#d0eae8',
@@ -26,7 +26,7 @@ const river: MantineColorsTuple = [
   '#084a48',
 ];
 
-/** Slate, from text to ground, for the dark pages. */
+/** Grays of the dark mode, from text to background. */
 const dark: MantineColorsTuple = [
   '#dbe3e6',
   '#b8c4c9',
@@ -40,7 +40,7 @@ const dark: MantineColorsTuple = [
   '#0e1417',
 ];
 
-/** Mantine's, with a last shade that can be read on the second. */
+/** Mantine's orange, with a last shade that is readable on the second. */
 const orange: MantineColorsTuple = [
   '#fff4e6',
   '#ffe8cc',
@@ -67,7 +67,7 @@ const red: MantineColorsTuple = [
   '#8a1717',
 ];
 
-/** Text that is not the first thing to read has to be readable all the same. */
+/** Overrides Mantine variables, so that secondary text is readable too. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -81,7 +81,7 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#8fa0a7',
     '--mantine-color-error': '#ffa59e',
     '--mantine-color-anchor': '#74c0ba',
-    // Mantine's is the ground of a card.
+    // Mantine uses the card background here.
     '--mantine-color-disabled': '#334046',
     '--mantine-color-disabled-color': '#97a5ab',
   },
@@ -100,7 +100,7 @@ export const theme = createTheme({
     fontWeight: '650',
     sizes: { h1: { fontSize: '1.625rem', lineHeight: '1.25' }, h2: { fontSize: '1.125rem' }, h3: { fontSize: '1rem' } },
   },
-  // Light variants have their text in the darkest shade, so that it can be read.
+  // Light variants use the darkest shade for text, to be readable.
   variantColorResolver: (input) => {
     const colors = defaultVariantColorsResolver(input);
     if (input.variant !== 'light' || input.color === undefined) return colors;

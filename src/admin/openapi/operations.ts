@@ -104,17 +104,12 @@ export const OPERATIONS = {
   ...tagged('Accounts', {
     // Lists only accounts that the caller can access.
     listAccounts: get('/accounts', everyone, 'List the accounts that the caller may see'),
-<<<<<<< HEAD
-    // Plan, status, zone and billing day are what is paid for.
+    // Plan, status, time zone and billing day affect the bill.
     createAccount: post('/accounts', operate, 'Create an account', {
       status: 201,
       location: true,
       problems: ['conflict'],
     }),
-=======
-    // Plan, status, time zone and billing day affect the bill.
-    createAccount: post('/accounts', operate, 'Create an account', { status: 201, location: true }),
->>>>>>> 2e79c047 (Admin API: comments in plain words, one fact per sentence)
     getAccount: get('/accounts/{id}', read, 'Read an account', { version: 'shown' }),
     updateAccount: patch(
       '/accounts/{id}',

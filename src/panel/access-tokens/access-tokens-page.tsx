@@ -1,4 +1,4 @@
-/** The access tokens of an account, and at `/access-tokens/new` the dialog that creates one. */
+/** Lists the access tokens of an account. At `/access-tokens/new` it shows the dialog that creates one. */
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -59,13 +59,13 @@ export function AccessTokensPage() {
   );
 }
 
-/** Those that work come first, then the newest. */
+/** Sorts active tokens first, then the newest first. */
 function inOrder(tokens: readonly Token[]): readonly Token[] {
   const rank = ({ status }: Token): number => (status === 'active' ? 0 : 1);
   return tokens.toReversed().toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** The words for the states of a token. */
+/** Returns labels for the states of a token. */
 function useStatusWords(): Readonly<Record<Token['status'], string>> {
   const { t } = useLingui();
   return {

@@ -1,4 +1,6 @@
-/** Creates an access token: the form, then its secret, once. What is typed stays when the dialog is opened again. */
+/**
+ * Creates an access token: the form, then the secret, shown once. The form keeps its values while the dialog is closed.
+ */
 import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -19,7 +21,7 @@ interface CreateDialogProps {
   readonly onClose: () => void;
 }
 
-/** The secret that was made, and for whom. Nothing but this dialog holds it. */
+/** The new secret and its token's name. Only this dialog holds it. */
 type Made = Pick<MadeToken, 'name' | 'secret'>;
 
 export function CreateDialog({ opened, onClose }: CreateDialogProps) {

@@ -1,4 +1,4 @@
-/** Reading and changing access tokens: what the page and its dialogs ask of the API. */
+/** Queries and changes of access tokens. */
 import type { components } from '../api/admin-api.js';
 import { api, ask, once } from '../api/client.js';
 import { usePages } from '../api/pages.js';
@@ -8,31 +8,31 @@ import type { Expiry } from '../api-keys/key-values.js';
 import { lastDay } from '../api-keys/key-values.js';
 
 export type Token = components['schemas']['AccountToken'];
-/** A token that was just created, with its secret. */
+/** A new token with its secret. */
 export type MadeToken = components['schemas']['AccountTokenWithSecret'];
 type NewToken = components['schemas']['CreateAccountToken'];
 
-/** The fields of the form. */
+/** Values of the form. */
 export interface TokenValues {
   readonly name: string;
   readonly role: Token['role'];
   readonly expiry: Expiry;
-  /** `2027-01-31`, where a day was chosen. */
+  /** Custom expiration date: `2027-01-31`. */
   readonly day: string;
   readonly addresses: readonly string[];
 }
 
 export const EMPTY: TokenValues = { name: '', role: 'viewer', expiry: '90', day: '', addresses: [] };
 
-/** A token lives 366 days at most; the last day of one ends before that, whatever time it is now. */
+/** Tokens live 366 days at most. A day less, because the last day of a token ends after the current time of day. */
 const MOST_DAYS = 365;
 
-/** The last day that a token can be given. */
+/** Returns the latest expiration date of a new token. */
 export const latestTokenDay = (timeZone: string): string => dayIn(MOST_DAYS, timeZone);
 
 const listOf = (accountId: string) => ['account', accountId, 'access-tokens'] as const;
 
-/** The tokens of an account, a page after the other. */
+/** Reads the tokens of an account page by page. */
 export const useTokens = (accountId: string) =>
   usePages(
     listOf(accountId),
@@ -41,10 +41,10 @@ export const useTokens = (accountId: string) =>
     { size: 100 },
   );
 
-/** Has the list read anew: after every change. */
+/** Refetches the list after a change. */
 export const readAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
 
-/** The body that creates a token. */
+/** Returns the request body for a new token. */
 export const newToken = (values: TokenValues, timeZone: string): NewToken => ({
   name: values.name.trim(),
   role: values.role,
@@ -52,7 +52,7 @@ export const newToken = (values: TokenValues, timeZone: string): NewToken => ({
   allowed_ips: [...values.addresses],
 });
 
-/** Creates a token. Sent again with the same id after a lost response, it is not created twice. */
+/** Creates a token. A retry with the same id after a lost response does not create a second one. */
 export const createToken = (accountId: string, body: NewToken, requestId: string) =>
   ask(
     api.POST('/admin/v1/accounts/{id}/tokens', {

@@ -1,4 +1,4 @@
-/** What the account is and has: its plan, limits, time zone and state. */
+/** Shows an account: plan, limits, time zone and status. */
 import { Badge, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -68,7 +68,7 @@ export function AccountPage() {
   );
 }
 
-/** For operators: the form is loaded when one of them opens it. */
+/** Opens the form for operators. The form is loaded on demand. */
 function ChangeButton({ account }: { readonly account: Account }) {
   const [isOpen, setOpen] = useState(false);
   const [wasOpen, setWasOpen] = useState(false);

@@ -1,4 +1,4 @@
-/** The field for the addresses that a key or an access token can be used from. */
+/** Field for the allowed IP addresses of a key or access token. */
 import { TagsInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 

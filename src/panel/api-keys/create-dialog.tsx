@@ -1,4 +1,4 @@
-/** Makes a key: the form, then its secret, once. What is typed stays when the dialog is closed and opened again. */
+/** Creates a key: the form, then the secret, shown once. The form keeps its values while the dialog is closed. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -11,12 +11,12 @@ import { SecretStep } from './secret-step.js';
 
 interface CreateDialogProps {
   readonly opened: boolean;
-  /** Of the address: what is filled in already. */
+  /** Query of the address, which prefills the form. */
   readonly parameters: URLSearchParams;
   readonly onClose: () => void;
 }
 
-/** The secret that was made, and for whom. Nothing but this dialog holds it. */
+/** The new secret and its key. Only this dialog holds it. */
 type Made = Pick<MadeKey, 'name' | 'secret' | 'scopes'>;
 
 export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps) {

@@ -1,4 +1,4 @@
-/** The form that makes a key, whoever it is for. It sends it once. */
+/** Form that creates a key, for the page of keys and for assistants. */
 import { useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { DialogForm } from '../layout/dialog-form.js';
@@ -11,10 +11,10 @@ import { newKey, type KeyValues } from './key-values.js';
 interface CreateFormProps {
   readonly values: KeyValues;
   readonly onChange: (change: Partial<KeyValues>) => void;
-  /** Given the key with its secret, which nothing but the caller holds from then on. */
+  /** Receives the key with its secret. Only the caller holds it afterwards. */
   readonly onMade: (made: MadeKey) => void;
   readonly onCancel: () => void;
-  /** What stands above the fields. */
+  /** Shown above the fields. */
   readonly children?: ReactNode;
 }
 

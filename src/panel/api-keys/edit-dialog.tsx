@@ -1,4 +1,4 @@
-/** Changes a key: what it is called, may do, how long and from where. */
+/** Edits a key: name, permissions, expiration and IP restrictions. */
 import { useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
 import { EditDialog as Dialog, type Edited } from '../layout/edit-dialog.js';
@@ -40,7 +40,7 @@ interface FieldsProps {
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-/** Asks for the most that the key of an OAuth client may become; until that was read, the key stays as it is. */
+/** Reads the grant of an OAuth client's key. Until then the form offers no more than the key has. */
 function Fields(props: FieldsProps) {
   const { id, oauth_client: client, scopes, expires_at: end } = props.current;
   const { data } = useImpact(id, client !== null);

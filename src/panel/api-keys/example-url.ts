@@ -1,16 +1,16 @@
-/** An address of the API to try a key at. */
+/** Finds a URL of the public API to try a key with. */
 import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../api/client.js';
 
-/** Whether one of these scopes covers another: itself, its wildcard, or everything. */
+/** Reports whether a scope covers the wanted one: itself, its wildcard, or full access. */
 const covers = (scopes: readonly string[], wanted: string): boolean =>
   scopes.some((scope) => scope === wanted || scope === '*' || scope === `${wanted.split(':')[0]}:*`);
 
-/** The operations of the API, as they are published. */
+/** Reads the published operations of the API. */
 export const useOperations = () =>
   useQuery({ queryKey: ['operations'], queryFn: () => ask(api.GET('/admin/v1/operations')), staleTime: 300_000 });
 
-/** Where a key with these scopes can read something without more than its secret; null where nothing is known. */
+/** Returns a GET URL without path parameters, if possible within these scopes; null if there is none. */
 export function useExampleUrl(scopes: readonly string[]): string | null {
   const { data } = useOperations();
   const readable = data?.data.filter(({ method, path }) => method === 'GET' && !path.includes('{')) ?? [];

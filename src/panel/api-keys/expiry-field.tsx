@@ -1,4 +1,4 @@
-/** The field that says until when a key or an access token works. */
+/** Field for the expiration of a key or access token. */
 import { Group, Radio, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
@@ -8,9 +8,9 @@ import { EXPIRIES, lastDay, type Expiry, type KeyValues } from './key-values.js'
 
 interface ExpiryFieldProps {
   readonly values: Pick<KeyValues, 'expiry' | 'day'>;
-  /** The expiration that it has now, which can be kept; null: none. */
+  /** The current expiration, which the user can keep; null: none. */
   readonly kept?: string | null;
-  /** The last day that can be chosen; null: any, and no expiration at all. */
+  /** The latest date that can be chosen; null: any date, or no expiration. */
   readonly latest: string | null;
   readonly description: string;
   readonly error: string | undefined;

@@ -1,4 +1,4 @@
-/** What fails when a key is revoked or paused. */
+/** Shows what breaks when a key is revoked or paused. */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -6,16 +6,16 @@ import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useImpact } from './keys.js';
 
-/** Operations that are named; the others are counted. */
+/** Number of operations to name. The others are counted. */
 const NAMED = 5;
 
 interface ImpactProps {
   readonly id: string;
-  /** What to say where it could not be read. */
+  /** Text to show if the impact could not be read. */
   readonly unread: ReactNode;
 }
 
-/** Lists what the key was used for since yesterday, which will fail. */
+/** Lists the key's requests since yesterday. */
 export function Impact({ id, unread }: ImpactProps) {
   const { t } = useLingui();
   const { number } = useFormats();

@@ -1,4 +1,4 @@
-/** Why a change of a key failed; where the key was revoked meanwhile, by whom and when. */
+/** Shows why a change of a key failed. If the key was revoked in the meantime, it says by whom and when. */
 import { Alert } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { hasCode } from '../api/problem.js';
@@ -6,7 +6,7 @@ import { Failure } from '../words/failure.js';
 import { useActorWords } from '../words/fields.js';
 import { useFormats } from '../words/times.js';
 
-/** Whether the key was revoked before the change arrived. */
+/** Reports whether the key was revoked before the change arrived. */
 export const isRevokedMeanwhile = (error: unknown): boolean =>
   hasCode(error, 'conflict') &&
   error.fields.some(({ field, changedBy }) => field === 'status' && changedBy !== undefined);

@@ -1,4 +1,4 @@
-/** The fields of a key, for making and for changing one. */
+/** Fields of a key, for creating and editing. */
 import { Button, Collapse, Group, Input, Radio, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -17,14 +17,14 @@ import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
   readonly values: KeyValues;
-  /** The key that is changed. */
+  /** The key that is edited. */
   readonly current?: Key | undefined;
-  /** The most that it may become, where it is an OAuth client's. */
+  /** For the key of an OAuth client, the most that it can be granted. */
   readonly grant?: OAuthGrant | null;
   readonly onChange: (change: Partial<KeyValues>) => void;
 }
 
-/** What is wrong with a key's form as it is filled in. */
+/** Validates the values of the form. */
 export function useKeyChecks(values: KeyValues): Checks {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
@@ -114,7 +114,7 @@ function More({ values, onChange }: MoreProps) {
   const [isWanted, { toggle }] = useDisclosure(isSet);
   const addressesError = useFieldError('allowed_ips');
   const limitsError = useFieldError('limits');
-  // An error in here must not stay out of sight.
+  // Open the section, so that its error is visible.
   const isOpen = isWanted || addressesError !== undefined || limitsError !== undefined;
   return (
     <div>

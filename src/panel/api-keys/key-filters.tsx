@@ -5,11 +5,11 @@ import { Icon } from '../layout/icons.js';
 import type { KeyFilter } from './keys.js';
 import { useStatusWords } from './status.js';
 
-/** What is shown unless something else is chosen: what is over stays out of the way. */
+/** Default filter, which hides expired and revoked keys. */
 export const USUAL_STATUS = 'active,paused';
 const ALL = 'active,paused,expired,revoked';
 
-/** Orders, by the name of the choice. */
+/** Orders by the value of the choice. */
 export const ORDERS = {
   newest: { sort: 'created', order: 'desc' },
   name: { sort: 'name', order: 'asc' },
@@ -19,7 +19,7 @@ export const ORDERS = {
 
 export type Order = keyof typeof ORDERS;
 
-/** What is chosen above the list. */
+/** Current search, filter and order. */
 export interface Chosen {
   readonly search: string;
   readonly status: string;

@@ -1,4 +1,4 @@
-/** One key: what it is, what it may do, and what can be done with it. */
+/** Shows one key: its state, permissions, usage and actions. */
 import { Alert, Anchor, Badge, Box, Button, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -36,7 +36,7 @@ export function KeyPage() {
       </Stack>
     );
   const { data, etag } = key.data;
-  // An id of another account belongs to its own pages.
+  // A key of another account redirects to that account's page.
   if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/api-keys/${id}`} replace />;
   return <Shown shown={data} etag={etag} />;
 }
@@ -136,12 +136,12 @@ function Actions({ shown, onOpen }: { readonly shown: Key; readonly onOpen: (dia
   );
 }
 
-/** The least that a key keeps: one without a scope is none. */
+/** A key must keep at least one scope. */
 const LEAST_SCOPES = 1;
-/** A key that is younger has not had the time to show what it needs. */
+/** Younger keys have no unused scopes yet, in milliseconds. */
 const SETTLED_MS = 7 * 86_400_000;
 
-/** Scopes that it has not used for a month, and the button that takes them away. */
+/** Names scopes that the key has not used for a month, with a button that removes them. */
 function Unused({ of: key, etag }: { readonly of: Key; readonly etag: string | null }) {
   const may = useMay();
   const words = useScopeWords();
@@ -238,7 +238,7 @@ function Facts({ of: key }: { readonly of: Key }) {
   );
 }
 
-/** When it was made; of a key by which an assistant was let in, also who did that. */
+/** Shows when the key was created and, for an OAuth client's key, who authorized it. */
 function Made({ of: key }: { readonly of: Key }) {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();

@@ -1,4 +1,4 @@
-/** Keys as rows, on a phone as cards. */
+/** Lists keys as a table, or as cards on a phone. */
 import { Anchor, Badge, Box, Card, Code, Group, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -12,10 +12,10 @@ import { MonthBar } from './month-bar.js';
 import { useScopeWords } from './scopes.js';
 import { Status } from './status.js';
 
-/** Scopes that a row names; the others are counted. */
+/** Number of scopes that a row names. The others are counted. */
 const SHOWN_SCOPES = 2;
 
-/** Drawn anew when the keys are others, not with every letter of a search: there may be hundreds. */
+/** Memoized: a search must not render hundreds of rows with every letter. */
 export const KeyTable = memo(function KeyTable({ keys }: { readonly keys: readonly ListedKey[] }) {
   const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
   return isWide ? <Rows keys={keys} /> : <Cards keys={keys} />;
@@ -54,7 +54,7 @@ function Rows({ keys }: { readonly keys: readonly ListedKey[] }) {
   );
 }
 
-/** Drawn anew when the key is another: not when a page of others comes behind it. */
+/** Memoized: loading another page must not render existing rows again. */
 const Row = memo(function Row({ of: key }: { readonly of: ListedKey }) {
   return (
     <Table.Tr>
@@ -155,11 +155,11 @@ function LastUsed({ of: { last_used_at: at } }: { readonly of: ListedKey }) {
 
 interface EndProps {
   readonly of: ListedKey;
-  /** What stands before it, where there is an end. */
+  /** Separator before the expiration, if there is one. */
   readonly before?: string;
 }
 
-/** Until when it works, in one piece. */
+/** Shows the expiration without a line break inside. */
 function End({ of: { expires_at: at, status }, before = '' }: EndProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);

@@ -1,9 +1,9 @@
-/** What is typed into the form of a key, and what the API is sent of it. */
+/** Values of the key form, and the requests built from them. */
 import { numberOf } from '../layout/number.js';
 import { dayBefore, dayIn, dayOf, endOf } from '../words/zone.js';
 import type { Key, KeyChange, NewKey, OAuthGrant } from './keys.js';
 
-/** Choices of how long a key lives, in days. */
+/** Choices of a key's lifetime, in days. */
 export const EXPIRIES = ['30', '90', '365'] as const;
 export type Expiry = (typeof EXPIRIES)[number] | 'never' | 'date' | 'kept';
 
@@ -15,16 +15,16 @@ function limitTexts(textOf: (period: LimitPeriod) => string): Record<LimitPeriod
   return Object.fromEntries(LIMIT_PERIODS.map((period) => [period, textOf(period)])) as Record<LimitPeriod, string>;
 }
 
-/** The fields of the form. */
+/** Values of the form. */
 export interface KeyValues {
   readonly name: string;
   readonly environment: 'live' | 'test';
   readonly scopes: readonly string[];
   readonly expiry: Expiry;
-  /** `2027-01-31`, where a day was chosen. */
+  /** Custom expiration date: `2027-01-31`. */
   readonly day: string;
   readonly addresses: readonly string[];
-  /** Limits; empty: the plan's. */
+  /** Limits. Empty: the limit of the plan. */
   readonly limits: Readonly<Record<LimitPeriod, string>>;
 }
 
@@ -40,7 +40,7 @@ export const EMPTY: KeyValues = {
 
 const listed = (text: string | null): string[] => (text ?? '').split(/[\s,]+/).filter((each) => each !== '');
 
-/** What an address fills in: `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. */
+/** Returns the values that the address prefills: `?name=…&scopes=a,b&expires_in=90d&environment=test&allowed_ips=…`. */
 export function valuesOf(parameters: URLSearchParams, timeZone: string): KeyValues {
   const expiresIn = parameters.get('expires_in') ?? '';
   const days = /^(\d{1,4})d?$/.exec(expiresIn)?.[1];
@@ -60,7 +60,7 @@ export function valuesOf(parameters: URLSearchParams, timeZone: string): KeyValu
   };
 }
 
-/** What a key has now. */
+/** Returns the current values of a key. */
 export function valuesOfKey(key: Key): KeyValues {
   return {
     name: key.name,
@@ -73,16 +73,16 @@ export function valuesOfKey(key: Key): KeyValues {
   };
 }
 
-/** The last day of a key with these values, where they name one. */
+/** Returns the last day on which a key with these values works; empty if the values name none. */
 export function lastDay({ expiry, day }: Pick<KeyValues, 'expiry' | 'day'>, timeZone: string): string {
   if (expiry === 'never' || expiry === 'kept') return '';
   return expiry === 'date' ? day : dayIn(Number(expiry), timeZone);
 }
 
-/** Behind all that somebody chooses. */
+/** Sorts after every date that a user can choose. */
 const ANY_DAY = '9999-12-31';
 
-/** The last day that a key can be given, of which it has all. @param grant of an OAuth client's key. */
+/** Returns the latest date that lies fully within the grant. @param grant grant of an OAuth client's key, or null. */
 export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
   const latest = grant?.latest_expires_at ?? null;
   if (latest === null) return ANY_DAY;
@@ -90,11 +90,11 @@ export function latestDay(grant: OAuthGrant | null, timeZone: string): string {
   return Date.parse(endOf(day, timeZone) ?? '') <= Date.parse(latest) ? day : dayBefore(day);
 }
 
-/** When a key with these values ends; undefined leaves it as it is. */
+/** Returns the expiration for the API; undefined: unchanged. */
 function expiresAt(values: KeyValues, timeZone: string): string | null | undefined {
   if (values.expiry === 'never') return null;
-  // With the last day of the account, as which it is shown from then on. Days from now end so, too: what is sent again
-  // after a lost response has to say the same as before.
+  // A key works until the end of its last day in the account's time zone. Relative choices end then too, so that a
+  // retry after a lost response sends the same time.
   return endOf(lastDay(values, timeZone), timeZone);
 }
 
@@ -106,7 +106,7 @@ function limits(values: KeyValues, locale: string): NonNullable<NewKey['limits']
   return set.length === 0 ? null : Object.fromEntries(set);
 }
 
-/** The body that makes a key. */
+/** Returns the request body for a new key. */
 export const newKey = (values: KeyValues, timeZone: string, locale: string): NewKey => ({
   name: values.name.trim(),
   environment: values.environment,
@@ -118,7 +118,7 @@ export const newKey = (values: KeyValues, timeZone: string, locale: string): New
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** The body that changes a key: only what is different from what it was. */
+/** Returns the request body for an edit, with only the changed fields. */
 export function changeOf(before: KeyValues, after: KeyValues, timeZone: string, locale: string): KeyChange {
   const expires = expiresAt(after, timeZone);
   return {

@@ -1,4 +1,4 @@
-/** The keys of an account, and at `/api-keys/new` the dialog that makes one. */
+/** Lists the keys of an account. At `/api-keys/new` it shows the dialog that creates one. */
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
@@ -14,7 +14,7 @@ import { KeyTable } from './key-table.js';
 import { useKeys, type KeyFilter } from './keys.js';
 
 const USUAL: Chosen = { search: '', status: USUAL_STATUS, environment: 'both', order: 'newest' };
-/** Typing is done when it rests this long. */
+/** Delay after the last keystroke before a search, in milliseconds. */
 const REST_MS = 200;
 
 const filterOf = ({ search, status, environment, order }: Chosen): KeyFilter => ({

@@ -1,4 +1,4 @@
-/** Reading and changing API keys: what the dialogs and lists ask of the API. */
+/** Queries and changes of API keys. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, ask, askVersioned, once, onlyIf } from '../api/client.js';
@@ -8,28 +8,28 @@ import { queries } from '../api/queries.js';
 export type Key = components['schemas']['ApiKey'];
 export type ListedKey = components['schemas']['ListedApiKey'];
 export type KeyStatus = Key['status'];
-/** A key that was just made, with its secret. */
+/** A new key with its secret. */
 export type MadeKey = components['schemas']['ApiKeyWithSecret'];
-/** The most that the key of an OAuth client may become. */
+/** The most that the key of an OAuth client can be granted. */
 export type OAuthGrant = NonNullable<components['schemas']['ApiKeyImpact']['oauth_grant']>;
 export type NewKey = components['schemas']['CreateApiKey'];
 export type KeyChange = components['schemas']['UpdateApiKey'];
 export type Scope = components['schemas']['Scope'];
 type ListQuery = NonNullable<operations['listApiKeys']['parameters']['query']>;
 
-/** What a list is narrowed to, and its order. */
+/** Filter and order of a list. */
 export type KeyFilter = Pick<
   ListQuery,
   'q' | 'status' | 'environment' | 'oauth_client' | 'let_in_by' | 'sort' | 'order'
 >;
 
 type Rotation = components['schemas']['RotateApiKey'];
-/** How long the current secret keeps working beside the new one. */
+/** How long the current secret keeps working after a rotation. */
 export type Overlap = Rotation['overlap_seconds'];
 
 const listOf = (accountId: string) => ['account', accountId, 'api-keys'] as const;
 
-/** The keys of an account, a page after the other. */
+/** Reads the keys of an account page by page. */
 export const useKeys = (accountId: string, filter: KeyFilter) =>
   usePages(
     [...listOf(accountId), filter],
@@ -43,28 +43,28 @@ export const useKeys = (accountId: string, filter: KeyFilter) =>
     { keepsPrevious: true },
   );
 
-/** One key, with its version. */
+/** Reads one key with its version. */
 export const useKey = (id: string) =>
   useQuery({
     queryKey: ['api-key', id],
     queryFn: () => askVersioned(api.GET('/admin/v1/api-keys/{id}', { params: { path: { id } } })),
   });
 
-/** What ending or narrowing a key would touch; asked for where that is about to be done. */
+/** Reads what ending or narrowing a key would break. Enabled when the user is about to do that. */
 export const useImpact = (id: string, isWanted: boolean) =>
   useQuery({
     queryKey: ['api-key', id, 'impact'],
     queryFn: () => ask(api.GET('/admin/v1/api-keys/{id}/impact', { params: { path: { id } } })),
     enabled: isWanted,
-    // A dialog decides by it: what the page read before may be over.
+    // A decision depends on it, so cached data is not good enough.
     refetchOnMount: 'always',
   });
 
-/** The scopes that a key may be given. */
+/** Reads the scopes that a key can have. */
 export const useScopes = () =>
   useQuery({ queryKey: ['scopes'], queryFn: () => ask(api.GET('/admin/v1/scopes')), staleTime: 300_000 });
 
-/** Has lists and pages read keys anew: after every change. */
+/** Refetches keys in lists and pages after a change. */
 export async function readAgain(accountId: string, keyId?: string): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: listOf(accountId) }),
@@ -93,7 +93,7 @@ export const rotateKey = (id: string, body: Rotation, etag: string | null, reque
     }),
   );
 
-// Taking away must never wait for who changed what: no version is asked for.
+// Revoking sends no version: it must work even if someone else changed the key.
 export const revokeKey = (id: string) => ask(api.DELETE('/admin/v1/api-keys/{id}', { params: { path: { id } } }));
 export const pauseKey = (id: string) => ask(api.POST('/admin/v1/api-keys/{id}/pause', { params: { path: { id } } }));
 export const endPreviousSecret = (id: string) =>

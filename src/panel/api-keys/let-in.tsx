@@ -1,14 +1,14 @@
-/** By whom and when an assistant was let in by OAuth, beside the key that it was let in by. */
+/** Shows which OAuth client a key belongs to, who authorized it and when. */
 import { Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import type { Key } from './keys.js';
 import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
 
-/** An OAuth client that was let in. */
+/** An authorized OAuth client. */
 export type LetInClient = NonNullable<Key['oauth_client']>;
 
-/** What a client is known by: where it is at home, else the name that it has given itself. */
+/** Returns the name to identify a client by: its host if verified, else the name that it chose. */
 export const placeOf = ({ host, name }: LetInClient): string => host ?? name;
 
 interface LetInProps {
@@ -16,7 +16,7 @@ interface LetInProps {
   readonly client: LetInClient;
 }
 
-/** For a row of a list: which assistant, by whom and since when. */
+/** Shows client, person and date in a list row. */
 export function LetIn({ of: key, client }: LetInProps) {
   const place = placeOf(client);
   return (
@@ -29,7 +29,7 @@ export function LetIn({ of: key, client }: LetInProps) {
   );
 }
 
-/** Who let it in, and on which day. */
+/** Shows who authorized the client, and on which day. */
 export function Since({ of: key, client }: LetInProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
@@ -48,7 +48,7 @@ export function Since({ of: key, client }: LetInProps) {
   );
 }
 
-/** What is known of a client: whether its name is its own. */
+/** Shows whether the client's name is verified. */
 export function WhoIsIt({ client: { host, name } }: { readonly client: LetInClient }) {
   return (
     <>

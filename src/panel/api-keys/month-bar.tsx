@@ -1,15 +1,15 @@
-/** How much of its month a key has used. */
+/** Shows how much of its monthly limit a key has used. */
 import { Box, Group, Progress, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFormats } from '../words/times.js';
 
 interface MonthBarProps {
   readonly used: number;
-  /** Null where the key has no limit of its own. */
+  /** Null if the key has no limit of its own. */
   readonly limit: number | null;
 }
 
-/** From here on the bar warns. */
+/** The bar warns from this share on. */
 const NEARLY_FULL = 0.8;
 
 export function MonthBar({ used, limit }: MonthBarProps) {

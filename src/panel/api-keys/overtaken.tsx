@@ -1,4 +1,4 @@
-/** What somebody else has changed of a key since it was opened here: what it is now, who did it and when. */
+/** Shows what someone else has changed on a key during the edit: current values, who and when. */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ApiProblem } from '../api/problem.js';
@@ -12,7 +12,7 @@ import { useStatusWords } from './status.js';
 
 interface OvertakenProps {
   readonly error: ApiProblem;
-  /** The key as it is now. */
+  /** The current version of the key. */
   readonly now: Key;
 }
 
@@ -42,7 +42,7 @@ export function Overtaken({ error, now }: OvertakenProps) {
   );
 }
 
-/** What a key has in a field, in words. */
+/** Returns a function that describes the value of a key's field. */
 function useValueWords(): (key: Key, field: string) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();

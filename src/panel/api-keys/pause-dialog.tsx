@@ -1,4 +1,4 @@
-/** Pauses a key, after naming what will fail, and offers to resume it. */
+/** Pauses a key after naming what breaks, and offers to undo it. */
 import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { SureDialog } from '../layout/sure-dialog.js';

@@ -1,4 +1,4 @@
-/** The secret before the last rotation: until when it works, when it was last used, and a button that ends it. */
+/** Shows the previous secret of a rotation: its end, its last use, and a button that ends it. */
 import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
@@ -18,7 +18,7 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
         </>
       }
       mayEnd={may('endPreviousApiKeySecret')}
-      // Its last use decides, so it must not be the one of a while ago.
+      // The decision depends on the last use, so refetch it.
       onAsk={() => void impact.refetch()}
       act={async () => {
         await endPreviousSecret(key.id);
@@ -31,7 +31,7 @@ export function PreviousSecret({ of: key }: { readonly of: Key }) {
   );
 }
 
-/** Until when it works. */
+/** Shows until when it works. */
 export function Until({ of: { previous_secret_expires_at: at } }: { readonly of: Key }): ReactNode {
   const { time_zone: timeZone } = useAccount();
   const { time } = useFormats(timeZone);
@@ -39,7 +39,7 @@ export function Until({ of: { previous_secret_expires_at: at } }: { readonly of:
   return <Trans>The previous secret works until {until}.</Trans>;
 }
 
-/** When it was last used, once that is known. */
+/** Shows its last use, if known. */
 export function LastUse({ of: key }: { readonly of: Key }): ReactNode {
   const { relative } = useFormats();
   const { data } = useImpact(key.id, true);

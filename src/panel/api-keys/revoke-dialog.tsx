@@ -1,4 +1,4 @@
-/** Takes a key back for good, after saying what will fail. */
+/** Revokes a key permanently, after naming what breaks. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -49,7 +49,7 @@ export function RevokeDialog({ shown, opened, onClose }: RevokeDialogProps) {
   );
 }
 
-/** What revoking it is, for whoever uses it. */
+/** Describes the consequence of revoking the key. */
 function Meaning({ of: { name, oauth_client: client } }: { readonly of: Key }) {
   if (client === null)
     return (

@@ -1,4 +1,4 @@
-/** Gives a key a new secret: how long the old one goes on, then the new one, once. */
+/** Rotates a key: asks how long the current secret keeps working, then shows the new secret once. */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -22,7 +22,7 @@ interface RotateDialogProps {
   readonly onClose: () => void;
 }
 
-/** The new secret, and when the old one ends. Nothing but this dialog holds it. */
+/** The new secret, and when the old one ends. Only this dialog holds it. */
 interface Made {
   readonly secret: string;
   readonly oldUntil: string;
@@ -75,10 +75,10 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const from = current?.last_used_ip ?? '';
   const rotate = () =>
     send(async (requestId) => {
-      // Only whoever was warned ends it: a previous secret of another rotation is kept by the API.
+      // Ends the previous secret only if the dialog has warned about it. The API rejects ending another one.
       const body = { overlap_seconds: overlap, end_previous_secret: endsPrevious };
       const made = await rotateKey(shown.id, body, etag, requestId).catch((caught: unknown) => {
-        // The next press goes by what the key is then.
+        // Show the current state before the next try.
         if (hasCode(caught, 'precondition_failed', 'previous_secret_active', 'conflict'))
           void readAgain(shown.account_id, shown.id);
         throw caught;

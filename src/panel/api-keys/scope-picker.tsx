@@ -1,4 +1,4 @@
-/** What a key may do: presets first, then every scope in its group. */
+/** Chooses a key's permissions: presets, then every scope by group. */
 import { Button, Card, Checkbox, Fieldset, Group, Input, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
@@ -8,7 +8,7 @@ import { EVERYTHING, scopeGroups, useScopeWords } from './scopes.js';
 
 interface ScopePickerProps {
   readonly value: readonly string[];
-  /** What may be chosen; null: all that there is. */
+  /** Scopes that can be chosen; null: all. */
   readonly granted: readonly string[] | null;
   readonly onChange: (scopes: readonly string[]) => void;
 }
@@ -32,7 +32,7 @@ export function ScopePicker({ value, granted, onChange }: ScopePickerProps) {
   const choices = groups.flatMap((group) => group.scopes);
   const single = choices.map(({ scope }) => scope);
   const reading = choices.filter(({ read_only: readOnly }) => readOnly).map(({ scope }) => scope);
-  // Of an address, or from before the API has changed: shown, so that it can be taken away.
+  // Unknown scopes come from the address or an older version of the API. Show them, so they can be removed.
   const known = [...new Set([...(granted ?? []), ...value])];
   const unlisted = known.filter((scope) => scope !== EVERYTHING && !single.includes(scope));
   const hasAll = value.includes(EVERYTHING);

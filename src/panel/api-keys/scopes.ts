@@ -1,8 +1,8 @@
-/** Scopes in groups and plain words. */
+/** Groups and labels of scopes. */
 import { useLingui } from '@lingui/react/macro';
 import { type Scope, useScopes } from './keys.js';
 
-/** The scope that opens everything, also what comes later. */
+/** The scope for full access, including future permissions. */
 export const EVERYTHING = '*';
 
 export interface ScopeGroup {
@@ -17,7 +17,7 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 
 const seemsToRead = (scope: string): boolean => /:(?:read|list|get|view)$/.test(scope);
 
-/** Groups of what may be chosen one by one; what covers several is a choice of its own. @param locale of the page. */
+/** Groups the scopes that can be chosen one by one, without wildcards. @param locale language of the page. */
 export function scopeGroups(scopes: readonly Scope[], locale: string): readonly ScopeGroup[] {
   const groups = new Map<string, Scope[]>();
   for (const scope of scopes) {
@@ -27,12 +27,12 @@ export function scopeGroups(scopes: readonly Scope[], locale: string): readonly 
   }
   return [...groups].map(([name, each]) => ({
     name,
-    // Reading stands first: it is what most keys need.
+    // Read access comes first: most keys need only that.
     scopes: each.toSorted((one, other) => Number(other.read_only) - Number(one.read_only)),
   }));
 }
 
-/** What resources are called in the language of the page, where it has a word of its own for one. */
+/** Returns translated names of resources, where the OpenAPI document has them. */
 function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const { scope, translations } of scopes) {
@@ -40,20 +40,20 @@ function resourceNames(scopes: readonly Scope[], locale: string): ReadonlyMap<st
     if (typeof group === 'string')
       names.set(groupOf(scope), group.charAt(0).toLocaleLowerCase(locale) + group.slice(1));
   }
-  // What stands above several resources is the name of none.
+  // A scope over several resources names none of them.
   const isOfOne = (name: string): boolean => [...names.values()].filter((each) => each === name).length === 1;
   return new Map([...names].filter(([, name]) => isOfOne(name)));
 }
 
-/** How a scope is called, and what it allows. */
+/** Labels of scopes. */
 export interface ScopeWords {
-  /** A few words, for lists. */
+  /** Short label, for lists. */
   short(scope: string): string;
-  /** What the API's documents say of it, else the few words. */
+  /** Description from the OpenAPI document, else the short label. */
   long(scope: string): string;
 }
 
-/** The words for scopes, in the language of the page as far as the API's documents have it. */
+/** Returns labels of scopes in the language of the page, where the OpenAPI document has them. */
 export function useScopeWords(): ScopeWords {
   const { t, i18n } = useLingui();
   const { data } = useScopes();

@@ -1,4 +1,4 @@
-/** The secret of a key, shown once, with lines to use it by. */
+/** Shows the secret of a key once, with snippets to use it. */
 import { useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import type { Leaving } from '../layout/secret-dialog.js';

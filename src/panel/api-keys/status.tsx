@@ -1,4 +1,4 @@
-/** The state of a key: in a word and a colour, and what it means for whoever uses it. */
+/** Shows the state of a key as a badge, and what it means. */
 import { Alert, Badge } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Key, KeyStatus } from './keys.js';
@@ -10,7 +10,7 @@ const COLORS: Readonly<Record<KeyStatus, string>> = {
   revoked: 'red',
 };
 
-/** The words for the states. */
+/** Returns labels for the states. */
 export function useStatusWords(): Readonly<Record<KeyStatus, string>> {
   const { t } = useLingui();
   return { active: t`Active`, paused: t`Paused`, expired: t`Expired`, revoked: t`Revoked` };
@@ -18,7 +18,7 @@ export function useStatusWords(): Readonly<Record<KeyStatus, string>> {
 
 interface StatusProps {
   readonly status: KeyStatus;
-  /** The word for it where it is not a key's, which has another gender in Spanish. */
+  /** Label for something other than a key, which has another gender in Spanish. */
   readonly word?: string;
 }
 
@@ -31,7 +31,7 @@ export function Status({ status, word }: StatusProps) {
   );
 }
 
-/** What a state means, where a key is not simply in use. */
+/** Explains a state other than active. */
 export function State({ of: { status, oauth_client: client } }: { readonly of: Key }) {
   if (client !== null) return <ClientState status={status} />;
   if (status === 'paused')
@@ -55,7 +55,7 @@ export function State({ of: { status, oauth_client: client } }: { readonly of: K
   return null;
 }
 
-/** Likewise, of a key by which an assistant was let in. */
+/** Explains the state of an OAuth client's key. */
 function ClientState({ status }: Pick<Key, 'status'>) {
   if (status === 'paused')
     return (

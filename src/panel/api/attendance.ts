@@ -1,6 +1,6 @@
-/** Whether somebody is at the page: pages that read by themselves keep nobody signed in. */
+/** Tracks whether someone uses the page. Background polling of an unattended page must not extend the session. */
 
-/** Nobody is at a page that has heard of neither key nor pointer for so long. */
+/** A page without keyboard or pointer input for this long is unattended. */
 const UNATTENDED_MS = 60_000;
 
 let lastInputMs = performance.now();
@@ -8,7 +8,7 @@ for (const event of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'touchsta
   addEventListener(event, () => (lastInputMs = performance.now()), { capture: true, passive: true });
 }
 
-/** Whether there was a key or a pointer in the last minute. */
+/** Reports whether there was input in the last minute. */
 export function isAttended(): boolean {
   return performance.now() - lastInputMs < UNATTENDED_MS;
 }

@@ -1,4 +1,4 @@
-/** The admin API as its own description types it. The cookie goes with each request; nothing else signs in here. */
+/** Typed client of the admin API. The session cookie authenticates it. */
 import createClient from 'openapi-fetch';
 import type { paths } from './admin-api.js';
 import { isAttended } from './attendance.js';
@@ -10,12 +10,12 @@ const SESSION_CODES: ReadonlyMap<string, GateKind> = new Map([
   ['missing_credentials', 'sign_in'],
   ['confirmation_required', 'confirm'],
 ]);
-/** Requests that are how one comes in: that nobody is signed in is theirs to show. */
+/** Requests of the sign-in itself. Their callers handle a missing session. */
 const WAYS_IN = /^\/admin\/v1\/(?:sign-in|links|sign-out|confirmations|me$)/;
 
 let csrfToken = '';
 
-/** Takes over the token that goes with every change; `GET me` and signing in hand it out. */
+/** Stores the CSRF token for changes. `GET me` and sign-in return it. */
 export function takeToken(token: string): void {
   csrfToken = token;
 }
@@ -31,7 +31,7 @@ async function send(request: Request): Promise<Response> {
   }
 }
 
-/** What the API wants first, where that is why it said no. */
+/** Returns which gate a rejected request needs (sign-in or confirmation); null for other problems. */
 async function wantedFirst(response: Response): Promise<{ kind: GateKind; ways: readonly string[] } | null> {
   if (response.status !== 401 && response.status !== 403) return null;
   const body = (await response
@@ -59,24 +59,26 @@ interface Called<T> {
   readonly response: Response;
 }
 
-/** A body, and the version that it is, for `If-Match`. */
+/** A response body with its version for `If-Match`. */
 export interface Versioned<T> {
   readonly data: T;
   readonly etag: string | null;
 }
 
-/** The body of a response with its version. Throws `ApiProblem` where the API says no, `Unreachable` without one. */
+/**
+ * Returns the body and version of a response. Throws `ApiProblem` for a rejection and `Unreachable` without a response.
+ */
 export async function askVersioned<T>(call: Promise<Called<T>>): Promise<Versioned<T>> {
   const { data, error, response } = await call;
   if (!response.ok) throw new ApiProblem(response, error);
   return { data: data as T, etag: response.headers.get('ETag') };
 }
 
-/** The body of a response. Throws as `askVersioned` does. */
+/** Returns the body of a response. Throws as `askVersioned` does. */
 export const ask = async <T>(call: Promise<Called<T>>): Promise<T> => (await askVersioned(call)).data;
 
-/** The header of what makes a secret: sent again with the same id after a lost response, it is not done twice. */
+/** Returns the idempotency key header. A retry with the same id after a lost response is not carried out twice. */
 export const once = (requestId: string): Record<string, string> => ({ 'Idempotency-Key': requestId });
 
-/** The header of a change that is made only to the version that was read. */
+/** Returns the header that limits a change to the version that was read. */
 export const onlyIf = (etag: string | null): Record<string, string> => (etag === null ? {} : { 'If-Match': etag });

@@ -1,16 +1,16 @@
 /**
- * What stands between a request and its response when the API wants to know again who asks: the request waits, a dialog
- * opens over the page, and what was typed there stays. One dialog serves all requests that wait.
+ * Holds requests while the API requires a new sign-in or a confirmation. A dialog opens over the page, whose form
+ * values stay. One dialog serves all waiting requests.
  */
 
-/** What is wanted: to sign in anew, or to show once more that it is the same person. */
+/** What the user must do: sign in again, or confirm their identity. */
 export type GateKind = 'sign_in' | 'confirm';
 
 export interface OpenGate {
   readonly kind: GateKind;
-  /** How it can be shown, where the API says so. */
+  /** Available methods, if the API names them. */
   readonly ways: readonly string[];
-  /** Lets all who wait go on (true), or hands them the refusal (false). */
+  /** Retries all waiting requests (true) or rejects them (false). */
   settle(passed: boolean): void;
 }
 
@@ -23,7 +23,7 @@ const tell = (): void => {
   for (const listener of listeners) listener();
 };
 
-/** The gate that is open now, for `useSyncExternalStore`. */
+/** Returns the open gate, for `useSyncExternalStore`. */
 export const currentGate = (): OpenGate | null => open;
 
 export function onGate(listener: () => void): () => void {
@@ -32,25 +32,28 @@ export function onGate(listener: () => void): () => void {
 }
 
 /**
- * From now on a session that ended opens the gate. Before somebody has signed in there is the sign-in page, and what
- * waits when they are gone is refused: the next one to sign in must not send it.
+ * Arms or disarms the gate. Before sign-in it is off, because the sign-in page handles that. After sign-out, waiting
+ * requests are rejected, so the next user never sends them.
  */
 export function armGate(armed: boolean): void {
   isArmed = armed;
   if (!armed) open?.settle(false);
 }
 
-/** Lets go on what waits for somebody to sign in: they have, be it in another tab or by a link. */
+/** Releases requests that wait for sign-in. The sign-in can happen in another tab or through a link. */
 export function passSignIn(): void {
   if (open?.kind === 'sign_in') open.settle(true);
 }
 
-/** Waits until the gate is passed. @returns False where it was closed, or where there is nobody to ask. */
+/**
+ * Waits until the gate is passed.
+ * @returns false if the user closed it or it is not armed.
+ */
 export function passGate(kind: GateKind, ways: readonly string[]): Promise<boolean> {
   if (!isArmed) return Promise.resolve(false);
   waiting ??= new Promise((resolve) => {
     const settle = (passed: boolean): void => {
-      // Whoever has passed may say so late: the next gate is another one.
+      // A late result of an earlier gate must not settle the current one.
       if (open !== gate) return;
       open = null;
       waiting = null;

@@ -1,4 +1,4 @@
-/** Lists of the API, a page after the other. */
+/** Reads lists of the API page by page. */
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from '@tanstack/react-query';
 import { pollEvery } from './polling.js';
 
@@ -11,17 +11,17 @@ export interface PageQuery {
 }
 
 interface PagesOptions {
-  /** Rows of a page. */
+  /** Rows per page. */
   readonly size?: number;
-  /** Whether the rows of the previous filter stay until those of the new one are there. */
+  /** Whether rows of the previous filter stay visible until the new ones arrive. */
   readonly keepsPrevious?: boolean;
-  /** How often all of it is read anew, in milliseconds; false: as any query. */
+  /** Refetch interval for all pages, in milliseconds; false: no polling. */
   readonly everyMs?: number | false;
 }
 
 /**
- * Reads a list page by page. `ShowMore` takes what it returns.
- * @param read asks for one page.
+ * Reads a list page by page. `ShowMore` takes the result.
+ * @param read requests one page.
  */
 export const usePages = <Page extends { readonly next_cursor: string | null; readonly has_more: boolean }>(
   key: QueryKey,

@@ -1,4 +1,4 @@
-/** Passkeys of this browser. What speaks with the authenticator is loaded when somebody wants it to. */
+/** Uses and creates passkeys in this browser. The WebAuthn library is loaded on first use. */
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -10,30 +10,30 @@ type CreationOptions = components['schemas']['PasskeyCreationOptions'];
 type Shown = components['schemas']['PasskeyResponse'];
 type Made = components['schemas']['PasskeyRegistrationResponse'];
 
-/** Whether this browser knows what passkeys are. */
+/** Reports whether this browser supports passkeys. */
 export const knowsPasskeys = (): boolean => typeof PublicKeyCredential === 'function';
 
-/** Somebody said no, or let the browser's dialog wait too long. */
+/** The user canceled the browser's dialog, or it timed out. */
 export class PasskeyNotShown extends Error {
   override readonly name = 'PasskeyNotShown';
 }
 
-/** The authenticator has a passkey of this member already. */
+/** The authenticator already has a passkey of this member. */
 export class PasskeyThereAlready extends Error {
   override readonly name = 'PasskeyThereAlready';
 }
 
-/** Has the browser show a passkey. Rejects with `PasskeyNotShown`. */
+/** Asks the browser for a passkey. Rejects with `PasskeyNotShown`. */
 export async function showPasskey(options: RequestOptions): Promise<Shown> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  // The API's description has words where WebAuthn has lists of words.
+  // The OpenAPI document types some WebAuthn enumerations as plain strings.
   const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
   const { id, rawId, response } = await startAuthentication({ optionsJSON }).catch(refused);
   const { clientDataJSON, authenticatorData, signature, userHandle = null } = response;
   return { id, rawId, type: 'public-key', response: { clientDataJSON, authenticatorData, signature, userHandle } };
 }
 
-/** Has the browser make a passkey. Rejects with `PasskeyNotShown` or `PasskeyThereAlready`. */
+/** Creates a passkey in the browser. Rejects with `PasskeyNotShown` or `PasskeyThereAlready`. */
 export async function makePasskey(options: CreationOptions): Promise<Made> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;

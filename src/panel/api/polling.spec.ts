@@ -1,4 +1,4 @@
-/** Pages that read by themselves wait as long as the server asks. */
+/** Polling pages wait as long as the server asks. */
 import { describe, expect, it } from '@jest/globals';
 import { pollEvery } from './polling.js';
 import { ApiProblem } from './problem.js';

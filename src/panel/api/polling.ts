@@ -1,4 +1,4 @@
-/** How long a page waits before it reads again: its own interval, or what the server asked for after a 429. */
+/** Refetch intervals of pages that poll: their own interval, or the wait that the server asked for with a 429. */
 import { ApiProblem } from './problem.js';
 
 const MINUTE_MS = 60_000;
@@ -9,16 +9,15 @@ interface Polled<Data> {
   readonly state: { readonly data: Data | undefined; readonly error: Error | null };
 }
 
-/** Returns how long the server wants no more requests, in ms; undefined where it has not said so. */
+/** Returns the wait that the server asked for, in milliseconds; undefined if it asked for none. */
 export function askedWaitMs(error: Error | null): number | undefined {
   if (!(error instanceof ApiProblem) || error.status !== 429) return undefined;
   return error.retryAfterSeconds === undefined ? MINUTE_MS : error.retryAfterSeconds * 1_000;
 }
 
 /**
- * Returns a `refetchInterval`. Every query that polls takes it from here; one that does not poll is read once more
- * after a 429.
- * @param every interval in ms, also by what was read last; false: does not poll.
+ * Returns a `refetchInterval` for a query. A query that does not poll is refetched once after a 429.
+ * @param every interval in milliseconds, or a function of the last data; false: no polling.
  */
 export function pollEvery(every: number | false): Interval<unknown>;
 export function pollEvery<Data>(every: (data: Data | undefined) => number | false): Interval<Data>;

@@ -1,26 +1,26 @@
-/** What can go wrong with a request to the admin API, as the pages tell apart. */
+/** Errors of admin API requests. */
 
-/** A field that the API did not take. */
+/** A field that the API rejected. */
 export interface RefusedField {
-  /** `scopes`, `limits/minute`. */
+  /** Path of the field: `scopes`, `limits/minute`. */
   readonly field: string;
-  /** The API's own words, in English. */
+  /** The API's reason, in English. */
   readonly detail: string;
-  /** Why, where the API has a word of its own for it. */
+  /** The API's code for the reason, if it has one. */
   readonly code?: string;
-  /** Of a field that somebody else changed meanwhile. */
+  /** Who changed the field in the meantime. */
   readonly changedBy?: string;
   readonly changedAt?: string;
 }
 
-/** A response that says no: RFC 9457. */
+/** A problem response (RFC 9457). */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
   readonly status: number;
   readonly code: string;
   readonly requestId: string | undefined;
   readonly fields: readonly RefusedField[];
-  /** All of it, for what one code alone has. */
+  /** The whole problem, for members of a single code. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly retryAfterSeconds: number | undefined;
 
@@ -37,12 +37,12 @@ export class ApiProblem extends Error {
   }
 }
 
-/** No response came at all: no network, or nobody listens there. */
+/** The request got no response: network failure or server down. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** Whether an error is a problem with one of these codes. */
+/** Reports whether an error is a problem with one of these codes. */
 export const hasCode = (error: unknown, ...codes: readonly string[]): error is ApiProblem =>
   error instanceof ApiProblem && codes.includes(error.code);
 

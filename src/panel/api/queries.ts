@@ -1,4 +1,4 @@
-/** When what was read is read again, and what is tried once more by itself. */
+/** Query client: when data is refetched and which failures are retried. */
 import { QueryClient } from '@tanstack/react-query';
 import { askedWaitMs, pollEvery } from './polling.js';
 import { ApiProblem, Unreachable } from './problem.js';
@@ -6,10 +6,10 @@ import { ApiProblem, Unreachable } from './problem.js';
 const STALE_MS = 10_000;
 const MOST_TRIES = 3;
 const LONGEST_PAUSE_MS = 8_000;
-/** A 429 that asks for a longer wait is shown at once, with the wait. */
+/** A 429 with a longer wait is shown immediately. */
 const LONGEST_SILENT_WAIT_MS = 5_000;
 
-/** A lost network and an overloaded server may be better a moment later; a refusal stays one. */
+/** Reports whether a retry can help: after a network failure or an overload, not after a rejection. */
 function mayPass(error: Error): boolean {
   const wait = askedWaitMs(error);
   if (wait !== undefined) return wait <= LONGEST_SILENT_WAIT_MS;
@@ -23,9 +23,10 @@ export const queries = new QueryClient({
       retry: (failures, error) => failures < MOST_TRIES && mayPass(error),
       retryDelay: (failures, error) => askedWaitMs(error) ?? Math.min(1_000 * 2 ** failures, LONGEST_PAUSE_MS),
       refetchInterval: pollEvery(false),
-      // The browser says it is offline for reasons of its own; a request that fails says it for sure.
+      // The browser's offline state is unreliable, so requests run anyway and report their failure.
       networkMode: 'always',
-      // Which that would turn off. When it says that it is back, what failed is read again.
+      // The network mode above turns this off by default. Failed queries are refetched when the browser is online
+      // again.
       refetchOnReconnect: true,
     },
     mutations: { networkMode: 'always', retry: false },

@@ -1,4 +1,4 @@
-/** What several pages read of the API's description, by short names. */
+/** Short names for types of the OpenAPI document. */
 import type { components } from './admin-api.js';
 
 export type Me = components['schemas']['Me'];

@@ -1,18 +1,18 @@
-/** Sends what makes a secret: once, although it is sent again where no response came. */
+/** Sends a request that creates a secret, with a safe retry after a lost response. */
 import { useRef, useState } from 'react';
 import { Unreachable } from './problem.js';
 
 export interface SentOnce {
-  /** Why it failed; null while it has not. */
+  /** The failure of the last try; null without one. */
   readonly error: unknown;
   readonly isPending: boolean;
-  /** Sends under an id that stays the same while no response came: then it may have been made already. */
+  /** Sends under an id that stays the same after a lost response, because the request may have succeeded. */
   readonly send: (make: (requestId: string) => Promise<void>) => Promise<void>;
-  /** What is to be sent has changed: it is another request now. */
+  /** Call when the values change: the next send is a new request. */
   readonly changed: () => void;
 }
 
-/** By hand and not by a mutation, whose cache would hold the secret as well. */
+/** Keeps state itself: the cache of a TanStack mutation would hold the secret. */
 export function useSentOnce(): SentOnce {
   const [error, setError] = useState<unknown>(null);
   const [isPending, setPending] = useState(false);

@@ -1,4 +1,4 @@
-/** Where an account connects AI assistants: with which key, how, what they see, and what they called. */
+/** Connects AI assistants to an account: key, setup, tools and recent calls. */
 import { Button, Skeleton } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';

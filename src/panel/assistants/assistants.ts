@@ -1,4 +1,4 @@
-/** What assistants see of the API, and what they called: what the page asks of the API. */
+/** Queries of MCP tools and recent calls. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
@@ -10,7 +10,7 @@ export type McpTool = components['schemas']['McpTool'];
 const MOST_MESSAGES = 50;
 const FOLLOW_MS = 5_000;
 
-/** The tools that a key with these scopes shows; null: all that there are. */
+/** Reads the tools that a key with these scopes can call; null: all tools. */
 export const useTools = (accountId: string, scopes: readonly string[] | null) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-tools', scopes],
@@ -23,7 +23,7 @@ export const useTools = (accountId: string, scopes: readonly string[] | null) =>
     placeholderData: keepPreviousData,
   });
 
-/** What assistants sent lately, with whichever key: calls, and messages that call nothing. */
+/** Reads recent MCP requests of all keys: tool calls and protocol messages. */
 export const useLatestCalls = (accountId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'mcp-calls'],

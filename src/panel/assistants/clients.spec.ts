@@ -1,4 +1,4 @@
-/** What is copied for an assistant is what it takes. */
+/** Setup snippets have the format that each assistant reads. */
 import { expect, it } from '@jest/globals';
 import { CLIENTS, serverNameOf, snippetsOf } from './clients.js';
 

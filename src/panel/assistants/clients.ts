@@ -1,18 +1,18 @@
-/** How AI assistants are told of the server: what each takes, ready to be copied. */
+/** Setup snippets for each AI assistant, ready to copy. */
 
-/** What an assistant has to know. */
+/** Connection details of the MCP server. */
 export interface Connection {
-  /** Of the MCP server. */
+  /** URL of the MCP server. */
   readonly url: string;
-  /** What the server is called within the assistant. */
+  /** Name of the server in the assistant. */
   readonly server: string;
-  /** The key. */
+  /** Secret of the key. */
   readonly secret: string;
 }
 
-/** One text to copy, and where it belongs. */
+/** A text to copy, and where it goes. */
 export interface Snippet {
-  /** A file, a page of settings, or a field there; in the words of the assistant. */
+  /** A file, a settings page or a field, in the assistant's words. */
   readonly place: string;
   readonly text: string;
 }
@@ -29,20 +29,20 @@ export const CLIENTS = [
 ] as const;
 export type Client = (typeof CLIENTS)[number];
 
-/** What stands in place of a secret that is not known. */
+/** Replaces an unknown secret. */
 export const PLACEHOLDER = 'YOUR_API_KEY';
 
-/** With the name of a tool behind it, it has to be what the strictest of them take: 64 characters in all. */
+/** Some assistants limit server and tool name together to 64 characters. */
 const LONGEST_SERVER = 16;
 
-/** `Tourism API` → `tourism-api`. */
+/** Returns a server name: `Tourism API` → `tourism-api`. */
 export function serverNameOf(title: string): string {
   const plain = title.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
   const slug = plain.replaceAll(/[^a-z0-9]+/g, '-').slice(0, LONGEST_SERVER);
   return slug.replaceAll(/^-+|-+$/g, '') || 'api';
 }
 
-/** What is copied for an assistant, in the order in which it is needed. */
+/** Returns the snippets for an assistant, in the order of the setup. */
 export function snippetsOf(client: Client, { url, server, secret }: Connection): readonly Snippet[] {
   const bearer = `Bearer ${secret}`;
   const headers = { Authorization: bearer };
@@ -79,10 +79,10 @@ export function snippetsOf(client: Client, { url, server, secret }: Connection):
   }
 }
 
-/** Whether an assistant asks for the key by itself, so that it stands in no file. */
+/** Reports whether an assistant asks for the key itself, so that no file contains it. */
 export const asksForKey = (client: Client): boolean => client === 'vs-code';
 
-/** Claude Desktop starts programs only: this one speaks HTTP for it. Spaces in arguments are lost on Windows. */
+/** Claude Desktop only starts local programs, and this one connects over HTTP. Windows loses spaces in arguments. */
 function bridge(url: string, bearer: string): object {
   const insecure = url.startsWith('http:') ? ['--allow-http'] : [];
   const args = ['-y', 'mcp-remote', url, '--header', 'Authorization:${AUTHORIZATION}', ...insecure];
@@ -97,7 +97,7 @@ function askedFor(url: string, server: string): object {
   };
 }
 
-/** Codex reads `http_headers`, and passes over `headers`. */
+/** Codex reads `http_headers` and ignores `headers`. */
 function toml(url: string, server: string, bearer: string): string {
   return [
     `[mcp_servers.${server}]`,

@@ -1,4 +1,4 @@
-/** How an assistant is told of the server: which one, what to do there, and what to copy. */
+/** Shows how to connect an assistant: choice, steps and snippets. */
 import { Alert, Code, Select, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -12,7 +12,7 @@ interface ConnectProps {
   readonly onChoose: (client: Client) => void;
 }
 
-/** By their own names, which are the same in every language. */
+/** Product names, the same in every language. */
 const NAMES: Readonly<Record<Exclude<Client, 'json'>, string>> = {
   'claude-code': 'Claude Code',
   'claude-desktop': 'Claude Desktop',

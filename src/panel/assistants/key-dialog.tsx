@@ -1,4 +1,4 @@
-/** Makes a key for an assistant: one that only reads and ends soon, unless said. Then its secret, where it belongs. */
+/** Creates a key for an assistant, read-only and short-lived by default. Then it shows the setup with the secret. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -14,14 +14,14 @@ interface KeyDialogProps {
   readonly opened: boolean;
   readonly connection: Omit<Connection, 'secret'>;
   readonly client: Client;
-  /** The scopes by which every tool that only reads can be called. */
+  /** Scopes for all tools that only read. */
   readonly readingScopes: readonly string[];
   readonly onChoose: (client: Client) => void;
   readonly onMade: (keyId: string) => void;
   readonly onClose: () => void;
 }
 
-/** The secret that was made, and for whom. Nothing but this dialog holds it. */
+/** The new secret and its key's name. Only this dialog holds it. */
 type Made = Pick<MadeKey, 'name' | 'secret'>;
 
 export function KeyDialog(props: KeyDialogProps) {

@@ -1,4 +1,4 @@
-/** What assistants called lately, and the way to why a call failed. */
+/** Lists recent calls of assistants, with links to the reason of a failure. */
 import { Anchor, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link } from 'wouter';
@@ -32,7 +32,7 @@ export function LatestCalls() {
 }
 
 function Calls({ messages }: { readonly messages: readonly LoggedRequest[] }) {
-  // An assistant also connects, and asks what there is.
+  // Messages without a tool are of the protocol: connecting, listing tools.
   const calls = messages.filter(({ tool }) => tool !== null).slice(0, MOST_CALLS);
   if (calls.length === 0)
     return (

@@ -1,4 +1,4 @@
-/** Which assistants were let in by OAuth, by whom and until when; each can be taken out. */
+/** Lists assistants connected with OAuth. Each can be disconnected. */
 import { Anchor, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState } from 'react';
@@ -15,7 +15,7 @@ import { useAccount, useMay } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 
-/** @param url where assistants that take no key reach the server. */
+/** @param url the MCP server for assistants that sign in with OAuth. */
 export function LetInList({ url }: { readonly url: string }) {
   const { t } = useLingui();
   const { id } = useAccount();

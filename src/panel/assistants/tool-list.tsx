@@ -1,4 +1,4 @@
-/** The tools that an assistant sees with a key, and what having them in view costs it. */
+/** Lists the tools that an assistant can call with a key, and how much of its context they use. */
 import { Alert, Badge, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useKeyChoice } from '../explain/key-choice.js';
@@ -10,7 +10,7 @@ import { useFormats } from '../words/times.js';
 import { useTools, type McpTool, type McpTools } from './assistants.js';
 
 interface ToolListProps {
-  /** The key that is chosen; null: all tools are shown. */
+  /** The chosen key; null: show all tools. */
   readonly keyId: string | null;
   readonly onChoose: (keyId: string | null) => void;
 }

@@ -1,7 +1,7 @@
-/** What was done, in words. */
+/** Labels of audited actions. */
 import { useLingui } from '@lingui/react/macro';
 
-/** The words for an action; one that is new here keeps its name. */
+/** Returns labels of actions. An unknown action keeps its name. */
 export function useActionWords(): (action: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Who changed what in the account, newest first. */
+/** Lists the changes of an account, newest first. */
 import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
@@ -39,19 +39,19 @@ export function AuditLogPage() {
   );
 }
 
-/** Of what is new or gone: what it is told apart by. */
+/** Fields that identify a created or removed object. */
 const TELLING = ['email', 'role', 'amount'];
-/** Said beside a change: why, and how long what was before goes on. */
+/** Fields that explain a change: its reason, and how long the previous state lasts. */
 const BESIDE = ['reason', 'cause', 'disabled_reason', 'previous_secret_expires_at', 'previous_secrets_expire_at'];
 
-/** A field as the entry has it; `from` is missing where it is told for itself, and not for its change. */
+/** A field to show. `from` is missing if the field did not change. */
 interface Told {
   readonly name: string;
   readonly from?: unknown;
   readonly to: unknown;
 }
 
-/** What the entry says of fields: how they changed, and what tells the thing apart. */
+/** Returns the fields to show: changes, and what identifies or explains them. */
 function fieldsOf({ before, after }: Entry): readonly Told[] {
   const there = after ?? before ?? {};
   const changed = Object.keys(before === null || after === null ? {} : after)
@@ -73,7 +73,7 @@ function Change({ entry }: { readonly entry: Entry }) {
   const actorWords = useActorWords();
   const { before, after, target } = entry;
   const then = after?.['name'] ?? before?.['name'];
-  // Of the account itself: its name stands over the page.
+  // Omit the account's own name, which the page header shows.
   const now = target.id === accountId ? null : target.name;
   const name = typeof then === 'string' ? then : now;
   const actor = entry.actor_label ?? actorWords(entry.actor);

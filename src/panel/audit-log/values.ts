@@ -1,4 +1,4 @@
-/** What a field was and is, in words: states, roles, times and lists, and not as the API spells them. */
+/** Labels of field values: states, roles, times and lists. */
 import { useLingui } from '@lingui/react/macro';
 import { useScopeWords } from '../api-keys/scopes.js';
 import { useStatusWords } from '../api-keys/status.js';
@@ -14,7 +14,7 @@ type Words = Readonly<Record<string, string>>;
 
 const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [String(value)]);
 
-/** The words for a value of a field. */
+/** Returns the label of a field's value. */
 export function useValueWords(): (field: string, value: unknown) => string {
   const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
@@ -50,7 +50,7 @@ export function useValueWords(): (field: string, value: unknown) => string {
     });
     return t`${minute} per minute, ${day} per day, ${month} per month`;
   };
-  /** What stands for nothing, where that means something. */
+  /** Labels of an empty value, for fields where it has a meaning. */
   const nothing: Words = {
     expires_at: t`No expiration`,
     limits: t`plan default`,

@@ -1,4 +1,4 @@
-/** What a request of a key would be answered now, and why. */
+/** Explains what response a key's request would get right now. */
 import { Alert, Badge, Button, Card, Code, Group, Progress, Stack, Table, Text, Title } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -124,7 +124,7 @@ function Verdict({ explanation }: { readonly explanation: Explanation }) {
   );
 }
 
-/** Each thing that the gateway asks of the request, in its order: also what it would meet behind the first refusal. */
+/** Lists the gateway's checks in order, including those after the first rejection. */
 function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
   const { t } = useLingui();
   const words = useCodeWords();

@@ -1,4 +1,4 @@
-/** Choosing one of the keys of an account, however many there are: what is typed is searched for by the API. */
+/** Chooses a key of an account. The API searches, because there may be very many. */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -10,9 +10,9 @@ const REST_MS = 200;
 const optionOf = ({ id, name, hint }: ListedKey) => ({ value: id, label: `${isolated(name)} (${hint})` });
 
 interface KeyChoice {
-  /** The key that is chosen, once it was listed. */
+  /** The chosen key, once it was listed. */
   readonly chosen: ListedKey | undefined;
-  /** For a `Select`, beside its label and `onChange`. */
+  /** Props of a `Select`, except label and `onChange`. */
   readonly props: {
     readonly searchable: true;
     readonly data: readonly { readonly value: string; readonly label: string }[];
@@ -24,18 +24,18 @@ interface KeyChoice {
   };
 }
 
-/** What a field needs that chooses a key. @param filter what is listed before anything is typed, and in which order. */
+/** Returns the state of a key field. @param filter filter and order of the list before a search. */
 export function useKeyChoice(accountId: string, filter: KeyFilter, value: string | null): KeyChoice {
   const { t } = useLingui();
   const [search, setSearch] = useState('');
   const [last, setLast] = useState<ListedKey | undefined>();
   const [q] = useDebouncedValue(search.trim(), REST_MS);
-  // What stands in the field once one was chosen is its name, and narrows nothing.
+  // After a choice the field contains its name, which must not filter the list.
   const isName = last !== undefined && q === optionOf(last).label;
   const keys = useKeys(accountId, q === '' || isName ? filter : { ...filter, q });
   const found = keys.data?.pages[0]?.data ?? [];
   const listed = found.find(({ id }) => id === value);
-  // It stays chosen when a search no longer lists it.
+  // Keep the choice when a search no longer lists it.
   if (listed !== undefined && listed.id !== last?.id) setLast(listed);
   const chosen = listed ?? (last?.id === value ? last : undefined);
   const options = chosen === undefined || listed !== undefined ? found : [chosen, ...found];

@@ -1,4 +1,4 @@
-/** The sign of the product. */
+/** Logo and name of the product. */
 import { Group, Text } from '@mantine/core';
 
 export function Brand({ size = 28 }: { readonly size?: number }) {

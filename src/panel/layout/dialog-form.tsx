@@ -1,21 +1,21 @@
-/** A form in a dialog: its fields, why the last try failed, and the buttons that leave it and that send it. */
+/** A form in a dialog: fields, the error of the last try, and buttons to cancel and submit. */
 import { Button, Group } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Form, type Checks } from './form.js';
 
 interface DialogFormProps {
-  /** What the button says that sends it. */
+  /** Label of the submit button. */
   readonly does: string;
   readonly color?: 'river' | 'red';
-  /** What the button says that leaves it, where that is more than to cancel. */
+  /** Label of the cancel button; default: Cancel. */
   readonly keeps?: string | undefined;
-  /** Why the last try failed; null: it has not. */
+  /** The failure of the last try; null without one. */
   readonly error: unknown;
   readonly checks?: Checks;
   readonly failure?: ReactNode;
   readonly isPending: boolean;
-  /** False where there is nothing to send: nothing has changed yet. */
+  /** False while there is nothing to submit. */
   readonly isReady?: boolean;
   readonly gap?: 'md' | 'lg';
   readonly onSubmit: () => void;

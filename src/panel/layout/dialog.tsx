@@ -1,4 +1,4 @@
-/** A dialog over the page; on a phone it takes the whole screen. */
+/** A dialog over the page, full screen on a phone. */
 import { Group, Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
@@ -9,7 +9,7 @@ interface DialogProps {
   readonly title: string;
   readonly size?: number;
   readonly zIndex?: number;
-  /** False where a press beside it would lose what was typed. */
+  /** False if a click outside would lose form values. */
   readonly closeOnClickOutside?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -38,7 +38,7 @@ export function Dialog({
     >
       <Modal.Overlay backgroundOpacity={0.45} blur={2} />
       <Modal.Content radius={isPhone && size > 600 ? 0 : 'lg'}>
-        {/* Not Modal.Header, which would be a second banner of the page. */}
+        {/* Not Modal.Header, which would be a second banner landmark. */}
         <Group justify="space-between" wrap="nowrap" p="lg" pb="sm">
           <Modal.Title fz="1.2rem" fw={650} lh={1.3}>
             {title}

@@ -1,4 +1,4 @@
-/** A dialog that changes something, and asks which version to keep where someone else changed it meanwhile. */
+/** A dialog that edits an object, and resolves conflicts with concurrent edits. */
 import { Button, Group } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -7,10 +7,10 @@ import { hasCode } from '../api/problem.js';
 import { Dialog } from './dialog.js';
 import { Form, type Checks } from './form.js';
 
-/** Subject of the edit, its version, and whether the dialog is open. */
+/** The edited object, its version, and whether the dialog is open. */
 export interface Edited<Thing> {
   readonly shown: Thing;
-  /** The version that is shown: a change of another one is not overwritten. */
+  /** The version that is shown. The API rejects changes to any other. */
   readonly etag: string | null;
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -19,13 +19,13 @@ export interface Edited<Thing> {
 interface EditFormProps<Thing, Values> extends Omit<Edited<Thing>, 'opened'> {
   readonly valuesOf: (thing: Thing) => Values;
   readonly useChecks: (values: Values) => Checks;
-  /** Sends what is different between the values, for this version alone. */
+  /** Sends the difference between the values, for this version only. */
   readonly save: (before: Values, after: Values, etag: string | null) => Promise<unknown>;
-  /** Has pages read it anew: after the change, and after someone else's. */
+  /** Refetches the object after the change, and after a conflict. */
   readonly readAgain: () => Promise<unknown>;
-  /** In place of the error box, where the thing has better words for this error. */
+  /** Replaces the error box for errors that the object explains better. */
   readonly failure?: (error: unknown) => ReactNode;
-  /** Draws the fields. @param opening the thing as the form was opened with it. */
+  /** Renders the fields. @param opening the object as it was when the form opened. */
   readonly children: (values: Values, onChange: (change: Partial<Values>) => void, opening: Thing) => ReactNode;
 }
 
@@ -44,7 +44,7 @@ export function EditDialog<Thing, Values extends object>({ title, opened, ...for
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Puts what was changed here on top of the values of now: nothing that others changed meanwhile is undone. */
+/** Merges the user's changes into the current values, so other people's changes stay. */
 function onTopOf<Values extends object>(now: Values, before: Values, mine: Values): Values {
   const changed = Object.entries(mine).filter(([name, value]) => !isSame(before[name as keyof Values], value));
   return { ...now, ...Object.fromEntries(changed) };
@@ -52,7 +52,7 @@ function onTopOf<Values extends object>(now: Values, before: Values, mine: Value
 
 function EditForm<Thing, Values extends object>(props: EditFormProps<Thing, Values>) {
   const { shown, etag, onClose, valuesOf, useChecks, readAgain } = props;
-  // Of when the form was opened: what others change meanwhile is said, not mixed in.
+  // Values at opening. Later changes of others are shown separately, not mixed in.
   const [opening, setOpening] = useState({ thing: shown, etag });
   const before = valuesOf(opening.thing);
   const [values, setValues] = useState(before);

@@ -1,4 +1,4 @@
-/** What stands where nothing is yet: why, and what to do next. */
+/** Empty state: why there is nothing, and what to do next. */
 import { Card, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from './icons.js';
@@ -8,7 +8,7 @@ interface EmptyProps {
   readonly title: string;
   readonly text: string;
   readonly action?: ReactNode;
-  /** Whether it is the whole page. */
+  /** Whether it fills the page. */
   readonly isPage?: boolean;
 }
 

@@ -1,13 +1,13 @@
 /**
- * What is wrong with the fields of a form, by field: what the form found before it was sent, and what the API refused.
- * Every field asks here for its own. What no field asks for, the form writes into its error box.
+ * Errors of a form's fields: from its own validation, and from the API. Every field reads its own error here. Errors
+ * without a field go to the form's error box.
  */
 import { createContext, useContext, useLayoutEffect, useState } from 'react';
 import { ApiProblem, type RefusedField } from '../api/problem.js';
 import { useReasonWords } from '../words/reasons.js';
 
 export interface FormErrors {
-  /** Text by field, from the form's own checks. */
+  /** Error text by field, from the form's validation. */
   readonly checks: Readonly<Record<string, string>>;
   readonly refused: readonly RefusedField[];
   readonly register: (field: string) => () => void;
@@ -15,26 +15,26 @@ export interface FormErrors {
 
 export const FormErrorsContext = createContext<FormErrors>({ checks: {}, refused: [], register: () => () => {} });
 
-/** The fields that a 422 names, or a 400 its parameters. */
+/** Returns the fields that a 422 names, or the parameters that a 400 names. */
 export function refusedFields(error: unknown): readonly RefusedField[] {
   const isValidation = error instanceof ApiProblem && ['validation_failed', 'invalid_parameter'].includes(error.code);
   return isValidation ? error.fields : [];
 }
 
-/** Whether one of these fields has an error, for what hides them. */
+/** Reports whether one of these fields has an error, to expand a section that hides it. */
 export function useHasErrors(fields: readonly string[]): boolean {
   const { checks, refused } = useContext(FormErrorsContext);
   return fields.some((field) => checks[field] !== undefined || refused.some((each) => belongs(each.field, field)));
 }
 
-/** Whether the API's field belongs to the form's: `limits/minute` and `limits` do to `limits`. */
+/** Reports whether the API's field belongs to the form's: `limits/minute` and `limits` belong to `limits`. */
 const belongs = (refused: string, field: string): boolean => refused === field || refused.startsWith(`${field}/`);
 
-/** Whether one of these fields shows it. */
+/** Reports whether one of these fields shows the error. */
 export const isShown = (refused: RefusedField, fields: ReadonlySet<string>): boolean =>
   [...fields].some((field) => belongs(refused.field, field));
 
-/** The fields of a form that are on the page now, and how they say so. */
+/** Tracks the fields of a form that are on the page. */
 export function useShownFields(): readonly [ReadonlySet<string>, FormErrors['register']] {
   const [fields, setFields] = useState<readonly string[]>([]);
   const [register] = useState(() => (field: string) => {
@@ -45,9 +45,9 @@ export function useShownFields(): readonly [ReadonlySet<string>, FormErrors['reg
 }
 
 /**
- * The text at a field of the form around it; undefined where nothing is wrong.
- * @param field as the API names it: `name`, `limits/minute`.
- * @param words in place of the API's reason, where they know more; undefined: its reason.
+ * Returns the error text of a field in the surrounding form; undefined if valid.
+ * @param field name in the API: `name`, `limits/minute`.
+ * @param words more specific text for an API reason; undefined: use the reason.
  */
 export function useFieldError(
   field: string,

@@ -1,4 +1,4 @@
-/** Fields that show what is wrong with them, by the name that the API has for them. */
+/** Form fields that show their error, found by their name in the API. */
 import {
   PasswordInput,
   Select,
@@ -11,7 +11,7 @@ import {
 } from '@mantine/core';
 import { useFieldError } from './form-errors.js';
 
-/** Props of a field, with its name in the API: `email`, `limits/minute`. */
+/** Props of a field with its name in the API: `email`, `limits/minute`. */
 type Of<P> = Omit<P, 'error'> & { readonly field: string };
 
 export function FormText({ field, ...props }: Of<TextInputProps>) {

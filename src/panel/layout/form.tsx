@@ -1,24 +1,24 @@
 /**
- * The one form of the panel. It sends nothing while a check fails, shows every reason at its field or in the error box,
- * and scrolls to it. The browser's own bubbles are off: they speak the browser's language, not the page's.
+ * The form component of the panel. It submits only valid values, shows every error at its field or in the error box,
+ * and scrolls to the first. The browser's own validation is off, because it uses the browser's language.
  */
 import { Stack, type MantineSpacing } from '@mantine/core';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { Failure } from '../words/failure.js';
 import { FormErrorsContext, isShown, refusedFields, useShownFields } from './form-errors.js';
 
-/** Text by field; false and undefined: nothing is wrong there. */
+/** Error text by field; false and undefined: valid. */
 export type Checks = Readonly<Record<string, string | false | undefined>>;
 
 interface FormProps {
-  /** Why the last try failed; null: it has not. */
+  /** The failure of the last try; null without one. */
   readonly error: unknown;
-  /** What is wrong with the values as they are typed now. */
+  /** Errors of the current values. */
   readonly checks?: Checks | undefined;
   readonly gap?: MantineSpacing;
-  /** In place of the error box, where the form knows better words for this error. */
+  /** Replaces the error box for errors that the form explains better. */
   readonly failure?: ReactNode;
-  /** Called when no check fails. */
+  /** Called when all values are valid. */
   readonly onSubmit: () => void;
   readonly onChange?: (() => void) | undefined;
   /** The buttons, below the error box. */
@@ -29,7 +29,7 @@ interface FormProps {
 
 export function Form({ error, checks, gap = 'md', failure, onSubmit, onChange, footer, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
-  // Counts presses that were not sent, so that each of them scrolls.
+  // Counts rejected submits, so that each scrolls to the error.
   const [held, setHeld] = useState(0);
   const [fields, register] = useShownFields();
   const failed = Object.entries(checks ?? {}).flatMap(([field, text]) => (text ? [[field, text] as const] : []));
@@ -61,12 +61,12 @@ export function Form({ error, checks, gap = 'md', failure, onSubmit, onChange, f
   );
 }
 
-/** What Mantine gives the text of an error at a field or a group of fields. */
+/** Selects Mantine's error texts of fields and groups. */
 const FIELD_ERRORS = '.mantine-InputWrapper-error, [id$="-error"]';
 
-/** Scrolls to the error box where it has a reason of its own, else to the first field that has one. */
+/** Scrolls to the error box if it has its own reason, else to the first invalid field. */
 function showFirstError(form: HTMLFormElement | null): void {
-  // Errors that appear with this render have their place after the next layout.
+  // Errors that appear with this render have no position until the next layout.
   requestAnimationFrame(() => {
     const box = form?.querySelector('[role=alert]');
     const atField = form?.querySelector(FIELD_ERRORS);

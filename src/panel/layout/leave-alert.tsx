@@ -1,10 +1,10 @@
-/** Asks before a dialog closes that shows something only once. */
+/** Asks before closing a dialog that shows something only once. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 
 interface LeaveAlertProps {
   readonly title: string;
-  /** What the reader has to do after leaving without it. */
+  /** What the user must do if they leave without saving it. */
   readonly lost: string;
   readonly onStay: () => void;
   readonly onLeave: () => void;

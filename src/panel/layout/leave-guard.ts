@@ -1,12 +1,12 @@
-/** Keeps the browser's back button, and the end of the page, from taking a secret away before it was stored. */
+/** Protects an unsaved secret from the browser's back button and from staying on a restored page. */
 import { useEffect, useEffectEvent } from 'react';
 import { flushSync } from 'react-dom';
 
 /**
- * While a secret is shown, going back asks first. When the page is hidden for good or put aside by the browser, the
- * secret is taken off it: a page that comes back has none.
- * @param onBack Somebody went back, and is still here.
- * @param forget Takes the secret off the page.
+ * While a secret is shown, the back button asks first. When the page is hidden for good or cached by the browser, the
+ * secret is removed from it.
+ * @param onBack called when the user went back; the page stays.
+ * @param forget removes the secret from the page.
  */
 export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () => void): void {
   const askFirst = useEffectEvent(onBack);
@@ -15,7 +15,7 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
     if (!isShown) return;
     let isUsed = false;
     let isHidden = false;
-    // An entry of its own, without the secret, that going back uses up.
+    // Adds a history entry without the secret, which the back button consumes.
     history.pushState(history.state, '');
     const back = (): void => {
       if (isUsed) return;
@@ -35,7 +35,7 @@ export function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () =
       removeEventListener('popstate', back);
       removeEventListener('beforeunload', unload);
       removeEventListener('pagehide', hide);
-      // From a page that is left it would go back from the one that was gone to.
+      // On a page that is being left, this would navigate away from the new page.
       if (!isHidden) history.back();
     };
   }, [isShown]);

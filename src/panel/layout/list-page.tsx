@@ -1,4 +1,4 @@
-/** The page of a list, and at `/new` behind its address the dialog that adds to it. */
+/** Page with a list. At `/new` it shows the dialog that adds an item. */
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -8,13 +8,13 @@ import { Page } from './page.js';
 interface ListPageProps {
   readonly title: string;
   readonly about: ReactNode;
-  /** The address of the page. */
+  /** Path of the page. */
   readonly home: string;
   readonly mayCreate: boolean;
-  /** Label of the button that adds to the list. */
+  /** Label of the button that adds an item. */
   readonly does: string;
   readonly dialog: (state: { readonly opened: boolean; readonly onClose: () => void }) => ReactNode;
-  /** Draws the list. @param create the button that opens the dialog; false where the member may not. */
+  /** Renders the list. @param create the button that opens the dialog; false without permission. */
   readonly children: (create: ReactNode) => ReactNode;
 }
 

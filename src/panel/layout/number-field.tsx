@@ -1,7 +1,4 @@
-/**
- * A field for a number. What is typed stays as it is: nothing is clamped, dropped or rewritten. Whether it is a number
- * in range is said at the field when the form is sent.
- */
+/** Number input that never changes what the user typed. The range is validated on submit. */
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useFormats } from '../words/times.js';
@@ -9,7 +6,7 @@ import { useFieldError } from './form-errors.js';
 import { numberOf } from './number.js';
 
 interface NumberFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'error'> {
-  /** Of the API, for its reasons. */
+  /** Field name in the API, for its errors. */
   readonly field: string;
   readonly value: string;
   readonly onChange: (text: string) => void;
@@ -36,7 +33,7 @@ interface Range {
   readonly isFraction?: boolean;
 }
 
-/** Checks a number as it is typed. @returns what is wrong with it; false: nothing. */
+/** Returns a validator of typed numbers. @returns the error text; false if valid. */
 export function useNumberCheck(): (text: string, range: Range) => string | false {
   const { t, i18n } = useLingui();
   const { number } = useFormats();

@@ -1,4 +1,4 @@
-/** The frame of a page: what it is called, what it is for, what can be done first. */
+/** Frame of a page: title, description and main action. */
 import { Box, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { Breakable } from '../words/breakable.js';
@@ -7,7 +7,7 @@ interface PageProps {
   readonly title: string;
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
-  /** Above the title: the way back. */
+  /** Shown above the title, such as a link back. */
   readonly above?: ReactNode;
   readonly children: ReactNode;
 }

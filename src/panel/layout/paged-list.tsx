@@ -1,25 +1,25 @@
-/** A list that the API gives page by page: what stands for it before it is there, its rows, and the button for more. */
+/** A list that loads page by page: placeholder, rows, and a button that loads more. */
 import { Card, Skeleton, Stack } from '@mantine/core';
 import { useMemo, type ReactNode } from 'react';
 import { Failure } from '../words/failure.js';
 import { ShowMore, type ShowMoreProps } from './show-more.js';
 
 interface PagedListProps<Row> {
-  /** Returned by `usePages`. */
+  /** Result of `usePages`. */
   readonly list: ShowMoreProps['list'] & {
     readonly data: { readonly pages: readonly { readonly data: readonly Row[] }[] } | undefined;
     readonly error: unknown;
     readonly refetch: () => unknown;
   };
-  /** Shown until the first page is there. */
+  /** Shown until the first page arrives. */
   readonly loading?: ReactNode;
-  /** Shown where there is no row. */
+  /** Shown if there are no rows. */
   readonly empty: ReactNode;
-  /** Draws the rows that were read so far, at least one. They are the same array until others are read. */
+  /** Renders the loaded rows, at least one. The array is stable until more are loaded. */
   readonly children: (rows: readonly Row[]) => ReactNode;
 }
 
-/** Shows the rows of a list. An error stands above those that were read before it. */
+/** Renders the list. An error is shown above the rows that were loaded before it. */
 export function PagedList<Row>({ list, loading, empty, children }: PagedListProps<Row>) {
   const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data), [list.data]);
   const failure = list.error !== null && <Failure error={list.error} again={() => void list.refetch()} />;
@@ -33,7 +33,7 @@ export function PagedList<Row>({ list, loading, empty, children }: PagedListProp
   );
 }
 
-/** The card that has a line for each row. */
+/** Card with one line per row. */
 export const Lines = ({ children }: { readonly children: ReactNode }) => (
   <Card p={0}>
     <Stack gap={0} component="ul" className="plain-list">

@@ -1,18 +1,18 @@
-/** Says that a secret from before the last rotation still works, with a button that ends it. */
+/** Warns that a previous secret still works, with a button that ends it. */
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState, type ReactNode } from 'react';
 import { SureDialog } from './sure-dialog.js';
 
 interface PreviousSecretAlertProps {
-  /** Until when it works. */
+  /** Text with the end of the secret. */
   readonly says: ReactNode;
   readonly mayEnd: boolean;
-  /** Called when somebody is about to decide, who must see what is true now. */
+  /** Called before the confirmation opens, to refetch what it shows. */
   readonly onAsk?: () => void;
-  /** Ends it. */
+  /** Ends the secret. */
   readonly act: () => Promise<void>;
-  /** Tells the consequence of ending it. */
+  /** The consequence of ending it. */
   readonly children: ReactNode;
 }
 

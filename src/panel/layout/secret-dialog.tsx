@@ -1,11 +1,11 @@
-/** A dialog that makes a secret and then shows it once. Only the dialog holds it, and leaving without it asks first. */
+/** A dialog that creates a secret and shows it once. Only the dialog holds it, and closing it asks first. */
 import { useCallback, useState, type ReactNode } from 'react';
 import { Dialog } from './dialog.js';
 import { useLeaveGuard } from './leave-guard.js';
 
-/** How the step that shows the secret is left. */
+/** State of leaving the step with the secret. */
 export interface Leaving {
-  /** Whether somebody wants to leave and has not said that the secret is stored. */
+  /** Whether the user wants to leave before confirming that the secret is saved. */
   readonly isLeaving: boolean;
   readonly onStay: () => void;
   readonly onDone: () => void;
@@ -13,18 +13,18 @@ export interface Leaving {
 
 interface SecretDialogProps<Made> {
   readonly opened: boolean;
-  /** Called when the form is left, and when the secret was made: going back later must not lead to the form. */
+  /** Called when the form is canceled or done, so that going back later does not reopen it. */
   readonly onClose: () => void;
   readonly title: string;
-  /** The title beside the secret. */
+  /** Title of the step with the secret. */
   readonly madeTitle: string;
-  /** Whether a press beside the form leaves it open, because much is typed there. */
+  /** Whether a click outside keeps the form open, because it has many fields. */
   readonly keepsForm?: boolean;
   readonly size?: number;
   readonly form: (onMade: (made: Made) => void) => ReactNode;
-  /** Draws what was made, with its secret. */
+  /** Renders the result with its secret. */
   readonly secret: (made: Made, leaving: Leaving) => ReactNode;
-  /** Called after the secret is off the page. */
+  /** Called after the secret was removed from the page. */
   readonly onForgotten?: () => void;
 }
 

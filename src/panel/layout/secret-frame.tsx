@@ -1,7 +1,4 @@
-/**
- * A step that shows a secret, once. It is in this component's props and on the screen, and nowhere else: in no cache,
- * no storage, no address, no entry of the history.
- */
+/** Shows a secret once. Only this component's props hold it: no cache, storage, address or history entry. */
 import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -11,9 +8,9 @@ import type { Leaving } from './secret-dialog.js';
 import { StoredFooter } from './stored-footer.js';
 
 interface SecretFrameProps extends Leaving {
-  /** What somebody has to do who leaves without it. */
+  /** What the user must do if they leave without saving it. */
   readonly lost: string;
-  /** Whose it is, and its lines. */
+  /** Description of the secret, and the lines to copy. */
   readonly children: ReactNode;
 }
 
@@ -45,7 +42,7 @@ interface SecretLineProps {
   readonly autoFocus?: boolean;
 }
 
-/** A text to be copied, with its button. */
+/** A text with a copy button. */
 export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) {
   const { t } = useLingui();
   return (

@@ -1,4 +1,4 @@
-/** A part of a page with a title: what it is for, what can be done, and what is there. */
+/** Section of a page: title, description, actions and content. */
 import { Box, Card, Group, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 

@@ -1,9 +1,9 @@
-/** The button behind a list of which there is more; nothing where there is not. */
+/** Button that loads the next page of a list; nothing on the last page. */
 import { Button, Center } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 
 export interface ShowMoreProps {
-  /** As `useInfiniteQuery` says it. */
+  /** The relevant part of a `useInfiniteQuery` result. */
   readonly list: {
     readonly hasNextPage: boolean;
     readonly isFetchingNextPage: boolean;

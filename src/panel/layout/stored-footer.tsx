@@ -1,10 +1,10 @@
-/** The end of a step that shows something once: it closes when somebody has said that it is stored. */
+/** Footer of a step that shows something once. It closes after the user confirms that it is saved. */
 import { Button, Checkbox, Group } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 
 interface StoredFooterProps {
-  /** What somebody says by ticking it. */
+  /** Text of the checkbox. */
   readonly label: string;
   readonly onDone: () => void;
 }

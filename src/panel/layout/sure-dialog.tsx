@@ -1,4 +1,4 @@
-/** Asks once more before something is taken away. */
+/** Confirmation dialog for destructive actions. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -9,16 +9,16 @@ import { Dialog } from './dialog.js';
 interface SureDialogProps {
   readonly opened: boolean;
   readonly title: string;
-  /** What the button says that does it. */
+  /** Label of the button that confirms. */
   readonly does: string;
-  /** Red, unless all of it can be had back. */
+  /** Red, unless the action can be fully undone. */
   readonly color?: 'river' | 'red';
   readonly onClose: () => void;
-  /** Closes the dialog when it has succeeded. */
+  /** Runs the action. The dialog closes when it succeeds. */
   readonly act: () => Promise<unknown>;
-  /** What to show when it failed; the usual box unless given. */
+  /** Renders a failure; default: the usual error box. */
   readonly failure?: (error: unknown) => ReactNode;
-  /** What will be different. */
+  /** The consequences. */
   readonly children: ReactNode;
 }
 

@@ -1,9 +1,9 @@
-/** Short messages at the edge of the page after something was done, with a button that undoes it. */
+/** Short messages after an action, with an undo button. */
 import { Alert, Button, Group, Portal, Stack, Text } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 
-/** Long enough to read it, look at the page and change one's mind (WCAG 2.2.1: it waits while it is pointed at). */
+/** Time to read and undo, in milliseconds. It pauses while hovered (WCAG 2.2.1). */
 const SHOWN_MS = 12_000;
 
 interface Toast {
@@ -23,7 +23,7 @@ function replace(next: readonly Toast[]): void {
 
 const hide = (id: number): void => replace(toasts.filter((each) => each.id !== id));
 
-/** Shows that something was done, and offers to undo it. One message at a time: the newest is the one to undo. */
+/** Shows a message with an undo button. It replaces the previous message. */
 export function showUndo(text: string, undo: () => Promise<unknown>): void {
   lastId += 1;
   replace([{ id: lastId, text, undo }]);

@@ -1,4 +1,4 @@
-/** Spanish titles and actions of the error codes; the English ones are those of the catalogue. */
+/** Spanish titles and actions of the error codes. The English ones are in the error catalogue. */
 import type { PUBLIC_ERRORS } from '../../platform/problems/public-errors.js';
 
 const RETRY_LATER =
@@ -6,7 +6,7 @@ const RETRY_LATER =
 const CHECK_EFFECT = 'Una solicitud que modifica algo puede haber tenido efecto. Compruébelo antes de repetirla.';
 const REPLACE_KEY = 'Sustitúyala por una clave nueva.';
 
-/** Meaning of an error code and what to do about it, in Markdown with nothing but `code`. */
+/** Meaning of an error code and what to do, in Markdown that uses only `code`. */
 export interface TranslatedError {
   readonly title: string;
   readonly action: string;

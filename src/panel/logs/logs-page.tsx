@@ -1,4 +1,4 @@
-/** The requests of an account as they come, and the way to why one of them failed. */
+/** Lists the requests of an account, with links to the reason of a failure. */
 import { Anchor, Button, Card, Group, Select, Stack, Switch, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -149,7 +149,7 @@ function Requests({ chosen, onAll }: { readonly chosen: Chosen; readonly onAll: 
   );
 }
 
-/** What a row says of a request. */
+/** Returns the texts of a row. */
 function useRowWords() {
   const { i18n } = useLingui();
   const { time_zone: timeZone } = useAccount();

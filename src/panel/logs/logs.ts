@@ -1,4 +1,4 @@
-/** Reading the requests of an account. */
+/** Queries of the request log. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
@@ -9,10 +9,10 @@ export type RequestDetail = components['schemas']['RequestDetail'];
 type Query = NonNullable<operations['listRequests']['parameters']['query']>;
 export type LogFilter = Pick<Query, 'status' | 'api_key_id' | 'operation' | 'request_id'>;
 
-/** Usage and requests are written together every second or two. */
+/** The gateway writes requests every one to two seconds. */
 const FOLLOW_MS = 2_000;
 
-/** The newest requests, a page after the other; read anew all the time where they are followed. */
+/** Reads the newest requests page by page, and polls in live mode. */
 export const useRequests = (accountId: string, filter: LogFilter, isLive: boolean) =>
   usePages(
     ['account', accountId, 'requests', filter],
@@ -26,7 +26,7 @@ export const useRequests = (accountId: string, filter: LogFilter, isLive: boolea
     { keepsPrevious: true, everyMs: isLive ? FOLLOW_MS : false },
   );
 
-/** One request, and what its code means. */
+/** Reads one request and the meaning of its error code. */
 export const useRequest = (accountId: string, requestId: string) =>
   useQuery({
     queryKey: ['account', accountId, 'request', requestId],

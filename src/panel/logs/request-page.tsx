@@ -1,4 +1,4 @@
-/** One request: what was asked, what came of it, and why. */
+/** Shows one request: operation, response and reason. */
 import { Alert, Anchor, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -90,7 +90,7 @@ function Shown({ request }: { readonly request: RequestDetail }) {
   );
 }
 
-/** Why it failed, and whether it would fail now. */
+/** Explains why the request failed, and whether it would fail now. */
 function Why({ request }: { readonly request: RequestDetail }) {
   const { t } = useLingui();
   const words = useCodeWords();

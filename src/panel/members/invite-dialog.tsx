@@ -1,4 +1,4 @@
-/** Asks somebody to join. Where no mail is sent, the link is shown once, to be handed over. */
+/** Invites a member. Without email, the link is shown once. */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { api, ask } from '../api/client.js';
@@ -11,7 +11,7 @@ import { MadeInvitation, type Made } from './made-invitation.js';
 import { ResendForm, type Invitation } from './resend-dialog.js';
 import { useRoleChoice } from './roles.js';
 
-/** So many invitations are looked through for one to the same address. */
+/** Number of recent invitations to search for an open one to the same address. */
 const NEWEST = 100;
 
 interface InviteDialogProps {
@@ -20,7 +20,7 @@ interface InviteDialogProps {
   readonly onMade: () => void;
 }
 
-/** Finds the open invitation of an address among the newest ones of the account. */
+/** Finds the open invitation of an address among the newest invitations. */
 async function findOpen(id: string, email: string): Promise<Invitation | undefined> {
   const params = { path: { id }, query: { limit: NEWEST } };
   const { data } = await ask(api.GET('/admin/v1/accounts/{id}/invitations', { params }));

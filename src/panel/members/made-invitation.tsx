@@ -1,11 +1,11 @@
-/** What becomes of an invitation: a mail is on its way, or its link is shown once, to be handed over. */
+/** Result of an invitation: an email was sent, or the link is shown once. */
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 
-/** An invitation that was made or sent again. */
+/** A new or resent invitation. */
 export interface Made {
   readonly email: string;
-  /** Null where it goes out by mail. */
+  /** Null if sent by email. */
   readonly link: string | null;
 }
 

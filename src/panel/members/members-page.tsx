@@ -1,4 +1,4 @@
-/** Who may see and change the account, and who has been asked to join. */
+/** Lists members of the account and pending invitations. */
 import { Badge, Button, Card, Group, Select, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -85,7 +85,7 @@ function Person({ member }: { readonly member: Member }) {
   const words = useRoleWords();
   const roles = useRoleChoice();
   const [isRemoving, setRemoving] = useState(false);
-  // Of the list that is shown: whoever changed them since has the last word, until it was read again.
+  // The displayed version: the API rejects the change if someone else has changed the member since.
   const onlyThis = {
     params: { path: { id, member_id: member.id } },
     headers: { 'If-Match': `"${member.version}"` },
@@ -149,7 +149,7 @@ function Person({ member }: { readonly member: Member }) {
   );
 }
 
-/** Invitations that nobody has taken yet. */
+/** Lists pending invitations. */
 function Invitations() {
   const { t } = useLingui();
   const { id, time_zone: timeZone } = useAccount();
@@ -157,7 +157,7 @@ function Invitations() {
   const may = useMay();
   const mayGive = useMayGive();
   const words = useRoleWords();
-  // Those that are over stand among them: there may be a page without an open one before one that has some.
+  // Pages also contain closed invitations, so a page without an open one can precede one with some.
   const invitations = usePages(
     ['account', id, 'people', 'invitations'],
     (query, signal) => ask(api.GET('/admin/v1/accounts/{id}/invitations', { params: { path: { id }, query }, signal })),

@@ -1,4 +1,4 @@
-/** Asks before a member is removed, and lists what stops working with their access and what keeps working. */
+/** Asks before a member is removed, and lists what stops working and what stays. */
 import { Anchor, Button, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -30,7 +30,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
     queryKey: ['account', id, 'people', 'impact', member.id],
     queryFn: () => ask(api.GET('/admin/v1/accounts/{id}/members/{member_id}/impact', { params: { path } })),
     enabled: opened,
-    // Each opening shows what is there now.
+    // Refetch on each opening.
     gcTime: 0,
   });
   const remove = useMutation({
@@ -42,7 +42,7 @@ export function RemoveDialog({ member, opened, onClose }: RemoveDialogProps) {
         }),
       ),
     onSuccess: onClose,
-    // Tokens, assistants and people are different now.
+    // The removal also changes tokens, assistants and members.
     onSettled: () => queries.invalidateQueries({ queryKey: ['account', id] }),
   });
   const alone = isolated(member.name || member.email);
@@ -101,13 +101,13 @@ function Impact({ of: { ended, kept, kept_has_more: hasMore } }: { readonly of: 
   );
 }
 
-/** Longer lists are cut: the dialog stays readable. */
+/** Maximum rows, to keep the dialog readable. */
 const MOST_SHOWN = 10;
 
 interface ItemsProps {
   readonly title: ReactNode;
   readonly items: readonly Item[];
-  /** Whether the API has left some out. */
+  /** Whether the API returned only part of the list. */
   readonly hasMore: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Sends an open invitation again. The link before it ends, which is said before it happens. */
+/** Resends an open invitation. The previous link stops working, and the dialog says so first. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -18,7 +18,7 @@ interface ResendFormProps {
   readonly onCancel: () => void;
 }
 
-/** Asks whether to send it again, and does. */
+/** Confirms and resends. */
 export function ResendForm({ invitation, onMade, onCancel }: ResendFormProps) {
   const { t } = useLingui();
   const { error, isPending, send } = useSentOnce();

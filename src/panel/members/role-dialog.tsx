@@ -1,4 +1,4 @@
-/** Asks before a member gets another role, and names what they can do and lose. */
+/** Confirms a role change, and names what the member gains and loses. */
 import { Stack } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ROLES, type Role } from '../../members/permissions.js';

@@ -1,4 +1,4 @@
-/** What somebody may be in an account, in words. */
+/** Labels of roles. */
 import { useLingui } from '@lingui/react/macro';
 
 import { ROLES, type Role } from '../../members/permissions.js';
@@ -9,7 +9,7 @@ export function useRoleWords(): Readonly<Record<Role, string>> {
   return { owner: t`Owner`, admin: t`Admin`, viewer: t`Viewer` };
 }
 
-/** The roles that the reader may give in the account of the page, as a choice. */
+/** Returns the roles that the signed-in user can assign in the current account. */
 export function useRoleChoice(): readonly { readonly value: Role; readonly label: string }[] {
   const words = useRoleWords();
   const mayGive = useMayGive();

@@ -1,6 +1,6 @@
 /**
- * Where a person lets an application in, or turns it away: who asks, on which account, what it may do, until when. What
- * an application says of itself is shown as that.
+ * OAuth consent page: application, account, permissions and expiration. Claims of the application are marked as
+ * unverified.
  */
 import { Alert, Button, Checkbox, Group, Radio, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -26,7 +26,7 @@ type AuthorizationRequest = components['schemas']['AuthorizationRequest'];
 
 const DAY_MS = 86_400_000;
 const ENDS_DAYS = [1, 7, 30, 90] as const;
-/** It may be some seconds until the API reads the end. */
+/** Keeps the expiration below the limit although the API checks it some seconds later, in milliseconds. */
 const MARGIN_MS = 60_000;
 
 export function ConsentPage({ id }: { readonly id: string }) {
@@ -86,7 +86,7 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
     const expiresAt = new Date(now().getTime() + Number(days) * DAY_MS - MARGIN_MS).toISOString();
     approval.mutate({ account_id: account, scopes: [...scopes], expires_at: expiresAt });
   };
-  // Then the page says whom to ask.
+  // The page names the person to contact instead.
   const isNowhere =
     !mayChooseAny(me) && !me.accounts.some(({ id: each }) => mayCall(me, 'approveAuthorizationRequest', each));
   const failed = approval.error ?? denial.error;
@@ -142,7 +142,7 @@ function WhoAsks({ request }: { readonly request: AuthorizationRequest }) {
   );
 }
 
-/** Whether their accounts have to be searched for: there are too many to list. */
+/** Reports whether accounts must be searched, because there are too many to list. */
 const mayChooseAny = ({ has_more_accounts: hasMore, member }: Me): boolean => hasMore || member?.is_operator === true;
 
 interface AccountFieldProps {
@@ -150,7 +150,7 @@ interface AccountFieldProps {
   readonly onChange: (id: string | null) => void;
 }
 
-/** The accounts in which the person may make keys. */
+/** Chooses an account in which the person can create keys. */
 function AccountField({ value, onChange }: AccountFieldProps) {
   const { t } = useLingui();
   const me = useMe();
@@ -180,7 +180,7 @@ interface ScopesFieldProps {
   readonly onChange: (scopes: readonly string[]) => void;
 }
 
-/** What it asks for, each of which can be left out. */
+/** Lists the requested permissions. Each can be deselected. */
 function ScopesField({ asked, value, onChange }: ScopesFieldProps) {
   const { t } = useLingui();
   const words = useScopeWords();
@@ -201,7 +201,7 @@ interface EndFieldProps {
   readonly onChange: (days: string) => void;
 }
 
-/** Until when, as far as the configuration goes. */
+/** Chooses the expiration within the configured limit. */
 function EndField({ longest, value, onChange }: EndFieldProps) {
   const { t } = useLingui();
   const words: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-/** Makes an account, or changes one: what it is called, pays for and whether it is in use. */
+/** Creates or edits an account: name, plan, time zone and status. */
 import { Alert, Group, Radio, Select, SimpleGrid, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -14,12 +14,12 @@ import { Failure } from '../words/failure.js';
 import { isolated } from '../words/isolated.js';
 import { createAccount, readAgain, updateAccount, usePlans, type Account, type AccountChange } from './accounts.js';
 
-/** Of several hundred zones so many are shown at once. */
+/** Maximum number of time zones to show, of several hundred. */
 const SHOWN_ZONES = 40;
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
 
 interface AccountDialogProps {
-  /** The account that is changed; undefined: a new one is made. */
+  /** The account to edit; undefined: create one. */
   readonly account?: Account | undefined;
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -53,7 +53,7 @@ const bodyOf = (values: Values): Form => ({
   billing_day: numberOf(values.billing_day) ?? 1,
 });
 
-/** The fields that are not as they were. */
+/** Returns the changed fields. */
 function changeOf(before: Values, after: Values): AccountChange {
   const [was, is] = [bodyOf(before), bodyOf(after)];
   const names = Object.keys(is) as (keyof Form)[];
@@ -62,7 +62,7 @@ function changeOf(before: Values, after: Values): AccountChange {
 
 function AccountForm({ account, onClose, onDone }: Omit<AccountDialogProps, 'opened'>) {
   const { t } = useLingui();
-  // As it was when the form was opened: what others change meanwhile is said, not mixed in.
+  // Values at opening. Later changes of others are shown separately, not mixed in.
   const [opening] = useState(account);
   const [values, setValues] = useState(() => valuesOf(account));
   const plans = usePlans();

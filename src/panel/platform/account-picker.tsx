@@ -1,4 +1,4 @@
-/** Chooses one of very many accounts: what is typed is searched for by the API. */
+/** Chooses an account. The API searches, because there may be very many. */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -8,7 +8,7 @@ import { useAccounts } from './accounts.js';
 const REST_MS = 200;
 
 interface AccountPickerProps {
-  /** The field of the API that it fills in; `id` where the account is part of the path. */
+  /** Field name in the API; `id` if the account is part of the path. */
   readonly field: string;
   readonly value: string | null;
   readonly onChange: (id: string | null) => void;
@@ -19,7 +19,7 @@ export function AccountPicker({ field, value, onChange }: AccountPickerProps) {
   const [search, setSearch] = useState('');
   const [chosen, setChosen] = useState<{ readonly value: string; readonly label: string } | null>(null);
   const [q] = useDebouncedValue(search.trim(), REST_MS);
-  // What stands in the field once one was chosen is its name, and narrows nothing.
+  // After a choice the field contains its name, which must not filter the list.
   const accounts = useAccounts(q === '' || q === chosen?.label ? {} : { q });
   const found = accounts.data?.pages[0]?.data.map(({ id, name }) => ({ value: id, label: name })) ?? [];
   const options = chosen === null || found.some((each) => each.value === chosen.value) ? found : [chosen, ...found];

@@ -1,4 +1,4 @@
-/** All accounts of the installation. */
+/** Lists all accounts of the installation. */
 import { Anchor, Badge, Box, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
@@ -12,7 +12,7 @@ import { useFormats } from '../words/times.js';
 import { AccountDialog } from './account-dialog.js';
 import { useAccounts, type Account, type AccountFilter } from './accounts.js';
 
-/** Typing is done when it rests this long. */
+/** Delay after the last keystroke before a search, in milliseconds. */
 const REST_MS = 200;
 const ANY = 'any';
 

@@ -1,4 +1,4 @@
-/** Reading and changing accounts, as operators do. */
+/** Queries and changes of accounts, for operators. */
 import { useQuery } from '@tanstack/react-query';
 import type { components, operations } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
@@ -10,12 +10,12 @@ export type NewAccount = components['schemas']['CreateAccount'];
 export type AccountChange = components['schemas']['UpdateAccount'];
 type ListQuery = NonNullable<operations['listAccounts']['parameters']['query']>;
 
-/** What a list is narrowed to. */
+/** Filter of a list. */
 export type AccountFilter = Pick<ListQuery, 'q' | 'status'>;
 
 const LIST = ['accounts'] as const;
 
-/** Accounts by name, a page after the other. */
+/** Reads accounts by name, page by page. */
 export const useAccounts = (filter: AccountFilter) =>
   usePages(
     [...LIST, filter],
@@ -29,7 +29,7 @@ export const useAccounts = (filter: AccountFilter) =>
 export const usePlans = () =>
   useQuery({ queryKey: ['plans'], queryFn: () => ask(api.GET('/admin/v1/plans')), staleTime: 300_000 });
 
-/** Sent again after a lost response, an account with the same id is not made twice. */
+/** Creates an account. A retry with the same id after a lost response does not create a second one. */
 export const createAccount = (body: NewAccount, requestId: string) =>
   ask(api.POST('/admin/v1/accounts', { headers: { 'Idempotency-Key': requestId }, body }));
 
@@ -38,7 +38,7 @@ export async function updateAccount({ id, version }: Account, body: AccountChang
   return await ask(api.PATCH('/admin/v1/accounts/{id}', { params: { path: { id } }, headers, body }));
 }
 
-/** Has lists, the switcher and the account's own pages read it anew. */
+/** Refetches accounts in lists, the switcher and the account's pages. */
 export async function readAgain(): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: LIST }),

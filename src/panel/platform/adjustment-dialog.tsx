@@ -1,4 +1,4 @@
-/** Makes an adjustment of a month, in two steps: what and why, then a confirmation that names the effect. */
+/** Creates a quota adjustment in two steps: the form, then a confirmation that names its effect. */
 import { Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -38,7 +38,7 @@ export function AdjustmentDialog({ opened, onClose }: AdjustmentDialogProps) {
   );
 }
 
-/** What is typed into the form. */
+/** Values of the form. */
 interface Values {
   readonly accountId: string | null;
   readonly keyId: string;
@@ -60,7 +60,7 @@ function bodyOf({ keyId, type, amount, reason }: Values, locale: string): Adjust
   };
 }
 
-/** The form, then its effect in words, then it is done: nobody can take an adjustment back. */
+/** Shows the form, then the confirmation. Adjustments cannot be undone. */
 function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
   const { i18n } = useLingui();
   const [values, setValues] = useState(EMPTY);
@@ -75,7 +75,7 @@ function AdjustmentSteps({ onClose }: { readonly onClose: () => void }) {
       try {
         await ask(api.POST('/admin/v1/accounts/{id}/quota-adjustments', { params, headers, body }));
       } catch (caught) {
-        // Where the fields are at fault, so that it is shown there.
+        // Return to the form, which shows the error at its field.
         if (hasCode(caught, 'validation_failed')) setConfirming(false);
         throw caught;
       }
@@ -202,7 +202,7 @@ interface KeyFieldProps {
   readonly onChange: (id: string) => void;
 }
 
-/** The month of the account, or of one of its keys. */
+/** Chooses the month of the account or of one of its keys. */
 function KeyField({ accountId, value, onChange }: KeyFieldProps) {
   const { t } = useLingui();
   const keys = useKeys(accountId, { status: 'active,paused', sort: 'name' });

@@ -1,4 +1,4 @@
-/** What operators have given or set by hand, over all accounts, and why. */
+/** Lists quota adjustments of all accounts. */
 import { Anchor, Box, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** The second step of an adjustment: its effect in words, and the button that makes it. */
+/** Second step of an adjustment: its effect in words, and the button that creates it. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -60,7 +60,7 @@ export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, o
   );
 }
 
-/** Names the account, and the key where it is the key's month; undefined until it was read. */
+/** Returns the name of the account, or of the key; undefined until it was read. */
 function useTargetName(accountId: string, keyId: string | null): string | undefined {
   const { t } = useLingui();
   const { data } = useQuery({
@@ -79,7 +79,7 @@ function useTargetName(accountId: string, keyId: string | null): string | undefi
   return t`Account: ${account}. API key: ${key}`;
 }
 
-/** The month's window of the account or of one key; null: it has no limit. */
+/** Reads the monthly window of the account or key; null: no limit. */
 const useMonth = (accountId: string, keyId: string | null) =>
   useQuery({
     queryKey: ['account', accountId, 'usage', 'month', keyId],
@@ -89,7 +89,7 @@ const useMonth = (accountId: string, keyId: string | null) =>
       const policy = keyId === null ? 'account-month' : 'key-month';
       return (usage as Usage).windows.find((window) => window.policy === policy) ?? null;
     },
-    // What was true a moment ago is not what is confirmed now.
+    // The confirmation must show the current state.
     staleTime: 0,
     gcTime: 0,
     retry: false,
@@ -97,7 +97,7 @@ const useMonth = (accountId: string, keyId: string | null) =>
 
 interface EffectProps {
   readonly of: Adjustment;
-  /** Null: there is no limit. Undefined: it could not be read. */
+  /** Null: no limit. Undefined: it could not be read. */
   readonly on: UsageWindow | null | undefined;
 }
 
@@ -132,12 +132,12 @@ function Effect({ of: { type, amount = 0 }, on }: EffectProps) {
   );
 }
 
-/** `November`; where the month begins on another day, the day on which it ends. */
+/** Returns the name of the month, `November`. If the month begins on another day, returns its last day. */
 function useMonthName(resetsAt: string | undefined): string {
   const { t, i18n } = useLingui();
   const { date } = useFormats('UTC');
   if (resetsAt === undefined) return t`this month`;
-  // As a day of the account, whose offset the time has.
+  // Uses the date in the account's time zone, which the timestamp's offset gives.
   const noon = new Date(`${resetsAt.slice(0, 10)}T12:00:00Z`);
   const end = date(noon.toISOString());
   if (noon.getUTCDate() !== 1) return t`the month until ${end}`;

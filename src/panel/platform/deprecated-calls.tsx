@@ -1,4 +1,4 @@
-/** Who still calls what is deprecated. */
+/** Lists accounts that call deprecated operations. */
 import { Anchor, Box, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';

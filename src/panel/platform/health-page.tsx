@@ -1,4 +1,4 @@
-/** How the installation is: what it stands on, its gateways, where requests go, and who calls what will end. */
+/** Shows the health of the installation: dependencies, gateways, backends and deprecated calls. */
 import { Alert, Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -16,9 +16,9 @@ import { Targets } from './targets.js';
 type Health = components['schemas']['Health'];
 type Check = Health['checks'][number];
 
-/** Gateways speak every two seconds. */
+/** Gateways send heartbeats every two seconds. */
 const EVERY_MS = 5_000;
-/** From then on something is wrong with a gateway that says nothing. */
+/** A gateway without a heartbeat for longer has a problem. */
 const QUIET_SECONDS = 10;
 
 export function HealthPage() {
@@ -45,7 +45,7 @@ export function HealthPage() {
   );
 }
 
-/** What is checked, by the names that `/readyz` gives it. */
+/** Returns labels of the checks of `/readyz`. */
 function useCheckWords(): (name: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -101,7 +101,7 @@ function CheckBadge({ check, label }: { readonly check: Check; readonly label: s
   );
 }
 
-/** Where counts are kept, and what plans do while that is lost. */
+/** Shows where counters are stored, and how plans behave if that store fails. */
 function QuotaMode({ health }: { readonly health: Health }) {
   const { t } = useLingui();
   const plans = usePlans();

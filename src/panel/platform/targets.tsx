@@ -1,4 +1,4 @@
-/** Where requests go: each target with how the gateways see it. */
+/** Lists backend targets with their state on each gateway. */
 import { Badge, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';

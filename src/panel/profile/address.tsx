@@ -1,4 +1,4 @@
-/** The address that the member signs in with, and whether it is verified. */
+/** Shows the sign-in email address and whether it is verified. */
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Recovery codes, shown once: they are in this component's props and nowhere else. */
+/** Shows recovery codes once. Only this component's props hold them. */
 import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';

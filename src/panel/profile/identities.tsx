@@ -1,4 +1,4 @@
-/** Linked sign-ins that lead in here: those that are linked, and those that could be. */
+/** Lists linked and available identity providers. */
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -18,7 +18,7 @@ type Identity = components['schemas']['Identity'];
 
 const LIST = ['own', 'identities'] as const;
 
-/** Nothing is shown where nobody vouches for anybody. */
+/** Renders nothing without identity providers. */
 export function Identities() {
   const { t } = useLingui();
   const ways = useWays();

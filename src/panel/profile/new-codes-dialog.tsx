@@ -1,4 +1,4 @@
-/** New recovery codes in the place of the old ones. */
+/** Replaces the recovery codes with new ones. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Where the member is signed in, and the way to end it there. */
+/** Lists the member's active sessions and ends them. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** Passkeys: made on this device, named, removed. */
+/** Creates, renames and removes passkeys. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -33,7 +33,7 @@ export function Passkeys() {
   const add = useMutation({
     mutationFn: async () => {
       const options = await ask(api.POST('/admin/v1/me/passkeys/options'));
-      // Browsers do not say where they keep it: a name to begin with, which can be changed.
+      // Browsers do not report where a passkey is stored, so it gets a default name that can be changed.
       const body = { name: program(navigator.userAgent), response: await makePasskey(options) };
       await ask(api.POST('/admin/v1/me/passkeys', { body }));
       await readAgain();

@@ -1,4 +1,4 @@
-/** A new password. That it is the member who sets it is asked by the dialog over the page, not here. */
+/** Sets a new password. The gate dialog confirms the member's identity. */
 import { Button, PasswordInput, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -11,7 +11,7 @@ import { useFieldError } from '../layout/form-errors.js';
 import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
 
-/** The least that is taken (NIST SP 800-63B-4): alone, and beside a second factor. */
+/** Minimum length (NIST SP 800-63B-4): without and with a second factor. */
 const SHORTEST = 15;
 const SHORTEST_WITH_SECOND_FACTOR = 8;
 

@@ -1,4 +1,4 @@
-/** Name and language, which the member may change, and the address, which they may not. */
+/** Edits name and language. The email address is read-only. */
 import { Button, Group, SimpleGrid, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -25,7 +25,7 @@ export function Personal() {
       if (chosen === null) chooseNone();
       await readMeAgain();
     },
-    // The menu changes it as well.
+    // The user menu also changes the language.
     onSuccess: () => setPicked(null),
   });
   const isChanged = name.trim() !== member?.name || chosen !== member.locale;

@@ -1,4 +1,4 @@
-/** What belongs to the person who is signed in, whichever account they look at. */
+/** Settings of the signed-in person, independent of the account. */
 import { Alert, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSearchParams } from 'wouter';

@@ -1,12 +1,12 @@
-/** The modules of a QR code. The page itself draws them, so a secret is sent nowhere to be scanned. */
+/** Modules of a QR code. The page draws them itself, so the secret is not sent anywhere. */
 import { encode } from 'uqr';
 
-/** Modules of light around it, as the standard asks. */
+/** Width of the light margin in modules, as the standard requires. */
 const QUIET = 4;
-/** A larger code has modules too small to scan: such a text is typed. */
+/** Larger codes have modules too small to scan. Users type such a text instead. */
 const MAX_VERSION = 20;
 
-/** Returns the rows of modules, dark ones true; null for a text that is too long. */
+/** Returns rows of modules, true for dark; null if the text is too long. */
 export function qrModules(text: string): readonly (readonly boolean[])[] | null {
   try {
     return encode(text, { border: QUIET, maxVersion: MAX_VERSION }).data;

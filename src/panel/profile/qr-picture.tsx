@@ -1,4 +1,4 @@
-/** A QR code as a picture, dark on light in every color scheme: not all scanners read the reverse. */
+/** Draws a QR code dark on light in every color scheme, because some scanners cannot read the reverse. */
 import { useMemo } from 'react';
 import { qrModules } from './qr-modules.js';
 

@@ -1,4 +1,4 @@
-/** The authenticator app: set up, removed, and the codes for the day on which it is lost. */
+/** Manages the authenticator app and its recovery codes. */
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
@@ -16,7 +16,7 @@ import { SetUpDialog } from './set-up-dialog.js';
 type State = components['schemas']['SecondFactorState'];
 
 const STATE = ['own', 'second-factor'] as const;
-/** From so few on the member is told to make new ones. */
+/** With this many codes or fewer, the page suggests new ones. */
 const FEW_CODES = 3;
 
 const readAgain = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Sets up an authenticator app: the secret to scan or type, a first code of the app, then the recovery codes, once. */
+/** Sets up an authenticator app: secret, first code, then recovery codes, shown once. */
 import { Code, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -17,7 +17,7 @@ type Setup = components['schemas']['TotpSetup'];
 interface SetUpDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
-  /** The app counts from now on. */
+  /** Called when the app is active. */
   readonly onDone: () => void;
 }
 
@@ -31,7 +31,7 @@ export function SetUpDialog({ opened, onClose, onDone }: SetUpDialogProps) {
       madeTitle={t`Recovery codes`}
       size={520}
       keepsForm
-      // While it fades out after the codes nothing is set up once more.
+      // Do not start a new setup while the dialog fades out.
       form={(onMade) => opened && <SetUp onCodes={onMade} onClose={onClose} />}
       secret={(codes, leaving) => <CodesStep codes={codes} {...leaving} />}
       onForgotten={onDone}
@@ -48,7 +48,7 @@ function SetUp({ onCodes, onClose }: SetUpProps) {
   const { t } = useLingui();
   const [setup, setSetup] = useState<Setup | null>(null);
   const [code, setCode] = useState('');
-  // By hand and not by a query, whose cache would keep the secret.
+  // Not a query, whose cache would keep the secret.
   const begin = useMutation({
     gcTime: 0,
     mutationFn: async () => setSetup(await ask(api.POST('/admin/v1/me/totp'))),

@@ -1,7 +1,7 @@
-/** What a browser calls itself, in words that people know: `Firefox on Windows`. */
+/** Describes a User-Agent: `Firefox on Windows`. */
 import { useLingui } from '@lingui/react/macro';
 
-/** In this order: most name others as well, which came before them. */
+/** Order matters: most browsers also name older ones. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -23,7 +23,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 const found = (table: typeof BROWSERS, text: string): string | undefined =>
   table.find(([pattern]) => pattern.test(text))?.[1];
 
-/** The words for a User-Agent. */
+/** Returns a function that describes a User-Agent. */
 export function useProgramWords(): (userAgent: string) => string {
   const { t } = useLingui();
   return (userAgent) => {

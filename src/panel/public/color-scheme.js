@@ -1,10 +1,10 @@
-// Before anything is painted: a page that is dark does not flash in white.
+// Runs before the first paint, so that a dark page does not flash white.
 (() => {
   let chosen = null;
   try {
     chosen = localStorage.getItem('trailgate-color-scheme');
   } catch {
-    // No storage: as the system has it.
+    // Without storage: use the system's scheme.
   }
   const dark = chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   document.documentElement.setAttribute('data-mantine-color-scheme', dark ? 'dark' : 'light');

@@ -1,4 +1,4 @@
-/** Which account the pages are about: the one in the address, else the last one, else the first. */
+/** The current account: from the address, else the last used, else the first. */
 import { createContext, use, type ReactNode } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import type { OperationId } from '../../admin/openapi/operations.js';
@@ -14,7 +14,7 @@ const LAST = 'trailgate-account';
 
 const AccountContext = createContext<Account | null>(null);
 
-/** The account of the last visit, where it is remembered. */
+/** Returns the account of the last visit, if stored. */
 function lastAccountId(): string | null {
   try {
     return localStorage.getItem(LAST);
@@ -27,11 +27,11 @@ function remember(id: string): void {
   try {
     localStorage.setItem(LAST, id);
   } catch {
-    // No storage: the next visit begins with the first account.
+    // Without storage, the next visit opens the first account.
   }
 }
 
-/** The account to begin with; undefined for who is in none. */
+/** Returns the default account; undefined if the user has none. */
 export function useHomeId(): string | undefined {
   const { accounts, portal, has_more_accounts: hasMore } = useMe();
   const last = lastAccountId();
@@ -50,19 +50,19 @@ export const useAccountById = (id: string) =>
     },
   });
 
-/** Puts everything below it into an account. */
+/** Provides the account to all components below. */
 export function InAccount({ account, children }: { readonly account: Account; readonly children: ReactNode }) {
   return <AccountContext value={account}>{children}</AccountContext>;
 }
 
-/** The account that the page is about. */
+/** Returns the account of the page. */
 export function useAccount(): Account {
   const account = use(AccountContext);
   if (account === null) throw new Error('This page is about an account');
   return account;
 }
 
-/** Whether who is signed in may do something in the account of the page. What is not allowed is not shown. */
+/** Returns a check whether the signed-in user can call an operation in the current account. Hide what they cannot. */
 export function useMay(): (operation: OperationId) => boolean {
   const me = useMe();
   const account = use(AccountContext);
@@ -70,7 +70,7 @@ export function useMay(): (operation: OperationId) => boolean {
   return (operation) => mayCall(me, operation, account?.id ?? null) && (!isSuspended || maySuspended(me, operation));
 }
 
-/** Whether who is signed in may give and take a role in the account of the page. */
+/** Returns a check whether the signed-in user can assign and remove a role in the current account. */
 export function useMayGive(): (role: Role) => boolean {
   const me = useMe();
   const { id } = useAccount();

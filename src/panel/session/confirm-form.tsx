@@ -1,4 +1,4 @@
-/** Confirms that it is the same person: by password (and code), passkey, identity provider, or a new sign-in. */
+/** Confirms the member's identity by password (and code), passkey, identity provider or new sign-in. */
 import { Alert, Button, Divider, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -42,7 +42,7 @@ async function confirmByPasskey(): Promise<void> {
 }
 
 interface TypedProps {
-  /** Whether a code of the authenticator app belongs to the password. */
+  /** Whether the password also needs a code of the authenticator app. */
   readonly needsCode: boolean;
   readonly gate: OpenGate;
 }
@@ -60,7 +60,7 @@ function Typed({ needsCode, gate }: TypedProps) {
     },
     onSuccess: () => gate.settle(true),
     onError: () => {
-      // A code works once. The password may have been right.
+      // A code works once. The password may be correct.
       setCode('');
       if (!needsCode) setPassword('');
     },
@@ -112,7 +112,7 @@ function Typed({ needsCode, gate }: TypedProps) {
   );
 }
 
-/** For who has nothing to show here: whoever has just signed in is not asked. */
+/** For members without a factor to confirm with: a fresh sign-in needs no confirmation. */
 function SignInAnew({ gate }: { readonly gate: OpenGate }) {
   const { t } = useLingui();
   const leave = useMutation({ mutationFn: signOut, onSuccess: () => gate.settle(false) });

@@ -1,4 +1,4 @@
-/** The frame of what is shown before anybody is signed in: the sign of the product, one card, colours and language. */
+/** Frame of pages before sign-in: logo, one card, theme and language. */
 import { Box, Card, Center, Stack, Text, Title } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useEffect, type ReactNode } from 'react';

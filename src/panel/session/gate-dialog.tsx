@@ -1,4 +1,4 @@
-/** Opens over a page whose request waits: signing in anew, or showing once more that it is the same person. */
+/** Dialog for waiting requests: sign in again, or confirm identity. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useSyncExternalStore } from 'react';
@@ -10,7 +10,7 @@ import { useMe, useSession } from './session.js';
 
 export function GateDialog() {
   const { t } = useLingui();
-  // Not `useMe`: the gate closes a moment before the page goes, when nobody is signed in any more.
+  // Not `useMe`, which throws: after sign-out, the gate is rendered once more before the page goes.
   const portal = useSession().data?.portal ?? null;
   const gate = useSyncExternalStore(onGate, currentGate);
   const isSignIn = gate?.kind === 'sign_in';

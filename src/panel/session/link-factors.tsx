@@ -1,4 +1,4 @@
-/** What a reset link removes, and the authenticator app that it keeps: shown before the new password is saved. */
+/** Lists the factors that a reset link removes and keeps, before the new password is saved. */
 import { Alert, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Link } from '../api/schemas.js';

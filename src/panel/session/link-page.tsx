@@ -1,6 +1,6 @@
 /**
- * Where a link for one use leads: `/link#<token>`. The token stands behind the `#`, which no server, log or Referer
- * sees, and leaves the address as soon as it was read. Nothing is used up before a button is pressed.
+ * Page of single-use links: `/link#<token>`. Servers, logs and Referer never see the fragment, and the page removes it
+ * at once. The link is not used up before a button is pressed.
  */
 import { Alert, Button, Skeleton, Text, TextInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -23,7 +23,7 @@ import { SignInForm } from './sign-in-form.js';
 
 let kept = '';
 
-/** The token of the address, which then no longer has it. */
+/** Returns the token and removes it from the address. */
 function takeToken(): string {
   const token = location.hash.slice(1);
   if (token !== '') {
@@ -67,7 +67,7 @@ export function LinkPage() {
   return <TakeLink token={token} link={link.data} />;
 }
 
-/** The way on from a link that does not work: trying it again never helps. */
+/** Leads from an invalid link to the sign-in page, because retrying cannot help. */
 function ToTheSignIn() {
   const isSignedIn = useSession().data?.member != null;
   return (
@@ -121,10 +121,10 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
   }
 }
 
-/** Who takes an invitation: the signed-in member, a new one, or a member who has to sign in first. */
+/** Who accepts the invitation: the signed-in member, a new member, or an existing member who must sign in first. */
 type Taker = 'member' | 'new' | 'sign_in';
 
-/** The least that is taken without a second factor (NIST SP 800-63B-4). */
+/** Minimum password length without a second factor (NIST SP 800-63B-4). */
 const SHORTEST_PASSWORD = 15;
 
 function TakeLink({ token, link }: { readonly token: string; readonly link: Link }) {
@@ -139,10 +139,10 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const isInvitation = link.kind === 'invitation';
   const isVerification = link.kind === 'email_verification';
   const canBeNew = link.ways.some((way) => way !== 'sign_in');
-  // A link for one member alone: whoever else is signed in has to become them first.
+  // Some links are for one member only. Another signed-in member must switch accounts first.
   const isTheirs = member !== null && (canBeNew || member.email === link.email);
   const [chosen, choose] = useState<Taker | null>(null);
-  // Who was signed in, or nobody, when the API wanted a member of that address.
+  // The member who was signed in, or null, when the API required the owner of the address.
   const [refused, setRefused] = useState<{ readonly memberId: string | null } | null>(null);
   const isRefused = refused !== null && refused.memberId === (member?.id ?? null);
   const hasSignedIn = chosen === 'sign_in' && isTheirs && !isRefused;
@@ -150,7 +150,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
   const isNew = link.kind === 'first_owner' || (isInvitation && taker === 'new');
   const needsPassword = link.ways.includes('password') && (!isInvitation || isNew);
   const byProvider = link.ways.includes('provider') && isNew;
-  // Where passwords are turned off, the name alone.
+  // If passwords are disabled, ask only for the name.
   const needsName = isNew && (needsPassword || !byProvider);
   const [isHalf, setHalf] = useState(false);
   const enter = (signIn: SignIn): void => {
@@ -159,7 +159,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
     signedIn(signIn.me);
     go(isVerification ? '/profile' : '/', { replace: true });
   };
-  // A second press of a double click arrives before the button shows that it waits.
+  // The second click of a double click can arrive before the button is disabled.
   const isSent = useRef(false);
   const take = useMutation({
     gcTime: 0,
@@ -212,7 +212,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
             </Text>
           </Alert>
         )}
-        {/* A provider opens in a window of its own: this page holds the link. */}
+        {/* The provider opens in a separate window, because this page holds the link. */}
         <SignInForm email={link.email ?? undefined} onDone={() => take.reset()} />
         {canBeNew && (
           <Button variant="subtle" size="sm" onClick={startAsNew}>

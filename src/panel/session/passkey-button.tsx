@@ -1,4 +1,4 @@
-/** Asks for a passkey, and says so where none came. */
+/** Button that asks for a passkey and reports failures. */
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Icon } from '../layout/icons.js';

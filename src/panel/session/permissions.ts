@@ -1,9 +1,9 @@
-/** What the person who is signed in may do: the same table that the API's guard reads. */
+/** Permissions of the signed-in user, from the same table that the API enforces. */
 import { isRead, OPERATIONS, type OperationId } from '../../admin/openapi/operations.js';
 import { mayGive, type Giver, type Role } from '../../members/permissions.js';
 import type { Me } from '../api/schemas.js';
 
-/** Whether they may call this operation, about this account where it is about one. */
+/** Reports whether the user can call an operation, in this account if it is about one. */
 export function mayCall(me: Me, operation: OperationId, accountId: string | null): boolean {
   const { about, roles, portal, limitedPortal } = OPERATIONS[operation].permission;
   if (me.member?.is_operator === true) return true;
@@ -15,13 +15,15 @@ export function mayCall(me: Me, operation: OperationId, accountId: string | null
   return role !== undefined && roles.includes(role);
 }
 
-/** Whether they may call it while the account is suspended: only operators change it then. */
+/**
+ * Reports whether the user can call an operation while the account is suspended. Only operators can make changes then.
+ */
 export function maySuspended(me: Me, operation: OperationId): boolean {
   const row = OPERATIONS[operation];
   return row.permission.about !== 'account' || isRead(row) || me.member?.is_operator === true;
 }
 
-/** Whether they may give and take this role in an account. */
+/** Reports whether the user can assign and remove this role in an account. */
 export function mayGiveThere(me: Me, accountId: string, role: Role): boolean {
   const own: Role | undefined = me.accounts.find(({ id }) => id === accountId)?.role;
   const giver: Giver | undefined = me.member?.is_operator === true ? 'operator' : own;

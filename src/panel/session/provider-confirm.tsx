@@ -1,4 +1,4 @@
-/** Confirms by a fresh sign-in at an identity provider, in a window of its own: what was typed on this page stays. */
+/** Confirms identity at an identity provider in a separate window, so that form values on this page stay. */
 import { Button, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -9,10 +9,10 @@ import { Frame } from './frame.js';
 import { useMe } from './session.js';
 import { useWays } from './ways.js';
 
-/** How often the page that waits looks whether the window has come back. */
+/** Interval for checking whether the window has returned, in milliseconds. */
 export const ASK_AGAIN_MS = 1_500;
 const WINDOW = 'popup,width=520,height=720';
-/** Where the provider's window comes back to. */
+/** Path to which the provider's window returns. */
 export const CONFIRMED_PAGE = '/confirmed';
 
 export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => void }) {
@@ -26,7 +26,7 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
   const isOpen = begin.data === true;
   useEffect(() => {
     if (!isOpen) return undefined;
-    // The window is of another site on its way, and cannot tell this page anything.
+    // The window shows another site meanwhile and cannot message this page.
     const timer = setInterval(() => {
       void api.GET('/admin/v1/me').then(({ data }) => {
         if (data?.session != null && data.session.confirmed_until !== before) onConfirmed();
@@ -50,7 +50,7 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
   );
 }
 
-/** Says that the page waits for the window, or that the browser opened none; nothing before a button was pressed. */
+/** Says that the page waits for the window, or that the browser blocked it; nothing before a click. */
 export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }) {
   if (isOpen === undefined) return null;
   return isOpen ? (
@@ -65,8 +65,8 @@ export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }
 }
 
 /**
- * Opens an identity provider in a window beside the page.
- * @returns False where the browser opens no window. It has to be opened at once: only what a person presses may.
+ * Opens an identity provider in a separate window. Call it directly in a click handler, or the browser blocks it.
+ * @returns false if the browser blocked the window.
  */
 export async function openProvider(provider: string, purpose: 'confirm' | 'sign_in'): Promise<boolean> {
   const opened = window.open('', '_blank', WINDOW);
@@ -85,7 +85,7 @@ export async function openProvider(provider: string, purpose: 'confirm' | 'sign_
   }
 }
 
-/** What the window shows when it is back. */
+/** Page that the window shows on return. */
 export function ConfirmedPage() {
   const { t } = useLingui();
   const isRefused = new URLSearchParams(location.search).has('problem');

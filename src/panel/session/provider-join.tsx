@@ -1,4 +1,4 @@
-/** Takes an invitation by signing in at an identity provider that knows the invited address. */
+/** Accepts an invitation by signing in at an identity provider that verified the invited address. */
 import { Button } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** The second half of a sign-in: the code of an app, or a recovery code in its place. */
+/** Second step of a sign-in: a code of the authenticator app, or a recovery code. */
 import { Button } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -13,7 +13,7 @@ interface SecondFactorFormProps {
   readonly onBack: () => void;
 }
 
-/** Asks for the second factor of a sign-in that has begun. */
+/** Asks for the second factor. */
 export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
   const { t } = useLingui();
   const [code, setCode] = useState('');
@@ -30,7 +30,7 @@ export function SecondFactorForm({ onSignIn, onBack }: SecondFactorFormProps) {
   const change = (): void => {
     setRecovery(!isRecovery);
     setCode('');
-    // The error is about the kind of code that was asked for before.
+    // The error belongs to the other kind of code.
     enter.reset();
   };
   return (

@@ -1,4 +1,4 @@
-/** Who is signed in, in this tab and in the others of this browser. */
+/** The signed-in user, in sync across tabs of this browser. */
 import { useQuery } from '@tanstack/react-query';
 import { armGate, passGate, passSignIn } from '../api/gate.js';
 import { api, ask, takeToken } from '../api/client.js';
@@ -8,7 +8,7 @@ import { queries } from '../api/queries.js';
 import { firstLocale, LOCALES, speak } from '../words/locale.js';
 
 const ME = ['me'] as const;
-/** Tabs tell each other which session this browser has now: its id, null for none. */
+/** Tabs exchange the id of the browser's current session; null for none. */
 const tabs = new BroadcastChannel('trailgate-session');
 const tell = (me: Me | null): void => tabs.postMessage(me?.session?.id ?? null);
 
@@ -17,19 +17,19 @@ const idOf = (me: Me | null): string | null => (me === null ? null : (me.member?
 const known = (): Me | null => queries.getQueryData<Me | null>(ME) ?? null;
 const isSomebodyElse = (before: Me | null, me: Me): boolean => before !== null && idOf(before) !== idOf(me);
 
-/** Loads the page anew: nothing stays of what somebody else saw here. */
+/** Reloads the page, so that no data of the previous user stays. */
 function startOver(): void {
   forget();
   location.reload();
 }
 
-/** Takes over who is signed in. */
+/** Applies the signed-in user: CSRF token, gate and language. */
 function settle(me: Me): Me {
   takeToken(me.csrf_token ?? '');
   armGate(true);
   passSignIn();
   const locale = LOCALES.find((each) => each === me.member?.locale) ?? firstLocale();
-  // Who is no member has the language that the page has.
+  // Portal users keep the page's language.
   if (me.member !== null && document.documentElement.lang !== locale) void speak(locale);
   return me;
 }
@@ -46,55 +46,55 @@ async function readMe(): Promise<Me | null> {
     if (!hasCode(error, 'session_ended', 'missing_credentials')) throw error;
     const still = known();
     if (still === null) armGate(false);
-    // Over the page, where what was typed stays. Not for who has signed in again since this was asked.
+    // Ask for sign-in over the page, so form values stay. Skip it if the user signed in again in the meantime.
     else if (still.session?.id === before?.session?.id) void passGate('sign_in', []);
     return still;
   }
 }
 
-/** Who is signed in: null where nobody is. */
+/** Reads the signed-in user; null if there is none. */
 export const useSession = () => useQuery({ queryKey: ME, queryFn: readMe, staleTime: 60_000 });
 
-/** Who is signed in, for what is shown only then. */
+/** Returns the signed-in user. Use it only on pages that require sign-in. */
 export function useMe(): Me {
   const { data } = useSession();
   if (data === null || data === undefined) throw new Error('This is shown to those who are signed in');
   return data;
 }
 
-/** Takes over the session that a sign-in began. Where it is somebody else's than before, nothing of theirs stays. */
+/** Applies the session of a new sign-in. If the user is a different one, the page is loaded anew. */
 export function signedIn(me: Me): void {
   tell(me);
   if (isSomebodyElse(known(), me)) {
     armGate(false);
     return location.assign('/');
   }
-  // What the address said of the sign-in is over with it.
+  // Leave the sign-in page's address.
   if (location.pathname === '/sign-in') history.replaceState(null, '', '/');
   queries.setQueryData(ME, settle(me));
 }
 
-/** Reads anew who is signed in: what they are, or their session, is another one now. */
+/** Refetches the user after their profile or session changed. */
 export const readMeAgain = (): Promise<void> => queries.refetchQueries({ queryKey: ME });
 
-/** Nothing that was read stays in this tab. */
+/** Removes all data from this tab. */
 function forget(): void {
   armGate(false);
   takeToken('');
-  // First of all, so that no page is left that needs somebody; never removed, or nobody would hear of it.
+  // Set this first, to unmount pages that need a user. Never remove the query, or observers would miss the change.
   queries.setQueryData(ME, null);
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] });
   queries.getMutationCache().clear();
 }
 
-/** Signs out, here and in the other tabs. */
+/** Signs out in this and all other tabs. */
 export async function signOut(): Promise<void> {
   await ask(api.POST('/admin/v1/sign-out'));
   forget();
   tell(null);
 }
 
-/** Follows what other tabs say. */
+/** Follows sign-ins and sign-outs of other tabs. */
 export function followOtherTabs(): void {
   tabs.addEventListener('message', ({ data }) => {
     if (data === null) forget();

@@ -1,4 +1,4 @@
-/** Signing in by whichever way there is: on the page before everything, and in the dialog over one that waits. */
+/** Sign-in form with all available methods, for the sign-in page and the gate dialog. */
 import { Button, Divider, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -16,9 +16,9 @@ import { readMeAgain, signedIn } from './session.js';
 import { useWays } from './ways.js';
 
 interface SignInFormProps {
-  /** Known where somebody was signed in a moment ago. */
+  /** Address of the user who was just signed in. */
   readonly email?: string | undefined;
-  /** Where the form lies over a page that is to stay. */
+  /** Set if the form is in a dialog over a page that stays. */
   readonly onDone?: () => void;
 }
 
@@ -117,7 +117,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
   );
 }
 
-/** Where no mail is sent, a person makes the link for a new password. */
+/** Without email, an operator creates the reset link. */
 function WithoutMail() {
   const { data } = useWays();
   if (data === undefined) return null;
@@ -175,13 +175,13 @@ function Provider({ id, label }: { readonly id: string; readonly label: string }
   );
 }
 
-/** Signs in in a window of its own: what was typed on the page under the form stays. */
+/** Signs in in a separate window, so that form values on the page stay. */
 function ProviderBeside({ id, label }: { readonly id: string; readonly label: string }) {
   const begin = useMutation({ gcTime: 0, mutationFn: () => openProvider(id, 'sign_in') });
   const isOpen = begin.data === true;
   useEffect(() => {
     if (!isOpen) return undefined;
-    // Whoever has signed in there is read here, and lets go on what waits; somebody else has the page loaded anew.
+    // Reads the session of the new sign-in, which releases waiting requests. For another user, the page reloads.
     const timer = setInterval(() => void readMeAgain(), ASK_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isOpen]);

@@ -1,10 +1,10 @@
-/** Where one comes in. */
+/** Sign-in page. */
 import { Alert, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Frame } from './frame.js';
 import { SignInForm } from './sign-in-form.js';
 
-/** What a provider's way back may say in the address. */
+/** Problem code that the provider's redirect can put in the address. */
 const UNKNOWN = 'identity_unknown';
 
 export function SignInPage() {

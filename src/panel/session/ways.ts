@@ -1,4 +1,4 @@
-/** How one can sign in here. */
+/** Reads the available sign-in methods. */
 import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../api/client.js';
 

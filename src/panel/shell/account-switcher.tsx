@@ -1,4 +1,4 @@
-/** Whose settings these are, and the way to the others that one is a member of. */
+/** Shows the current account, and switches to another. */
 import { Badge, Button, Combobox, Group, Text, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -11,11 +11,11 @@ import { useMe } from '../session/session.js';
 import { Icon } from '../layout/icons.js';
 import { Failure } from '../words/failure.js';
 
-/** From so many on, there is a field to search them by. */
+/** From this many accounts on, there is a search field. */
 const MANY = 8;
-/** Of more than these the others are searched for. */
+/** Maximum number of accounts to list. */
 const SHOWN = 50;
-/** Typing is done when it rests this long. */
+/** Delay after the last keystroke before a search, in milliseconds. */
 const REST_MS = 200;
 
 interface Choosable {
@@ -26,13 +26,13 @@ interface Choosable {
 
 interface Choices {
   readonly found: readonly Choosable[];
-  /** Whether there is more to be found than is listed. */
+  /** Whether there are more matches than listed. */
   readonly hasMore: boolean;
   readonly hasSearch: boolean;
   readonly error: unknown;
 }
 
-/** The accounts of a member with these words in their name; of an operator, and of who has very many, by the API. */
+/** Returns matching accounts. Operators and members of very many accounts search with the API. */
 function useChoices(isOpen: boolean, search: string): Choices {
   const me = useMe();
   const isAsked = me.member?.is_operator === true || me.has_more_accounts;

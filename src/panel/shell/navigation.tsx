@@ -1,4 +1,4 @@
-/** The pages, in the order in which they are listed; each only for those who may read what it shows. */
+/** Navigation of the panel. It lists only pages that the user can read. */
 import { Box, NavLink, Stack, Text } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useId, type ReactNode } from 'react';
@@ -12,17 +12,17 @@ interface Entry {
   readonly path: string;
   readonly icon: IconName;
   readonly label: string;
-  /** Who may call it sees the page. */
+  /** Operation that the user must be allowed to call to see the page. */
   readonly needs: OperationId;
 }
 
 interface Section {
-  /** Null where the area has no others. */
+  /** Null if the area has only one section. */
   readonly title: string | null;
   readonly entries: readonly Entry[];
 }
 
-/** The settings of an account. */
+/** Returns the sections of an account. */
 function useSettings(): readonly Section[] {
   const { t } = useLingui();
   return [
@@ -49,7 +49,7 @@ function useSettings(): readonly Section[] {
   ];
 }
 
-/** What operators look after. */
+/** Returns the sections for operators. */
 function usePlatform(): readonly Section[] {
   const { t } = useLingui();
   return [
@@ -86,11 +86,11 @@ export function Navigation({ accountId, onGo }: NavigationProps) {
 interface AreaProps extends NavigationProps {
   readonly title: string;
   readonly sections: readonly Section[];
-  /** What the pages' paths stand behind. */
+  /** Prefix of the pages' paths. */
   readonly root: string;
 }
 
-/** A part of the panel with its sections; none of it where somebody may see no page of it. */
+/** Renders an area with its sections; nothing if the user can see no page of it. */
 function Area({ title, sections, root, accountId, onGo }: AreaProps) {
   const me = useMe();
   const id = useId();

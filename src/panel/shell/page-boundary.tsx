@@ -1,10 +1,10 @@
-/** Where a page could not be loaded or shown: what to do instead of a page that is white. */
+/** Shows an error instead of a blank page when a page fails to load or render. */
 import { Component, type ReactNode } from 'react';
 import { Unreachable } from '../api/problem.js';
 import { Failure } from '../words/failure.js';
 
 interface PageBoundaryProps {
-  /** Where the reader is: going elsewhere is a new try. */
+  /** Current path. A change of it resets the error. */
   readonly at: string;
   readonly children: ReactNode;
 }
@@ -18,7 +18,7 @@ interface PageBoundaryState {
   readonly thrown: Thrown | null;
 }
 
-/** PageBoundary shows why a page is not there, and leaves everything around it as it is. */
+/** PageBoundary catches errors of a page and keeps the shell around it. */
 export class PageBoundary extends Component<PageBoundaryProps, PageBoundaryState> {
   override readonly state: PageBoundaryState = { at: this.props.at, thrown: null };
 
@@ -36,8 +36,8 @@ export class PageBoundary extends Component<PageBoundaryProps, PageBoundaryState
   }
 
   /**
-   * Loads the whole page anew: after an update of the program the files of the one before are gone. Not while nobody
-   * answers, or the browser would show a page of its own.
+   * Reloads the whole page: after an update, files of the previous version are gone. Keeps the page while the server
+   * is unreachable, because the browser would show its own error page.
    */
   private async again(): Promise<void> {
     try {

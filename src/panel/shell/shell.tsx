@@ -1,4 +1,4 @@
-/** What stands around every page: the account, the navigation, the person. */
+/** Frame of every page: account, navigation and user menu. */
 import { AppShell, Burger, Container, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Trans, useLingui } from '@lingui/react/macro';
@@ -13,7 +13,7 @@ import { Navigation } from './navigation.js';
 import { UserMenu } from './user-menu.js';
 
 interface ShellProps {
-  /** Null on the pages that are about none. */
+  /** Null on pages outside an account. */
   readonly account: Account | null;
   readonly children: ReactNode;
 }

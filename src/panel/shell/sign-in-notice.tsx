@@ -1,4 +1,4 @@
-/** Stands over every page of a member who came by a link and has nothing to sign in with again. */
+/** Notice for members who signed in by a link and have no sign-in method yet. */
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Link, useLocation } from 'wouter';

@@ -1,4 +1,4 @@
-/** Stands over every page of an account that is suspended. */
+/** Notice on every page of a suspended account. */
 import { Alert } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { useMe } from '../session/session.js';

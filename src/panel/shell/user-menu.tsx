@@ -1,4 +1,4 @@
-/** Who is signed in; colours and language of the pages; the way out. */
+/** User menu: profile, theme, language and sign-out. */
 import {
   ActionIcon,
   Avatar,
@@ -33,7 +33,7 @@ export function UserMenu() {
     mutationFn: async (locale: Locale) => {
       await choose(locale);
       if (member === null) return;
-      // Or the next time that it is read who this is, their language would be the old one.
+      // Otherwise, the next read of the profile would restore the old language.
       await ask(api.PATCH('/admin/v1/me', { body: { locale } }));
       await readMeAgain();
     },

@@ -1,11 +1,11 @@
-/** An adjustment in words. */
+/** Describes quota adjustments. */
 import { useLingui } from '@lingui/react/macro';
 import type { components } from '../api/admin-api.js';
 import { useFormats } from '../words/times.js';
 
 type Adjustment = components['schemas']['QuotaAdjustment'];
 
-/** The words for what it did. */
+/** Returns a function that describes an adjustment's effect. */
 export function useAdjustmentWords(): (adjustment: Pick<Adjustment, 'type' | 'amount'>) => string {
   const { t } = useLingui();
   const { number } = useFormats();

@@ -1,4 +1,4 @@
-/** What was given or taken back by hand, and why. */
+/** Lists quota adjustments of an account with their reasons. */
 import { Anchor, Card, Table, Title } from '@mantine/core';
 import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
@@ -10,7 +10,7 @@ import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 import { useAdjustmentWords } from './adjustment-words.js';
 
-/** Adjustments of the account, the newest first, a page after the other. */
+/** Reads adjustments of the account, newest first, page by page. */
 export const useAdjustments = (accountId: string) =>
   usePages(['account', accountId, 'adjustments'], (query, signal) =>
     ask(api.GET('/admin/v1/accounts/{id}/quota-adjustments', { params: { path: { id: accountId }, query }, signal })),

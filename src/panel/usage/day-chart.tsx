@@ -1,4 +1,4 @@
-/** Requests of each day as columns: what worked, failed and was refused, one above the other. */
+/** Stacked column chart of requests per day: successful, failed and blocked. */
 import { Box, useComputedColorScheme } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useElementSize } from '@mantine/hooks';
@@ -6,9 +6,9 @@ import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
-/** Requests of a day. */
+/** Requests of one day. */
 export interface Day {
-  /** `2026-11-22` */
+  /** Date: `2026-11-22`. */
   readonly day: string;
   readonly worked: number;
   readonly failed: number;
@@ -16,11 +16,11 @@ export interface Day {
 }
 
 const HEIGHT = 240;
-/** Seconds: the columns at both ends need their room. */
+/** Padding for the outermost columns, in seconds. */
 const HALF_A_DAY = 43_200;
 const COLORS = { worked: '#2f9a93', failed: '#d63939', refused: '#e8a03a' } as const;
 
-/** The colours of the columns, for the legend. */
+/** Colors of the columns, for the legend. */
 export const DAY_COLORS = COLORS;
 
 const seconds = (day: string): number => new Date(`${day}T12:00:00Z`).getTime() / 1_000;
@@ -48,7 +48,7 @@ export function DayChart({ days }: { readonly days: readonly Day[] }) {
   );
 }
 
-/** Stacked: each series has the height of those below it added. */
+/** Stacks the series: each adds the height of those below. */
 function columns(days: readonly Day[]): UPlot.AlignedData {
   return [
     days.map(({ day }) => seconds(day)),

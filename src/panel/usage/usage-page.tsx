@@ -1,4 +1,4 @@
-/** What the account has used: against its limits, by day, key and operation. */
+/** Shows the usage of an account: against its limits, and by day, key and operation. */
 import { Alert, Anchor, Box, Button, Card, Group, Skeleton, Table, Text, Title } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
@@ -62,7 +62,7 @@ interface Sums {
   readonly refused: number;
 }
 
-/** Rows summed up by what they are about, the most used first unless it is days. */
+/** Sums rows by a property, in the order in which its values first appear. */
 function sumsBy(rows: readonly UsageRow[], of: (row: UsageRow) => string): ReadonlyMap<string, Sums> {
   const sums = new Map<string, Sums>();
   for (const row of rows) {
@@ -77,7 +77,7 @@ function sumsBy(rows: readonly UsageRow[], of: (row: UsageRow) => string): Reado
 const NOTHING: Sums = { worked: 0, failed: 0, refused: 0 };
 const DAY_MS = 86_400_000;
 
-/** Every day of the month that the usage is of, also those on which nothing was asked. */
+/** Returns every day of the month, including days without requests. */
 function daysOf({ from, to, windows }: Usage): string[] {
   if (from === undefined || to === undefined) return [];
   const month = windows.find(({ policy }) => policy.endsWith('month'));
@@ -166,7 +166,7 @@ function ByOperation() {
 interface SectionProps {
   readonly title: string;
   readonly groups: readonly UsageGroup[];
-  /** Whether not all of it was read. */
+  /** Whether only part of the data was read. */
   readonly hasMore?: boolean | undefined;
   readonly children: ReactNode;
 }
@@ -196,11 +196,11 @@ interface SumsTableProps {
   readonly what: string;
   readonly sums: ReadonlyMap<string, Sums>;
   readonly label?: (name: string) => ReactNode;
-  /** In the order in which they come, instead of the most used first. */
+  /** Keeps the order of the rows instead of sorting by most used. */
   readonly asGiven?: boolean;
 }
 
-/** Its parts say what they are: where a phone lays them out as a grid, browsers would take them for none. */
+/** Sets table roles explicitly: the phone layout is a CSS grid, for which browsers drop the native roles. */
 function SumsTable({ what, sums, label = (name) => name, asGiven = false }: SumsTableProps) {
   const { number } = useFormats();
   const rows = asGiven ? [...sums] : [...sums].toSorted(([, one], [, other]) => total(other) - total(one));

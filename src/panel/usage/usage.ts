@@ -1,4 +1,4 @@
-/** Reading what an account has used. */
+/** Queries of an account's usage. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask } from '../api/client.js';
@@ -10,23 +10,23 @@ export type UsageWindow = Usage['windows'][number];
 export type Forecast = NonNullable<Usage['forecasts']>[number];
 
 const PAGE_SIZE = 1_000;
-/** What is behind these pages is in the spreadsheet alone. */
+/** Maximum number of pages to read. Only the CSV contains the rest. */
 const MOST_PAGES = 5;
 const AGAIN_MS = 30_000;
-/** Of what takes several requests. */
+/** Polling interval of queries that take several requests, in milliseconds. */
 const LONG_AGAIN_MS = 60_000;
 
-/** What tables are made of. */
+/** Property to group usage by. */
 export type UsageGroup = 'day' | 'api_key' | 'operation' | 'outcome';
 
 async function readPage(accountId: string, groups: readonly UsageGroup[], cursor: string | null): Promise<Usage> {
   const from = cursor === null ? ({ forecast: 'true' } as const) : { cursor };
   const query = { group_by: groups.join(), limit: PAGE_SIZE, ...from };
-  // The description has the CSV as well, which is text.
+  // The OpenAPI document also types the response as CSV text.
   return (await ask(api.GET('/admin/v1/accounts/{id}/usage', { params: { path: { id: accountId }, query } }))) as Usage;
 }
 
-/** Reads one page after the other; `has_more` then says that there is more than is worth reading here. */
+/** Reads up to `MOST_PAGES` pages. `has_more` tells whether rows are missing. */
 async function readUsage(accountId: string, groups: readonly UsageGroup[]): Promise<Usage> {
   const first = await readPage(accountId, groups, null);
   const rows = [...(first.data ?? [])];
@@ -39,7 +39,7 @@ async function readUsage(accountId: string, groups: readonly UsageGroup[]): Prom
   return { ...first, data: rows, has_more: next !== null };
 }
 
-/** The month of an account, by day and outcome, by key or by operation. */
+/** Reads the current month of an account, grouped. */
 export const useUsage = (accountId: string, groups: readonly UsageGroup[]) =>
   useQuery({
     queryKey: ['account', accountId, 'usage', groups],
@@ -49,16 +49,16 @@ export const useUsage = (accountId: string, groups: readonly UsageGroup[]) =>
     ),
   });
 
-/** The file with all rows of it, for a spreadsheet. */
+/** Returns the URL of the CSV file with all rows. */
 export const csvAddress = (accountId: string, groups: readonly UsageGroup[]): string =>
   `/admin/v1/accounts/${accountId}/usage?format=csv&group_by=${groups.join()}`;
 
-/** What becomes of a request, as the pages tell apart. */
+/** Result of a request as the pages group it. */
 export type Outcome = 'worked' | 'failed' | 'refused';
 
 const REFUSED: ReadonlySet<string> = new Set(['rate_limited', 'quota_exceeded', 'denied']);
 
-/** Null for rows that are no requests. */
+/** Returns the result of a usage row; null for rows that are not requests. */
 export function outcomeOf({ outcome }: UsageRow): Outcome | null {
   if (outcome === 'adjusted' || outcome === 'shadow_refused') return null;
   if (outcome === undefined || outcome === 'success' || outcome === 'in_flight') return 'worked';

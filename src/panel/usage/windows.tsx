@@ -1,4 +1,4 @@
-/** How much of each limit is used, and where the month is heading. */
+/** Shows how much of each limit is used, with a forecast for the month. */
 import { Card, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';

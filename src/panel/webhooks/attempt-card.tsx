@@ -1,4 +1,4 @@
-/** One attempt: when, what the receiver said and how long it took. */
+/** Shows one delivery attempt: time, response and duration. */
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
@@ -34,7 +34,7 @@ export function AttemptCard({ of: attempt }: { readonly of: Attempt }) {
           <Text size="sm" c="dimmed">
             <Trans>Response body (first 1 KB)</Trans>
           </Text>
-          {/* A stranger's bytes: as text, and nothing else. */}
+          {/* The response body is untrusted: render it as text only. */}
           <Code block className="secret" tabIndex={0} translate="no">
             {attempt.response_body}
           </Code>

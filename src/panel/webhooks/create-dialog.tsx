@@ -1,4 +1,4 @@
-/** Makes an endpoint: the form, then its secret, once. What is typed stays when the dialog is opened again. */
+/** Creates an endpoint: the form, then the secret, shown once. The form keeps its values while the dialog is closed. */
 import { useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useSentOnce } from '../api/sent-once.js';
@@ -15,7 +15,7 @@ interface CreateDialogProps {
   readonly onClose: () => void;
 }
 
-/** The secret that was made, and for where. Nothing but this dialog holds it. */
+/** The new secret and its URL. Only this dialog holds it. */
 interface Made {
   readonly url: string;
   readonly secret: string;

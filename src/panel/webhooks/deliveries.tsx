@@ -1,4 +1,4 @@
-/** What was delivered to an endpoint, and what was not: the newest first, with the way to send it again. */
+/** Lists the deliveries of an endpoint, newest first, with actions to resend them. */
 import { Anchor, Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useEffect, useState } from 'react';

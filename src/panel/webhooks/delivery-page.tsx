@@ -1,4 +1,4 @@
-/** One delivery: how it stands, every attempt, and what is sent. */
+/** Shows one delivery: state, attempts and payload. */
 import { Alert, Anchor, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
@@ -27,7 +27,7 @@ export function DeliveryPage() {
       </Stack>
     );
   const { account_id: accountId, endpoint_id: endpointId } = delivery.data;
-  // An id of another account belongs to its own pages.
+  // A delivery of another account redirects to that account's page.
   if (accountId !== account.id)
     return <Redirect to={`/${accountId}/webhooks/${endpointId}/deliveries/${id}`} replace />;
   return <Shown of={delivery.data} />;

@@ -1,4 +1,4 @@
-/** Changes an endpoint: where it is and what it is told of. */
+/** Edits an endpoint: URL, events and delivery settings. */
 import { useLingui } from '@lingui/react/macro';
 import { EditDialog as Dialog, type Edited } from '../layout/edit-dialog.js';
 import { EndpointFields, useEndpointChecks } from './endpoint-fields.js';

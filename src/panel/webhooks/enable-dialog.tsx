@@ -1,4 +1,4 @@
-/** Lets an endpoint go on: with all that has waited, none of it, or what there is since a day. */
+/** Resumes an endpoint, and asks what happens to pending events: all, none, or from a date. */
 import { Radio, Stack, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** The fields of an endpoint, for making and for changing one. */
+/** Fields of an endpoint, for creating and editing. */
 import { Stack, Switch, TextInput } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import type { Checks } from '../layout/form.js';
@@ -15,14 +15,14 @@ interface EndpointFieldsProps {
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
 
-/** What is wrong with an endpoint's form as it is filled in. */
+/** Validates the values of the form. */
 export function useEndpointChecks(values: EndpointValues): Checks {
   const { t } = useLingui();
   const check = useNumberCheck();
   const isWrongSchedule = values.retries === 'own' && secondsOf(values.pauses) === null;
   return {
     url: values.url.trim() === '' && t`Fill this in.`,
-    // No choice at all would mean all types.
+    // An empty list would mean all types.
     event_types: !values.isAll && values.eventTypes.length === 0 && t`Choose at least one event.`,
     retry_schedule: isWrongSchedule && t`Enter up to 20 delays, each up to a day, together up to seven days.`,
     rate_per_second: check(values.ratePerSecond, { min: 1, max: 1_000 }),

@@ -1,4 +1,4 @@
-/** One endpoint: how it is, what can be done with it, and what was delivered. */
+/** Shows one endpoint: state, actions and deliveries. */
 import { Alert, Anchor, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useCallback, useState, type ReactNode } from 'react';
@@ -26,7 +26,7 @@ import {
   type EndpointDetail,
 } from './webhooks.js';
 
-/** So many deliveries or more: they are counted no further. */
+/** Maximum count. More deliveries are shown as this number and a plus sign. */
 const MOST_COUNTED = 1_000;
 
 export function EndpointPage() {
@@ -43,7 +43,7 @@ export function EndpointPage() {
       </Stack>
     );
   const { data, etag } = endpoint.data;
-  // An id of another account belongs to its own pages.
+  // An endpoint of another account redirects to that account's page.
   if (data.account_id !== account.id) return <Redirect to={`/${data.account_id}/webhooks/${id}`} replace />;
   return <Shown shown={data} etag={etag} />;
 }
@@ -125,7 +125,7 @@ function Shown({ shown, etag }: { readonly shown: EndpointDetail; readonly etag:
 function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly onOpen: (dialog: Dialog) => void }) {
   const may = useMay();
   const mayDisable = useMayDisable();
-  // Then only they enable it.
+  // Only operators can enable an endpoint that an operator disabled.
   const isOperators = shown.disabled_reason === 'operator' && !mayDisable;
   return (
     <>
@@ -172,10 +172,10 @@ function Actions({ shown, onOpen }: { readonly shown: EndpointDetail; readonly o
   );
 }
 
-/** Whether the reader is an operator: what only operators may stands for it. */
+/** Reports whether the user is an operator, by an operation that only operators can call. */
 const useMayDisable = (): boolean => useMay()('createAccount');
 
-/** What its state means, where it is not simply in use. */
+/** Explains a state other than healthy. */
 function State({ of: endpoint }: { readonly of: EndpointDetail }) {
   const { time_zone: timeZone } = useAccount();
   const { status, disabled_reason: reason, failing_since: failingSince, failures, waiting } = endpoint;

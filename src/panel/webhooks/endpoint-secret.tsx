@@ -1,4 +1,4 @@
-/** The secret that an endpoint's receiver knows our events by, shown once. */
+/** Shows the signing secret of an endpoint once. */
 import { Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import type { Leaving } from '../layout/secret-dialog.js';

@@ -1,4 +1,4 @@
-/** What is typed into the form of an endpoint, and what the API is sent of it. */
+/** Values of the endpoint form, and the requests built from them. */
 import { numberOf } from '../layout/number.js';
 import { pauseText, secondsOf } from './pauses.js';
 import type { Endpoint, EndpointChange, NewEndpoint } from './webhooks.js';
@@ -8,14 +8,14 @@ const MS_PER_SECOND = 1_000;
 export interface EndpointValues {
   readonly url: string;
   readonly description: string;
-  /** All types of events, also those that are to come. */
+  /** Whether all event types are selected, including future ones. */
   readonly isAll: boolean;
   readonly eventTypes: readonly string[];
   readonly isOrdered: boolean;
   readonly retries: 'usual' | 'none' | 'own';
-  /** Between attempts, as they are written; of `own` retries. */
+  /** Custom retry schedule: pauses between attempts as typed. */
   readonly pauses: readonly string[];
-  /** Empty: the usual. */
+  /** Empty: the default. */
   readonly ratePerSecond: string;
   readonly concurrency: string;
   readonly timeoutSeconds: string;
@@ -34,7 +34,7 @@ export const EMPTY: EndpointValues = {
   timeoutSeconds: '',
 };
 
-/** What an endpoint has now. */
+/** Returns the current values of an endpoint. */
 export const valuesOf = (endpoint: Endpoint): EndpointValues => ({
   url: endpoint.url,
   description: endpoint.description,
@@ -53,7 +53,7 @@ function millisecondsOf(seconds: string, locale: string): number | null {
   return value === undefined ? null : Math.round(value * MS_PER_SECOND);
 }
 
-/** The body that makes an endpoint. */
+/** Returns the request body for a new endpoint. */
 export const newEndpoint = (values: EndpointValues, locale: string) =>
   ({
     url: values.url.trim(),
@@ -66,7 +66,7 @@ export const newEndpoint = (values: EndpointValues, locale: string) =>
     timeout_ms: millisecondsOf(values.timeoutSeconds, locale),
   }) satisfies NewEndpoint;
 
-/** The body that changes an endpoint: only what is different from what it was. */
+/** Returns the request body for an edit, with only the changed fields. */
 export function changeOf(before: EndpointValues, after: EndpointValues, locale: string): EndpointChange {
   const was = newEndpoint(before, locale);
   const changed = Object.entries(newEndpoint(after, locale)).filter(

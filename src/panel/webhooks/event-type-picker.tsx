@@ -1,4 +1,4 @@
-/** Which events an endpoint is told of: all, whole families, or single types. */
+/** Chooses the events of an endpoint: all, whole families, or single types. */
 import { Checkbox, Input, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFieldError } from '../layout/form-errors.js';
@@ -12,7 +12,7 @@ interface EventTypePickerProps {
   readonly onChange: (change: Partial<EndpointValues>) => void;
 }
 
-/** `customer.created` is of `customer.*`. */
+/** Returns the family of a type: `customer.created` belongs to `customer.*`. */
 const familyOf = (type: string): string => `${type.slice(0, type.lastIndexOf('.'))}.*`;
 
 export function EventTypePicker({ values, onChange }: EventTypePickerProps) {
@@ -48,7 +48,7 @@ function Types({ chosen, onChange }: TypesProps) {
   if (error !== null && data === undefined) return <Failure error={error} again={() => void refetch()} />;
   const types = data?.data ?? [];
   const families = Map.groupBy(types, ({ type }) => familyOf(type));
-  // What the endpoint wants and nobody offers any more can be taken away.
+  // Types that no longer exist stay visible, so they can be removed.
   const others = chosen.filter((each) => !families.has(each) && !types.some(({ type }) => type === each));
   const toggle = (pattern: string, isChosen: boolean): void =>
     onChange(
@@ -91,7 +91,7 @@ interface PatternProps {
   readonly pattern: string;
   readonly about: string | null;
   readonly chosen: readonly string[];
-  /** Whether its whole family is chosen. */
+  /** Whether its whole family is selected. */
   readonly isCovered?: boolean;
   readonly onToggle: (pattern: string, isChosen: boolean) => void;
 }

@@ -1,4 +1,4 @@
-/** Pauses as people write them, and as the API has them. */
+/** Pauses as people type them, and as the API has them. */
 import { expect, it } from '@jest/globals';
 import { pauseText, secondsOf } from './pauses.js';
 

@@ -1,17 +1,17 @@
-/** Pauses between attempts, as people write them: `30s`, `5m`, `2h`, `1d`. */
+/** Parses and formats pauses between attempts: `30s`, `5m`, `2h`, `1d`. */
 
 const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const MOST = 20;
 const LONGEST = 86_400;
 const LONGEST_TOGETHER = 7 * 86_400;
 
-/** Seconds as they are written, in the largest unit that fits. */
+/** Formats seconds in the largest unit that fits. */
 export function pauseText(seconds: number): string {
   const unit = (['d', 'h', 'm'] as const).find((each) => seconds % SECONDS[each] === 0) ?? 's';
   return `${seconds / SECONDS[unit]}${unit}`;
 }
 
-/** What is written, in seconds; null where it is no schedule that the API takes. */
+/** Parses pauses into seconds; null if the API would reject the schedule. */
 export function secondsOf(pauses: readonly string[]): number[] | null {
   const seconds = pauses.map((pause) => {
     const [, count = '', unit = 's'] = /^(\d{1,6})\s*([smhd])?$/.exec(pause.trim().toLowerCase()) ?? [];

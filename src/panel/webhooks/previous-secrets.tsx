@@ -1,4 +1,4 @@
-/** Secrets before the last rotation, which still sign: until when, and a button that ends them. */
+/** Shows until when previous signing secrets work, with a button that ends them. */
 import { Trans } from '@lingui/react/macro';
 import { PreviousSecretAlert } from '../layout/previous-secret-alert.js';
 import { useAccount, useMay } from '../session/accounts.js';

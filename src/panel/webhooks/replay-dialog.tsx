@@ -1,4 +1,4 @@
-/** Sends many deliveries again: all that failed, or all of a time. */
+/** Resends many deliveries: all that failed, or all in a period. */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';

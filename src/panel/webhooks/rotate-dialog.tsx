@@ -1,4 +1,4 @@
-/** Gives an endpoint a new secret: how long the old one signs beside it, then the new one, once. */
+/** Rotates the signing secret: asks how long the old one signs too, then shows the new one once. */
 import { Alert, Radio, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useState } from 'react';
@@ -12,7 +12,7 @@ import { useFormats } from '../words/times.js';
 import { previousSecretEnds, readAgain, rotateSecret, type Endpoint } from './webhooks.js';
 
 const DAY_SECONDS = '86400';
-/** The API keeps three secrets: beyond that a rotation ends the oldest. */
+/** The API keeps three secrets. A further rotation ends the oldest. */
 const MOST_PREVIOUS = 2;
 
 interface RotateDialogProps {
@@ -55,10 +55,10 @@ function RotateForm({ shown, etag, onMade, onCancel }: RotateFormProps) {
   const endsPrevious = ends.length >= MOST_PREVIOUS;
   const rotate = () =>
     send(async (requestId) => {
-      // Only whoever was warned ends it: a secret of another rotation is kept by the API.
+      // Ends the oldest secret only if the dialog has warned about it. The API rejects ending another one.
       const body = { overlap_seconds: Number(overlap), end_previous_secret: endsPrevious };
       const { secret } = await rotateSecret(shown.id, body, etag, requestId).catch((caught: unknown) => {
-        // The next press goes by what the endpoint is then.
+        // Show the current state before the next try.
         if (hasCode(caught, 'precondition_failed', 'previous_secret_active')) void readAgain(shown);
         throw caught;
       });

@@ -1,4 +1,4 @@
-/** How an endpoint is sent to, for receivers that want it otherwise: attempts, pace, patience. */
+/** Delivery settings of an endpoint: retries, rate, concurrency and timeout. */
 import { Button, Collapse, Group, Radio, Stack, TagsInput } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useDisclosure } from '@mantine/hooks';
@@ -17,7 +17,7 @@ export function SendingFields(props: SendingFieldsProps) {
   const isSet = retries !== EMPTY.retries || [ratePerSecond, concurrency, timeoutSeconds].some((each) => each !== '');
   const [isWanted, { toggle }] = useDisclosure(isSet);
   const errors = ['retry_schedule', 'rate_per_second', 'concurrency', 'timeout_ms'];
-  // An error in here must not stay out of sight.
+  // Open the section, so that its error is visible.
   const isOpen = useHasErrors(errors) || isWanted;
   return (
     <div>

@@ -1,4 +1,4 @@
-/** What states, reasons and errors of webhooks mean, in words. */
+/** Labels of webhook states, reasons and errors. */
 import { Badge } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import type { Delivery, DeliveryStatus, Endpoint, EndpointStatus, EventType } from './webhooks.js';
@@ -12,7 +12,7 @@ const COLORS: Readonly<Record<EndpointStatus | DeliveryStatus, string>> = {
   failed: 'red',
 };
 
-/** The state of an endpoint; one that is in use and fails says so. */
+/** Shows the state of an endpoint; an active one that fails is marked as failing. */
 export function EndpointState({ of: { status, failing_since: failingSince } }: { readonly of: Endpoint }) {
   const { t } = useLingui();
   const words = { enabled: t`In use`, paused: t`Paused`, disabled: t`Disabled` };
@@ -44,7 +44,7 @@ export function useEventDescription(): (type: EventType) => string | null {
     source === 'gateway' && description !== null ? i18n._(description) : description;
 }
 
-/** Why nothing more is tried. */
+/** Returns the reasons why delivery stopped. */
 export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => string {
   const { t } = useLingui();
   const words: Readonly<Record<NonNullable<Delivery['reason']>, string>> = {
@@ -59,7 +59,7 @@ export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => s
   return (reason) => words[reason];
 }
 
-/** Why a URL is refused, by the API's reason. */
+/** Returns the texts for a rejected URL by the API's reason. */
 export function useDestinationWords(): (reason: string) => string {
   const { t } = useLingui();
   const inside = t`It leads to a private network or to this server itself. Use an address on the public internet.`;
@@ -87,7 +87,7 @@ export function useDestinationWords(): (reason: string) => string {
   return (reason) => words[reason] ?? special;
 }
 
-/** Why no response came. */
+/** Returns the texts for a missing response. */
 export function useErrorWords(): (error: string) => string {
   const { t } = useLingui();
   const destination = useDestinationWords();

@@ -1,4 +1,4 @@
-/** Where an account has its events sent to, and at `/webhooks/new` the dialog that adds an endpoint. */
+/** Lists the webhook endpoints of an account. At `/webhooks/new` it shows the dialog that adds one. */
 import { Anchor, Group, Text } from '@mantine/core';
 import { Plural, Trans, useLingui } from '@lingui/react/macro';
 import { Link } from 'wouter';

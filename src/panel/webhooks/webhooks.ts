@@ -1,4 +1,4 @@
-/** Reading and changing webhook endpoints and their deliveries: what the pages ask of the API. */
+/** Queries and changes of webhook endpoints and their deliveries. */
 import { useQuery } from '@tanstack/react-query';
 import type { components } from '../api/admin-api.js';
 import { api, ask, askVersioned, once, onlyIf } from '../api/client.js';
@@ -19,22 +19,22 @@ export type Attempt = DeliveryDetail['attempt_log'][number];
 export type EventType = components['schemas']['EventType'];
 export type Replay = components['schemas']['ReplayWebhookDeliveries'];
 
-/** Deliveries that are read again and again: the newest ones. */
+/** Number of newest deliveries that the page polls. */
 const NEWEST = 50;
-/** Attempts go on while somebody looks: what waits is looked at again soon, the rest now and then. */
+/** Polling intervals, in milliseconds: short while a delivery is pending, long otherwise. */
 const SOON_MS = 2_000;
 const NOW_AND_THEN_MS = 15_000;
 
 const listOf = (accountId: string) => ['account', accountId, 'webhook-endpoints'] as const;
 const endpointOf = (id: string) => ['webhook-endpoint', id] as const;
 
-/** The endpoints of an account, a page after the other. */
+/** Reads the endpoints of an account page by page. */
 export const useEndpoints = (accountId: string) =>
   usePages(listOf(accountId), (query, signal) =>
     ask(api.GET('/admin/v1/accounts/{id}/webhook-endpoints', { params: { path: { id: accountId }, query }, signal })),
   );
 
-/** One endpoint, with its version. */
+/** Reads one endpoint with its version. */
 export const useEndpoint = (id: string) =>
   useQuery({
     queryKey: endpointOf(id),
@@ -42,7 +42,7 @@ export const useEndpoint = (id: string) =>
     refetchInterval: pollEvery(NOW_AND_THEN_MS),
   });
 
-/** The types of events that an endpoint can be told of. */
+/** Reads the event types that an endpoint can subscribe to. */
 export const useEventTypes = () =>
   useQuery({ queryKey: ['event-types'], queryFn: () => ask(api.GET('/admin/v1/event-types')), staleTime: 300_000 });
 
@@ -54,13 +54,13 @@ const askDeliveries = (id: string, status: DeliveryStatus | null, page: PageQuer
     }),
   );
 
-/** The deliveries of an endpoint, the newest first, as far as they were rolled out. */
+/** Reads the deliveries of an endpoint page by page, newest first. */
 export const useDeliveries = (id: string, status: DeliveryStatus | null) =>
   usePages([...endpointOf(id), 'deliveries', status], (page, signal) => askDeliveries(id, status, page, signal), {
     keepsPrevious: true,
   });
 
-/** The newest of them, read again and again: what goes on goes on there, and the rest is not read with it each time. */
+/** Polls only the newest deliveries, because older ones rarely change. */
 export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, isOn: boolean) =>
   useQuery({
     queryKey: [...endpointOf(id), 'newest-deliveries', status],
@@ -71,10 +71,7 @@ export const useNewestDeliveries = (id: string, status: DeliveryStatus | null, i
     ),
   });
 
-/**
- * What was read last, and below it what was rolled out before; null where more is new than one page holds, so that some
- * would be missing between them.
- */
+/** Puts polled deliveries above those that were loaded before; null if there may be a gap between them. */
 export function withNewest(
   newest: { readonly data: readonly Delivery[]; readonly has_more: boolean },
   before: readonly Delivery[],
@@ -86,7 +83,7 @@ export function withNewest(
   return [...newest.data, ...before.filter(({ id }) => id < last)];
 }
 
-/** One delivery with every attempt. */
+/** Reads one delivery with every attempt. */
 export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['webhook-delivery', id],
@@ -96,7 +93,7 @@ export const useDelivery = (id: string) =>
     ),
   });
 
-/** Has lists and pages read an endpoint and its deliveries anew: after every change. */
+/** Refetches an endpoint and its deliveries after a change. */
 export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'id' | 'account_id'>): Promise<void> {
   await Promise.all([
     queries.invalidateQueries({ queryKey: listOf(accountId) }),
@@ -105,7 +102,7 @@ export async function readAgain({ id, account_id: accountId }: Pick<Endpoint, 'i
   ]);
 }
 
-/** Has the list read anew, of which one is new or gone. */
+/** Refetches the list after an endpoint was added or deleted. */
 export const readListAgain = (accountId: string) => queries.invalidateQueries({ queryKey: listOf(accountId) });
 
 export const createEndpoint = (accountId: string, body: NewEndpoint, requestId: string) =>
@@ -132,7 +129,7 @@ export const rotateSecret = (id: string, body: Rotation, etag: string | null, re
 export const endPreviousSecret = (id: string) =>
   ask(api.POST('/admin/v1/webhook-endpoints/{id}/end-previous-secret', { params: { path: { id } } }));
 
-/** When each previous secret stops signing, the last one first. */
+/** Returns when each previous secret stops signing, latest first. */
 export const previousSecretEnds = ({ public_keys: keys }: Pick<Endpoint, 'public_keys'>): string[] =>
   keys.flatMap(({ expires_at: end }) => end ?? []).toSorted((one, other) => Date.parse(other) - Date.parse(one));
 

@@ -1,8 +1,8 @@
-/** Other people's text that may be an address: it goes on in the next line behind a part of it, and not in a word. */
+/** Renders text that may contain a URL, with line breaks between parts of the URL only. */
 import { Fragment } from 'react';
 
 const IS_ADDRESS = /^https?:\/\//;
-/** Before what begins a part of an address; the two slashes behind its scheme are none. */
+/** Matches before each part of a URL, but not inside the `//` of its scheme. */
 const PARTS = /(?<=[^/:])(?=[/.?&])/;
 
 export function Breakable({ text }: { readonly text: string }) {

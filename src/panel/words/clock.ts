@@ -1,2 +1,2 @@
-/** The time, in one place. */
+/** Returns the current time. The only clock of the panel. */
 export const now = (): Date => new Date();

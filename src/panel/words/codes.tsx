@@ -1,4 +1,4 @@
-/** Meanings of the codes of the public API and what to do about them, from the rows of their catalogue. */
+/** Texts for the error codes of the public API, from the error catalogue. */
 import { Code } from '@mantine/core';
 import { useLingui } from '@lingui/react';
 import type { ReactNode } from 'react';
@@ -12,13 +12,13 @@ export interface CodeWords {
 
 const isPublic = (code: string): code is keyof typeof PUBLIC_ERRORS => Object.hasOwn(PUBLIC_ERRORS, code);
 
-/** Returns the words for a code; undefined for a code of a backend. */
+/** Returns the texts of a code; undefined for a code of a backend. */
 export function useCodeWords(): (code: string) => CodeWords | undefined {
   const { i18n } = useLingui();
   const rows = i18n.locale === 'es' ? ERRORS_ES : PUBLIC_ERRORS;
   return (code) => (isPublic(code) ? { means: rows[code].title, advice: inline(rows[code].action) } : undefined);
 }
 
-/** Shows what stands between backticks as code. */
+/** Renders text between backticks as code. */
 const inline = (markdown: string): ReactNode =>
   markdown.split('`').map((part, index) => (index % 2 === 0 ? part : <Code key={index}>{part}</Code>));

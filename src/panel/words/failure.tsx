@@ -1,4 +1,4 @@
-/** An error where it happened, with what to do and the number that support asks for. */
+/** Error box: what happened, what to do, and the request ID for support. */
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { ApiProblem, type RefusedField } from '../api/problem.js';
@@ -8,9 +8,9 @@ import { useReasonWords } from './reasons.js';
 
 interface FailureProps {
   readonly error: unknown;
-  /** Refused fields that the form around it shows itself. All others are listed here. */
+  /** Rejected fields that the surrounding form shows itself. The box lists all others. */
   readonly atFields?: readonly RefusedField[];
-  /** Tries again, where that is more than a press on the form's own button. */
+  /** Retries, if that needs more than the form's own button. */
   readonly again?: (() => void) | undefined;
 }
 

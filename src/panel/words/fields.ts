@@ -1,7 +1,7 @@
-/** Fields that change, and who changes them, in words. */
+/** Labels of changed fields and of actors. */
 import { useLingui } from '@lingui/react/macro';
 
-/** The words for a field that changed. */
+/** Returns the label of a field. */
 export function useFieldWords(): (field: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ export function useFieldWords(): (field: string) => string {
   return (field) => words[field] ?? field;
 }
 
-/** The words for who did something; a member or token is called as it was then. */
+/** Returns the name of an actor. Members and tokens keep the name that they had at the time. */
 export function useActorWords(): (actor: string) => string {
   const { t } = useLingui();
   const words: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ export function useActorWords(): (actor: string) => string {
   };
   return (actor) => {
     if (actor.startsWith('portal:')) return t`Portal user`;
-    // Whoever has no name any more was forgotten; the id says nothing to anybody.
+    // A member without a name was erased. The id would not help the reader.
     if (actor.startsWith('mem_')) return t`Removed member`;
     return words[actor] ?? actor;
   };

@@ -1,52 +1,52 @@
-/** The language of the page: the member's, else what was chosen here, else the browser's first that we have. */
+/** Language of the page: the member's, else the stored choice, else the browser's first supported language. */
 import { i18n } from '@lingui/core';
 
-/** Languages that the panel speaks. */
+/** Supported languages. */
 export const LOCALES = ['en', 'es'] as const;
 export type Locale = (typeof LOCALES)[number];
 
-/** Each in its own words, so that whoever does not read the other finds it. */
+/** Names of the languages in their own language. */
 export const LANGUAGES = { en: 'English', es: 'Español' } as const satisfies Record<Locale, string>;
 
 const CHOSEN = 'trailgate-locale';
 
 const isLocale = (text: unknown): text is Locale => (LOCALES as readonly unknown[]).includes(text);
 
-/** Loads the words of a language, and turns the page to it. */
+/** Loads the catalogue of a language and activates it. */
 export async function speak(locale: Locale): Promise<void> {
   const { messages } = locale === 'es' ? await import('../locales/es.po') : await import('../locales/en.po');
-  // Numbers and dates follow the region where the browser names one of the language, such as es-MX.
+  // Numbers and dates follow the browser's region of the language, such as es-MX.
   const regional = navigator.languages.find((language) => language.split('-')[0] === locale);
   i18n.loadAndActivate({ locale, locales: regional === undefined ? locale : [regional, locale], messages });
   document.documentElement.lang = locale;
 }
 
-/** Remembers what was chosen in this browser, and turns to it. */
+/** Stores the choice in this browser and activates it. */
 export async function choose(locale: Locale): Promise<void> {
   try {
     localStorage.setItem(CHOSEN, locale);
   } catch {
-    // No storage: until the page is loaded again.
+    // Without storage, the choice lasts until the next load.
   }
   await speak(locale);
 }
 
-/** Forgets what was chosen in this browser. */
+/** Removes the stored choice. */
 export function chooseNone(): void {
   try {
     localStorage.removeItem(CHOSEN);
   } catch {
-    // No storage: nothing was remembered.
+    // Without storage there is nothing to remove.
   }
 }
 
-/** The language to begin with. */
+/** Returns the initial language. */
 export function firstLocale(): Locale {
   try {
     const chosen = localStorage.getItem(CHOSEN);
     if (isLocale(chosen)) return chosen;
   } catch {
-    // No storage: as the browser has it.
+    // Without storage: use the browser's language.
   }
   return navigator.languages.map((language) => language.split('-')[0]).find(isLocale) ?? 'en';
 }

@@ -1,4 +1,4 @@
-/** What went wrong, in words that say what to do; the API's own are English and for engineers. */
+/** Texts for errors, with what to do. The API's own texts are English and technical. */
 import { plural } from '@lingui/core/macro';
 import { useLingui } from '@lingui/react/macro';
 import { ApiProblem, Unreachable } from '../api/problem.js';
@@ -11,7 +11,7 @@ export interface ProblemWords {
   readonly advice: string;
 }
 
-/** The words for an error, in the language of the page. */
+/** Returns the texts of an error in the language of the page. */
 export function useProblemWords(): (error: unknown) => ProblemWords {
   const { t } = useLingui();
   return (error) => {

@@ -1,13 +1,10 @@
-/** Why a field was refused, in the language of the page. The API gives its reasons in English. */
+/** Translates the API's reasons for a rejected field. */
 import { useLingui } from '@lingui/react/macro';
 import type { RefusedField } from '../api/problem.js';
 
 type Words = (...found: string[]) => string;
 
-/**
- * Returns the words for a reason of the API. A reason that is not listed here is shown as the API gives it, so that no
- * reason is ever lost.
- */
+/** Returns the translation of a reason. An unknown reason is shown as the API gives it. */
 export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => string {
   const { t } = useLingui();
   const known: readonly (readonly [pattern: RegExp, words: Words])[] = [

@@ -1,4 +1,4 @@
-/** The status of a response, in a colour that says whose it is. */
+/** Status of a response as a badge, colored by its class. */
 import { Badge } from '@mantine/core';
 
 const colorOf = (status: number): string => {

@@ -1,4 +1,4 @@
-/** Times and numbers as the reader's language writes them, in the zone of the account. */
+/** Formats times and numbers for the reader's language and the account's time zone. */
 import { Text, Tooltip } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { now } from './clock.js';
@@ -12,16 +12,16 @@ const STEPS = [
 ] as const;
 
 export interface Formats {
-  /** `22 Nov 2026, 10:04` in the zone. */
+  /** Date and time in the zone: `22 Nov 2026, 10:04`. */
   time(iso: string): string;
-  /** `22 Nov 2026` in the zone. */
+  /** Date in the zone: `22 Nov 2026`. */
   date(iso: string): string;
-  /** `3 minutes ago`, `in 2 days`. */
+  /** Relative time: `3 minutes ago`, `in 2 days`. */
   relative(iso: string): string;
   number(value: number): string;
 }
 
-/** Formats for the language of the page. */
+/** Returns formatters for the language of the page. */
 export function useFormats(timeZone?: string): Formats {
   const { i18n } = useLingui();
   const locales = i18n.locales ?? i18n.locale;
@@ -43,7 +43,7 @@ export function useFormats(timeZone?: string): Formats {
   };
 }
 
-/** A time as how long ago it was, with the exact one behind it. */
+/** Shows a relative time, with the exact time as a tooltip. */
 export function Ago({ at, timeZone }: { readonly at: string; readonly timeZone?: string | undefined }) {
   const formats = useFormats(timeZone);
   return (

@@ -1,4 +1,4 @@
-/** When a day of an account begins and ends, wherever its reader is. */
+/** Beginning and end of a day in an account's time zone, independent of the reader's zone. */
 import { expect, it } from '@jest/globals';
 import { beginningOf, dayIn, dayOf, endOf } from './zone.js';
 
@@ -8,7 +8,7 @@ it.each([
   ['2027-02-20', 'America/Los_Angeles', '2027-02-20T08:00:00.000Z', '2027-02-21T07:59:59.000Z'],
   ['2027-02-20', 'Pacific/Kiritimati', '2027-02-19T10:00:00.000Z', '2027-02-20T09:59:59.000Z'],
   ['2027-02-20', 'Asia/Kathmandu', '2027-02-19T18:15:00.000Z', '2027-02-20T18:14:59.000Z'],
-  // On which the clocks go forward, and back.
+  // Days on which the clocks go forward and back.
   ['2027-03-28', 'Europe/Vienna', '2027-03-27T23:00:00.000Z', '2027-03-28T21:59:59.000Z'],
   ['2027-10-31', 'Europe/Vienna', '2027-10-30T22:00:00.000Z', '2027-10-31T22:59:59.000Z'],
 ])('%s in %s begins at %s and ends at %s', (day, zone, begins, ends) => {

@@ -1,42 +1,42 @@
-/** Days in the zone of an account, which need not be that of the reader: a day begins there, and not where they sit. */
+/** Dates in an account's time zone, which can differ from the reader's zone. */
 import { now } from './clock.js';
 
 const DAY_MS = 86_400_000;
 const DAY_PARTS = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
 const TIME_PARTS = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
-/** The language that writes a day as the field for days does, and a time as every program reads it. */
+/** Swedish formats dates as date inputs do, and times in ISO order. */
 const PLAIN = 'sv-SE';
 
-/** The day on which a moment falls in a zone, as the field for days writes it: `2027-01-31`. */
+/** Returns the date of a moment in a zone, in the format of a date input: `2027-01-31`. */
 export function dayOf(moment: Date, timeZone: string): string {
   return new Intl.DateTimeFormat(PLAIN, { ...DAY_PARTS, calendar: 'gregory', timeZone }).format(moment);
 }
 
-/** The day so many days from now. */
+/** Returns the date a number of days from now. */
 export const dayIn = (days: number, timeZone: string): string =>
   dayOf(new Date(now().getTime() + days * DAY_MS), timeZone);
 
-/** The day before one. */
+/** Returns the previous date. */
 export const dayBefore = (day: string): string => dayOf(new Date(Date.parse(`${day}T12:00:00Z`) - DAY_MS), 'UTC');
 
-/** The first second of a day in a zone, as the API takes it; undefined for what is no day. */
+/** Returns the first second of a date in a zone; undefined for an invalid date. */
 export const beginningOf = (day: string, timeZone: string): string | undefined => momentIn(`${day}T00:00:00`, timeZone);
 
-/** The last second of a day in a zone, likewise. */
+/** Returns the last second of a date in a zone; undefined for an invalid date. */
 export const endOf = (day: string, timeZone: string): string | undefined => momentIn(`${day}T23:59:59`, timeZone);
 
 function momentIn(there: string, timeZone: string): string | undefined {
   const asUtc = Date.parse(`${there}Z`);
   if (Number.isNaN(asUtc)) return undefined;
-  // How far the clocks are ahead changes with the season: the second look is at the right one.
+  // The offset depends on daylight saving time: the second lookup uses the right moment.
   const nearly = asUtc - aheadAt(asUtc, timeZone);
   return new Date(asUtc - aheadAt(nearly, timeZone)).toISOString();
 }
 
-/** How far the clocks of a zone are ahead of UTC, ms. */
+/** Returns the offset of a zone from UTC, in milliseconds. */
 function aheadAt(ms: number, timeZone: string): number {
   const format = new Intl.DateTimeFormat(PLAIN, { ...DAY_PARTS, ...TIME_PARTS, calendar: 'gregory', timeZone });
-  // By its parts: a text with a year of five digits can be read by no parser.
+  // Built from parts, because no parser reads years of five digits.
   const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
   const [year = 0, month = 1, day = 1] = [parts.get('year'), parts.get('month'), parts.get('day')];
   const there = Date.UTC(year, month - 1, day, parts.get('hour'), parts.get('minute'), parts.get('second'));
