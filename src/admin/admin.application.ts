@@ -8,13 +8,13 @@ import type { FastifyInstance } from 'fastify';
 import { ListenerCertificate } from '../config/source/listener-certificate.js';
 import { AdminModule } from './admin.module.js';
 import type { AdminDependencies } from './request/admin-dependencies.js';
-import { describeRequests, ignoreExpectations, serverOptions, takeLargerBodies } from './http-server.js';
+import { logRequests, ignoreExpectations, serverOptions, raiseBodyLimit } from './http-server.js';
 import { useJsonBodies } from './json-bodies.js';
 import { IMPORTS_PATH, MOST_IMPORT_BYTES } from './imports/imports.controller.js';
 import { INTAKE_PATH, MOST_BATCH_BYTES } from './intake/intake.controller.js';
 import { AdminNetworks } from './listener/admin-networks.js';
 import { Arrivals, type ArrivalParts } from './listener/arrivals.js';
-import { boundConnections } from './listener/bound-connections.js';
+import { limitConnections } from './listener/connection-limits.js';
 import { SecurityHeaders } from './listener/security-headers.js';
 import { ProblemFilter } from './problem.filter.js';
 import { allowedMethodsOf } from './routes.js';
@@ -49,12 +49,12 @@ async function build(
   const adapter = new FastifyAdapter(serverOptions({ clock, headers: parts.headers, pages, tls }));
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   useJsonBodies(fastify, INTAKE_PATH);
-  takeLargerBodies(fastify, INTAKE_PATH, MOST_BATCH_BYTES);
-  takeLargerBodies(fastify, IMPORTS_PATH, MOST_IMPORT_BYTES);
+  raiseBodyLimit(fastify, INTAKE_PATH, MOST_BATCH_BYTES);
+  raiseBodyLimit(fastify, IMPORTS_PATH, MOST_IMPORT_BYTES);
   // Must run before the application registers its routes.
   const allowedMethods = allowedMethodsOf(fastify);
   const arrivals = new Arrivals(parts);
-  describeRequests(fastify, log, arrivals, allowedMethods, { panel: deps.api?.panel ?? null, pages });
+  logRequests(fastify, log, arrivals, allowedMethods, { panel: deps.api?.panel ?? null, pages });
   const application = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: false,
@@ -64,7 +64,7 @@ async function build(
   application.useGlobalPipes(new ValidationPipe());
   const server = application.getHttpServer() as Server;
   ignoreExpectations(server);
-  boundConnections(server, deps.settings().limits, arrivals.trusts);
+  limitConnections(server, deps.settings().limits, arrivals.trusts);
   if (certificate !== undefined) {
     const stopFollowing = certificate.follow(server as TlsServer);
     fastify.addHook('onClose', async () => stopFollowing());

@@ -33,7 +33,7 @@ import { MEMBER_CONTROLLERS, memberProviders } from './member-parts.js';
 import { PROVIDER_CONTROLLERS, providerProviders } from './provider-parts.js';
 import { OPENAPI_DOCUMENT, OpenApiController } from './openapi/openapi.controller.js';
 import { callerLimits } from './access/caller-limits.js';
-import { CLOCK } from './access/confirmed.js';
+import { CLOCK } from './access/recent-confirmation.js';
 import { CredentialsGuard, OPERATOR_TOKEN } from './access/credentials.guard.js';
 import { CrossSiteGuard } from './access/cross-site.guard.js';
 import { NetworkGuard } from './access/network.guard.js';

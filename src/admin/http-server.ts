@@ -67,7 +67,7 @@ export function serverOptions({ clock, headers, pages, tls }: ServerParts): Fast
 }
 
 /** Raises the body limit for one path. Call it before routes are added. */
-export function takeLargerBodies(fastify: FastifyInstance, path: string, limitBytes: number): void {
+export function raiseBodyLimit(fastify: FastifyInstance, path: string, limitBytes: number): void {
   fastify.addHook('onRoute', (route) => {
     if (route.url === path) route.bodyLimit = limitBytes;
   });
@@ -77,7 +77,7 @@ export function takeLargerBodies(fastify: FastifyInstance, path: string, limitBy
  * Installs the hooks that start every request and log its end. Logs contain neither query nor body, which can hold
  * personal data. Requests without a route go to the panel.
  */
-export function describeRequests(
+export function logRequests(
   fastify: FastifyInstance,
   log: Logger,
   arrivals: Arrivals,

@@ -18,8 +18,8 @@ import {
   PortalSessionsController,
 } from './portal-sessions/portal-sessions.controller.js';
 import { PasswordResetsController } from './sign-in/password-resets.controller.js';
-import { Givers } from './access/giver.js';
-import { Confirmed } from './access/confirmed.js';
+import { GrantingRoles } from './access/granting-role.js';
+import { Confirmed } from './access/recent-confirmation.js';
 import { PortalScopes } from './access/portal-scopes.js';
 import { AccountInvitationsController } from './invitations/account-invitations.controller.js';
 import { InvitationsController } from './invitations/invitations.controller.js';
@@ -101,7 +101,7 @@ export function memberProviders(members: Members, { url }: Pick<AdminDependencie
     { provide: PortalLinks, useValue: members.portal },
     Confirmed,
     PortalScopes,
-    Givers,
+    GrantingRoles,
     MeReader,
     SignInResponses,
   ];

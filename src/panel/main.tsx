@@ -10,7 +10,7 @@ import { createRoot } from 'react-dom/client';
 import { queries } from './api/queries.js';
 import { App } from './app.js';
 import { PageBoundary } from './shell/page-boundary.js';
-import { firstLocale, speak } from './words/locale.js';
+import { firstLocale, activateLocale } from './words/locale.js';
 import './panel.css';
 import { followOtherTabs } from './session/session.js';
 import { theme, variables } from './theme.js';
@@ -21,7 +21,7 @@ setNonce(nonce);
 const colorScheme = localStorageColorSchemeManager({ key: 'trailgate-color-scheme' });
 const root = document.getElementById('root');
 followOtherTabs();
-await speak(firstLocale());
+await activateLocale(firstLocale());
 if (root !== null)
   createRoot(root).render(
     <StrictMode>

@@ -6,7 +6,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { csrfTokenOf, isSame } from '../../members/session-token.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { operationOf } from '../openapi/documented.js';
+import { operationOf } from '../openapi/operation-decorator.js';
 import { principalOf } from './principal.js';
 import { isPublic } from './public.js';
 import { Site } from './site.js';

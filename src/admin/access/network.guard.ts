@@ -5,7 +5,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { Problem } from '../../platform/problems/errors.js';
 import { AdminNetworks } from '../listener/admin-networks.js';
-import { operationOf } from '../openapi/documented.js';
+import { operationOf } from '../openapi/operation-decorator.js';
 import { isPublic } from './public.js';
 
 @Injectable()

@@ -8,10 +8,10 @@ import { AccountAccess, type NamedAccount } from '../../members/account-access.j
 import type { Permission, Role } from '../../members/permissions.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { setAuthorizer } from './change-authorizer.js';
-import { Confirmed } from './confirmed.js';
-import { namedBy } from './of-account.js';
+import { Confirmed } from './recent-confirmation.js';
+import { namedBy } from './requested-resource.js';
 import { isRead } from '../openapi/operations.js';
-import { operationOf } from '../openapi/documented.js';
+import { operationOf } from '../openapi/operation-decorator.js';
 import { PortalScopes } from './portal-scopes.js';
 import { isOperator, principalOf, type Principal } from './principal.js';
 import { isPublic } from './public.js';

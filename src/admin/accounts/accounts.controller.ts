@@ -13,12 +13,12 @@ import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Caller, visibleTo, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessKnown } from '../request/etag.js';
-import { toldAgain } from '../request/idempotency.js';
+import { tagged, unlessNotModified } from '../request/etag.js';
+import { storeResponseBody } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
 import type { ExpectedVersions } from '../../records/versions.js';
 import { listBody, type ListBody } from '../request/list.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { accountQuerySchema, type AccountQueryFields } from './account-query.js';
 import { accountListSchema, accountResource, accountSchema, type AccountResource } from './account.resource.js';
 
@@ -41,7 +41,7 @@ export class AccountsController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountResource> {
-    const account = await this.accounts.create(body, toldAgain(context, accountResource));
+    const account = await this.accounts.create(body, storeResponseBody(context, accountResource));
     reply.header('Location', `/admin/v1/accounts/${account.id}`);
     return tagged(accountResource(account), reply);
   }
@@ -51,7 +51,7 @@ export class AccountsController {
     @Param('id') id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountResource | undefined> {
-    return unlessKnown(accountResource(await this.accounts.get(id)), reply);
+    return unlessNotModified(accountResource(await this.accounts.get(id)), reply);
   }
 
   @Operation('updateAccount', accountSchema)

@@ -10,7 +10,7 @@ import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { listBody, type ListBody } from '../request/list.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { apiKeyQuerySchema, type ApiKeyQueryFields } from './api-key-query.js';
 import {
   apiKeyListSchema,

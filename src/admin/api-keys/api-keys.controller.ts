@@ -13,12 +13,12 @@ import { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { ExpectedVersions } from '../../records/versions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { inPath, OfAccount } from '../access/of-account.js';
+import { inPath, OfAccount } from '../access/requested-resource.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessKnown } from '../request/etag.js';
+import { tagged, unlessNotModified } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { apiKeyImpactResource, apiKeyImpactSchema, type ApiKeyImpactResource } from './api-key-impact.resource.js';
 import {
   apiKeyResource,
@@ -43,7 +43,7 @@ export class ApiKeysController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ApiKeyResource | undefined> {
-    return unlessKnown(await this.resource(await this.keys.get(id), caller), reply);
+    return unlessNotModified(await this.resource(await this.keys.get(id), caller), reply);
   }
 
   @Operation('getApiKeyImpact', apiKeyImpactSchema)

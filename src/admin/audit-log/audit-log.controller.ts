@@ -4,11 +4,11 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { AuditLog, TARGET_TYPES, type AuditEntry } from '../../records/audit-log.js';
-import { inQuery, OfAccount } from '../access/of-account.js';
+import { inQuery, OfAccount } from '../access/requested-resource.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { encode } from '../openapi/encode.js';
 import { idField, timeField } from '../openapi/fields.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 
 const auditQuerySchema = pageQuerySchema.extend({
   account_id: plainText(100)

@@ -3,7 +3,7 @@ import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { DEPRECATED_CALLS_DAYS, DeprecatedCalls, MOST_DEPRECATED_CALLERS } from '../../admission/deprecated-calls.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 
 const operation = z.string().max(200);

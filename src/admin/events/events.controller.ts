@@ -6,11 +6,11 @@ import { AccountStore } from '../../accounts/accounts.js';
 import { eventTypeField, instantField } from '../../webhooks/endpoints/endpoint-fields.js';
 import type { Event } from '../../outbox/event-types.js';
 import { EventOutbox } from '../../outbox/outbox.js';
-import { inPath, OfAccount } from '../access/of-account.js';
+import { inPath, OfAccount } from '../access/requested-resource.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody } from '../request/list.js';
 import { encode } from '../openapi/encode.js';
 import { idField, timeField as instant } from '../openapi/fields.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 
 const eventSchema = z
   .object({

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { AccountStore } from '../../accounts/accounts.js';
 import { ApiKeyStore } from '../../accounts/api-key-store.js';
-import { inBody, OfAccount } from '../access/of-account.js';
-import { Operation } from '../openapi/documented.js';
+import { inBody, OfAccount } from '../access/requested-resource.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { Explainer } from './explainer.js';
 import { explanationResource, explanationSchema, type ExplanationResource } from './explanation.resource.js';
 

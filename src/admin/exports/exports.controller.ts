@@ -3,7 +3,7 @@ import { Controller, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { Exporter } from '../../transfer/exporter.js';
 import { RECORD_TYPES } from '../../transfer/record-types.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { cursorParameter, type ListBody } from '../request/list.js';
 
 const LONGEST_CURSOR = 500;

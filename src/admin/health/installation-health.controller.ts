@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { HeardStatement } from '../../nodes/node-statement.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { VERSION } from '../../platform/version.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { countField, timeField } from '../openapi/fields.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 

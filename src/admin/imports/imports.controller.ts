@@ -5,7 +5,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { LineError, MOST_LINES, ON_CONFLICT, type Outcome } from '../../transfer/import-batch.js';
 import { Importer } from '../../transfer/importer.js';
 import { RECORD_TYPES } from '../../transfer/record-types.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { API_PREFIX, OPERATIONS } from '../openapi/operations.js';
 import { ChangedBy } from '../request/change-context.js';
 

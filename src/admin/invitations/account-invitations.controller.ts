@@ -5,12 +5,12 @@ import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { createInvitationSchema, type CreateInvitation } from '../../members/links/invitation-fields.js';
 import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
-import { Givers } from '../access/giver.js';
+import { GrantingRoles } from '../access/granting-role.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { toldAgain } from '../request/idempotency.js';
+import { storeResponseBody } from '../request/idempotency.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import {
   invitationListSchema,
@@ -26,7 +26,7 @@ export class AccountInvitationsController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly invitations: Invitations,
-    private readonly givers: Givers,
+    private readonly grantingRoles: GrantingRoles,
     private readonly site: Site,
   ) {}
 
@@ -49,8 +49,8 @@ export class AccountInvitationsController {
     @ChangedBy() context: ChangeContext,
   ): Promise<InvitationWithLinkResource> {
     const { timeZone } = await this.accounts.get(accountId);
-    const giver = await this.givers.of(caller, accountId);
+    const giver = await this.grantingRoles.find(caller, accountId);
     const shown = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
-    return shown(await this.invitations.create(accountId, body, giver, toldAgain(context, shown)));
+    return shown(await this.invitations.create(accountId, body, giver, storeResponseBody(context, shown)));
   }
 }

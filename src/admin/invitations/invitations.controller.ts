@@ -5,13 +5,13 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { AccountAccess } from '../../members/account-access.js';
 import { Invitations, type MadeInvitation } from '../../members/links/invitations.js';
 import type { Giver } from '../../members/permissions.js';
-import { Givers } from '../access/giver.js';
-import { inPath, OfAccount } from '../access/of-account.js';
+import { GrantingRoles } from '../access/granting-role.js';
+import { inPath, OfAccount } from '../access/requested-resource.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { toldAgain } from '../request/idempotency.js';
+import { storeResponseBody } from '../request/idempotency.js';
 import {
   invitationResource,
   invitationSchema,
@@ -28,7 +28,7 @@ export class InvitationsController {
     private readonly accounts: AccountStore,
     private readonly invitations: Invitations,
     private readonly access: AccountAccess,
-    private readonly givers: Givers,
+    private readonly grantingRoles: GrantingRoles,
     private readonly site: Site,
   ) {}
 
@@ -41,7 +41,7 @@ export class InvitationsController {
     const account = await this.access.find({ kind: 'link', id }, null);
     const { timeZone } = await this.accounts.get(account?.id ?? '');
     const shown = (made: MadeInvitation) => madeInvitationResource(made, timeZone, this.site);
-    return shown(await this.invitations.resend(id, await this.giver(caller, id), toldAgain(context, shown)));
+    return shown(await this.invitations.resend(id, await this.giver(caller, id), storeResponseBody(context, shown)));
   }
 
   @Operation('revokeInvitation', invitationSchema)
@@ -57,6 +57,6 @@ export class InvitationsController {
 
   private async giver(caller: Principal, id: string): Promise<Giver> {
     const account = await this.access.find({ kind: 'link', id }, null);
-    return this.givers.of(caller, account?.id ?? '');
+    return this.grantingRoles.find(caller, account?.id ?? '');
   }
 }

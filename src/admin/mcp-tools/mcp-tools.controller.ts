@@ -3,7 +3,7 @@ import { Controller, Param, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { AccountStore } from '../../accounts/accounts.js';
 import { Catalogue } from '../../accounts/catalogue.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { countField } from '../openapi/fields.js';
 import { mcpToolsQuerySchema, type McpToolsQuery } from './mcp-tools-query.js';
 

@@ -5,7 +5,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { AddressVerification } from '../../members/links/address-verification.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Myself } from './signed-in-member.js';

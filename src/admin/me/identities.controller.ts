@@ -6,7 +6,7 @@ import { Identities } from '../../members/providers/identities.js';
 import { Providers } from '../../members/providers/providers.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { idPattern, timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Myself } from './signed-in-member.js';

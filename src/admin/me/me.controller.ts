@@ -4,7 +4,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { updateMeSchema, type UpdateMe } from '../../members/member-fields.js';
 import { MemberStore } from '../../members/members.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { MeReader } from './me-reader.js';
 import { meSchema, type MeResource } from './me.resource.js';

@@ -7,7 +7,7 @@ import type { MemberWays } from '../../members/ways.js';
 import { ROLES } from '../../members/permissions.js';
 import type { PortalGrant, Session } from '../../members/sessions.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
-import { CONFIRMED_MS } from '../access/confirmed.js';
+import { CONFIRMED_MS } from '../access/recent-confirmation.js';
 import { countField, idField, timeField } from '../openapi/fields.js';
 
 /** Members of more accounts search the list of accounts instead. */

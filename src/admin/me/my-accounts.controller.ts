@@ -8,7 +8,7 @@ import {
   memberCredentialsSchema,
   type MemberCredentialsResource,
 } from '../members/member-credentials.resource.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { Myself } from './signed-in-member.js';
 

@@ -7,12 +7,12 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { Passkeys } from '../../members/sign-in/passkeys.js';
 import { OwnWays } from '../../members/ways.js';
-import { Confirmed } from '../access/confirmed.js';
+import { Confirmed } from '../access/recent-confirmation.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { toldAgain } from '../request/idempotency.js';
+import { storeResponseBody } from '../request/idempotency.js';
 import {
   addPasskeySchema,
   passkeyCreationSchema,
@@ -66,7 +66,7 @@ export class MyPasskeysController {
     await this.confirmed.checkFirstPasskey(owner);
     const step = this.site.read(request.headers.cookie, 'step');
     reply.header('Set-Cookie', this.site.noCookie('step'));
-    const told = toldAgain(context, passkeyResource);
+    const told = storeResponseBody(context, passkeyResource);
     const { member, session } = owner;
     const made = await this.passkeys.register(
       member.id,

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { ChangeContext } from '../../records/audit-log.js';
 import type { SessionMember } from '../../members/sessions.js';
 import { SecondFactors } from '../../members/sign-in/second-factors.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import {
   recoveryCodesSchema,

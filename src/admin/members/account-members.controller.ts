@@ -6,9 +6,9 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import type { ExpectedVersions } from '../../records/versions.js';
 import { AccountMembers } from '../../members/account-members.js';
 import { updateAccountMemberSchema, type UpdateAccountMember } from '../../members/links/invitation-fields.js';
-import { Givers } from '../access/giver.js';
+import { GrantingRoles } from '../access/granting-role.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
@@ -30,7 +30,7 @@ export class AccountMembersController {
   constructor(
     private readonly accounts: AccountStore,
     private readonly members: AccountMembers,
-    private readonly givers: Givers,
+    private readonly grantingRoles: GrantingRoles,
   ) {}
 
   @Operation('listAccountMembers', accountMemberListSchema)
@@ -55,7 +55,7 @@ export class AccountMembersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountMemberResource> {
     const { timeZone } = await this.accounts.get(accountId);
-    const giver = await this.givers.of(caller, accountId);
+    const giver = await this.grantingRoles.find(caller, accountId);
     const changed = await this.members.change(accountId, memberId, role, giver, context, expected);
     return tagged(accountMemberResource(changed, timeZone), reply);
   }
@@ -76,7 +76,7 @@ export class AccountMembersController {
     @Caller() caller: Principal,
     @ChangedBy() context: ChangeContext,
   ): Promise<MemberCredentialsResource> {
-    const giver = await this.givers.of(caller, accountId);
+    const giver = await this.grantingRoles.find(caller, accountId);
     const removed = await this.members.remove(accountId, memberId, giver, context, expected);
     return memberCredentialsResource(memberId, removed);
   }

@@ -4,7 +4,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { Forgetting } from '../../members/forgetting.js';
 import { MemberStore } from '../../members/members.js';
 import { SecondFactors } from '../../members/sign-in/second-factors.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import {
   memberCredentialsResource,

@@ -13,10 +13,10 @@ import {
 import { MemberStore } from '../../members/members.js';
 import { Sessions } from '../../members/sessions.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessKnown } from '../request/etag.js';
-import { toldAgain } from '../request/idempotency.js';
+import { tagged, unlessNotModified } from '../request/etag.js';
+import { storeResponseBody } from '../request/idempotency.js';
 import { IfMatch } from '../request/if-match.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { sessionList, sessionListSchema, type SessionResource } from '../sessions/session.resource.js';
@@ -55,7 +55,7 @@ export class MembersController {
     @ChangedBy() context: ChangeContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CreatedMemberResource> {
-    const { member, link } = await this.admin.create(body, toldAgain(context, this.createdResource));
+    const { member, link } = await this.admin.create(body, storeResponseBody(context, this.createdResource));
     reply.header('Location', `/admin/v1/members/${member.id}`);
     return tagged(this.createdResource({ member, link }), reply);
   }
@@ -65,7 +65,7 @@ export class MembersController {
     @Param('id') id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MemberResource | undefined> {
-    return unlessKnown(memberResource(await this.members.get(id)), reply);
+    return unlessNotModified(memberResource(await this.members.get(id)), reply);
   }
 
   @Operation('updateMember', memberSchema)
@@ -82,7 +82,7 @@ export class MembersController {
   @Operation('createPasswordResetLink', passwordLinkSchema)
   async resetLink(@Param('id') id: string, @ChangedBy() context: ChangeContext): Promise<PasswordLinkResource> {
     const shown = (link: PasswordLink): PasswordLinkResource => passwordLinkResource(link, this.site);
-    return shown(await this.admin.resetLink(id, toldAgain(context, shown)));
+    return shown(await this.admin.resetLink(id, storeResponseBody(context, shown)));
   }
 
   private readonly createdResource = ({ member, link }: CreatedMember): CreatedMemberResource => ({

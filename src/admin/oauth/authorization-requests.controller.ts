@@ -2,9 +2,9 @@
 import { Body, Controller, Param } from '@nestjs/common';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { AuthorizationRequests } from '../../authorization/clients/authorization-requests.js';
-import { inBody, OfAccount } from '../access/of-account.js';
+import { inBody, OfAccount } from '../access/requested-resource.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import {
   approveAuthorizationRequestSchema,

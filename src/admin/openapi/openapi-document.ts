@@ -10,7 +10,7 @@ import { PROBLEM_SCHEMAS } from '../../platform/problems/problem-schema.js';
 import { IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, LONGEST } from './field-patterns.js';
 import { API_PREFIX, OPERATIONS, type OperationId } from './operations.js';
 import { idPattern } from './fields.js';
-import { DOCUMENTED, type OperationDescription } from './documented.js';
+import { DOCUMENTED, type OperationDescription } from './operation-decorator.js';
 import { headerReferences, HEADERS, problemResponses, SHARED_RESPONSES } from './openapi-responses.js';
 import { SECURITY_SCHEMES, securityOf } from './openapi-security.js';
 import { namedSchemas, queryParameters, reference, type Json } from './openapi-schemas.js';

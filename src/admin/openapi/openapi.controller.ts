@@ -1,7 +1,7 @@
 /** Serves the OpenAPI document of the admin API. */
 import { Controller, Inject } from '@nestjs/common';
 import { z } from 'zod';
-import { Operation } from './documented.js';
+import { Operation } from './operation-decorator.js';
 
 /** Injection token of a function that builds the document on first use. */
 export const OPENAPI_DOCUMENT = Symbol('OpenApiDocument');

@@ -3,7 +3,7 @@ import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { Catalogue, type PublishedOperation } from '../../accounts/catalogue.js';
 import { listSchema, type ListBody } from '../request/list.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 
 const operationSchema = z
   .object({

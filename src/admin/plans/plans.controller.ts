@@ -5,7 +5,7 @@ import { Catalogue, type NamedPlan } from '../../accounts/catalogue.js';
 import { perPeriod } from '../../platform/quotas/windows.js';
 import { countField } from '../openapi/fields.js';
 import { listSchema, type ListBody } from '../request/list.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 
 const limit = countField.nullable().meta({ description: 'Most requests in the window; null: no limit.' });
 const windows = z.object(perPeriod(() => limit));

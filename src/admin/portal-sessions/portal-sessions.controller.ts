@@ -5,7 +5,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { createPortalSessionSchema, PortalLinks, type CreatePortalSession } from '../../members/links/portal-links.js';
 import { formatWithOffset } from '../../platform/rfc3339.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { idField, timeField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 

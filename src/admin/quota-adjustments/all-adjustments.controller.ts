@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { NamedAdjustment } from '../../accounts/adjustment-list.js';
 import { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { listBody, listSchema, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import { quotaAdjustmentResource, quotaAdjustmentSchema } from './quota-adjustment.resource.js';
 

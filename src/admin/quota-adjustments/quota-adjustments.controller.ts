@@ -6,9 +6,9 @@ import { createQuotaAdjustmentSchema, type CreateQuotaAdjustment } from '../../a
 import { QuotaAdjustmentStore } from '../../accounts/quota-adjustments.js';
 import { GrantedScopes } from '../access/portal-scopes.js';
 import { ChangedBy } from '../request/change-context.js';
-import { toldAgain } from '../request/idempotency.js';
+import { storeResponseBody } from '../request/idempotency.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import {
   quotaAdjustmentListSchema,
   quotaAdjustmentResource,
@@ -36,7 +36,7 @@ export class QuotaAdjustmentsController {
     @Body({ schema: createQuotaAdjustmentSchema }) body: CreateQuotaAdjustment,
     @ChangedBy() context: ChangeContext,
   ): Promise<QuotaAdjustmentResource> {
-    const told = toldAgain(context, quotaAdjustmentResource);
+    const told = storeResponseBody(context, quotaAdjustmentResource);
     return quotaAdjustmentResource(await this.adjustments.create(accountId, body, told));
   }
 }

@@ -27,7 +27,10 @@ export function tagged<T extends { readonly version: number }>(resource: T, repl
 }
 
 /** Returns the resource with its tag, or responds with 304 if `If-None-Match` names that tag. */
-export function unlessKnown<T extends { readonly version: number }>(resource: T, reply: FastifyReply): T | undefined {
+export function unlessNotModified<T extends { readonly version: number }>(
+  resource: T,
+  reply: FastifyReply,
+): T | undefined {
   const etag = entityTagOf(resource);
   reply.header('ETag', etag);
   const known = reply.request.headers['if-none-match'];

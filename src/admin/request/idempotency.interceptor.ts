@@ -11,7 +11,7 @@ import { inProgress } from '../../idempotency/refusals.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { RefusedBody } from '../../platform/problems/refused-body.js';
 import { actorOf, principalOf } from '../access/principal.js';
-import { DOCUMENTED, type OperationDescription } from '../openapi/documented.js';
+import { DOCUMENTED, type OperationDescription } from '../openapi/operation-decorator.js';
 import { tagged } from './etag.js';
 import { fingerprintOf, idempotencyKeyOf, setClaim } from './idempotency.js';
 

@@ -40,7 +40,7 @@ export function responseRecordOf(request: FastifyRequest): ResponseRecord | unde
 }
 
 /** Makes the change store its whole response for retries. Use it only for responses without a secret. */
-export function toldAgain<T>(context: ChangeContext, bodyOf: (made: T) => object): ChangeContext {
+export function storeResponseBody<T>(context: ChangeContext, bodyOf: (made: T) => object): ChangeContext {
   const { response } = context;
   if (response === undefined) return context;
   return { ...context, made: (trx, made) => response.keep(trx, bodyOf(made as T)) };

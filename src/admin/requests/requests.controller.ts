@@ -16,7 +16,7 @@ import { RequestLogs } from '../../request-logs/request-logs.js';
 import { Explainer } from '../explain/explainer.js';
 import { explanationResource } from '../explain/explanation.resource.js';
 import { GrantedScopes } from '../access/portal-scopes.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { setNextLink } from '../request/list.js';
 import {
   errorOf,

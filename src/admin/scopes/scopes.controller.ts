@@ -6,7 +6,7 @@ import { missingScopes } from '../../keys/scopes.js';
 import { listSchema, type ListBody } from '../request/list.js';
 import { grantedScopes } from '../access/portal-scopes.js';
 import { Caller, type Principal } from '../access/principal.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 
 const scopeSchema = z
   .object({

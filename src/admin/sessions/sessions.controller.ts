@@ -4,7 +4,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { Sessions } from '../../members/sessions.js';
 import type { ListBody } from '../request/list.js';
 import { Caller, memberOfCaller, type Principal } from '../access/principal.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { sessionList, sessionListSchema, type SessionResource } from './session.resource.js';
 

@@ -17,7 +17,7 @@ export function browserOf(request: FastifyRequest, site: Site): Browser {
 }
 
 /** Sets the cookies of a completed sign-in and clears the cookie of its previous step. */
-export function giveSession(reply: FastifyReply, site: Site, { token, known }: SignedInMember): void {
+export function setSessionCookies(reply: FastifyReply, site: Site, { token, known }: SignedInMember): void {
   const cookies = [site.cookie('session', token), site.cookie('known', known, KNOWN_BROWSER_SECONDS)];
   reply.header('Set-Cookie', cookies);
 }

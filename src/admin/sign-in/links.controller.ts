@@ -8,9 +8,9 @@ import { LinkTaking } from '../../members/sign-in/link-taking.js';
 import { Sessions } from '../../members/sessions.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { browserOf } from './browser.js';
-import { countingTries } from './link-tries.js';
+import { countFailedTries } from './link-attempts.js';
 import { SignInResponses } from './sign-in-responses.js';
 import {
   linkResource,
@@ -38,7 +38,7 @@ export class LinksController {
     @Body({ schema: readLinkSchema }) { token }: { token: string },
     @Req() request: FastifyRequest,
   ): Promise<LinkResource> {
-    return countingTries(this.attempts, request.ip, async () => linkResource(await this.links.read(token)));
+    return countFailedTries(this.attempts, request.ip, async () => linkResource(await this.links.read(token)));
   }
 
   @Operation('takeLink', signInSchema)
@@ -47,7 +47,7 @@ export class LinksController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignInResource> {
-    return countingTries(this.attempts, request.ip, async () => {
+    return countFailedTries(this.attempts, request.ip, async () => {
       const browser = browserOf(request, this.site);
       const live = browser.session === undefined ? undefined : await this.sessions.find(browser.session);
       const result = await this.links.take(body, browser, live);

@@ -11,7 +11,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
 import { Myself } from '../me/signed-in-member.js';
 import { passkeyRequestSchema, signInWithPasskeySchema, type ShownPasskey } from '../me/passkey.resource.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { browserOf } from './browser.js';
 import { SignInResponses } from './sign-in-responses.js';
 import { signInSchema, type SignInResource } from './sign-in.resource.js';

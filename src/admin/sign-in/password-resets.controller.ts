@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { MemberAdmin } from '../../members/member-admin.js';
 import { OwnWays } from '../../members/ways.js';
 import { SignInAttempts } from '../../members/sign-in/attempts.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { changeContextOf } from '../request/change-context.js';
 

@@ -13,8 +13,8 @@ import { SignInAttempts } from '../../members/sign-in/attempts.js';
 import type { Browser, SignedInMember } from '../../members/sign-in/sign-in.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { CHALLENGE } from '../access/bearer.js';
-import { Confirmed } from '../access/confirmed.js';
-import { countingTries } from './link-tries.js';
+import { Confirmed } from '../access/recent-confirmation.js';
+import { countFailedTries } from './link-attempts.js';
 import { linkToken } from './sign-in.resource.js';
 
 const PURPOSES =
@@ -65,7 +65,7 @@ export class ProviderJourneys {
     const { purpose, token, return_to: returnTo } = body;
     const journey = { purpose, memberId: null, linkHash: null, returnTo };
     if (token !== undefined) {
-      const linkHash = await countingTries(this.attempts, browser.ip, () => this.invitations.begin(token));
+      const linkHash = await countFailedTries(this.attempts, browser.ip, () => this.invitations.begin(token));
       return { ...journey, linkHash };
     }
     if (purpose === 'sign_in') return journey;

@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { Providers } from '../../members/providers/providers.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
-import { browserOf, giveSession } from './browser.js';
+import { Operation } from '../openapi/operation-decorator.js';
+import { browserOf, setSessionCookies } from './browser.js';
 import { beginSchema, failurePage, ProviderJourneys, type BeginProviderSignIn } from './provider-journeys.js';
 
 const beganSchema = z
@@ -53,7 +53,7 @@ export class ProviderSignInController {
       const { search } = new URL(request.url, this.site.origin);
       const arrival = await this.providers.finish(provider, step, search);
       const signedIn = await this.journeys.end(arrival, browserOf(request, this.site));
-      if (signedIn !== null) giveSession(reply, this.site, signedIn);
+      if (signedIn !== null) setSessionCookies(reply, this.site, signedIn);
       await reply.redirect(arrival.returnTo, 303);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SecondFactorSignIn } from '../../members/sign-in/second-factor-sign-in.js';
 import { Problem } from '../../platform/problems/errors.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { browserOf } from './browser.js';
 import { secondFactorSchema, type SecondFactorBody } from '../me/second-factor.resource.js';
 import { SignInResponses } from './sign-in-responses.js';

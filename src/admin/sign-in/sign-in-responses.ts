@@ -9,7 +9,7 @@ import type { PasswordResult } from '../../members/sign-in/sign-in.js';
 import { Site } from '../access/site.js';
 import { AdminNetworks } from '../listener/admin-networks.js';
 import { MeReader } from '../me/me-reader.js';
-import { giveSession } from './browser.js';
+import { setSessionCookies } from './browser.js';
 import type { SignInResource } from './sign-in.resource.js';
 
 @Injectable()
@@ -30,7 +30,7 @@ export class SignInResponses {
     method: 'password' | 'link' = 'password',
   ): Promise<SignInResource> {
     if (result.state === 'second_factor') return await this.ofFirstFactor(result.memberId, method, reply);
-    giveSession(reply, this.site, result);
+    setSessionCookies(reply, this.site, result);
     const { id, email, name, ...stored } = await this.members.get(result.memberId);
     const isOperator = stored.isOperator && this.networks.mayOperate(reply.request.ip);
     const { session, token } = result;

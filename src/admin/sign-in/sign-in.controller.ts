@@ -5,7 +5,7 @@ import { MemberStore } from '../../members/members.js';
 import { OwnWays } from '../../members/ways.js';
 import { SignIn } from '../../members/sign-in/sign-in.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { browserOf } from './browser.js';
 import { SignInResponses } from './sign-in-responses.js';

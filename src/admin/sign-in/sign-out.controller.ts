@@ -5,7 +5,7 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { Sessions } from '../../members/sessions.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { Site } from '../access/site.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 
 @Controller()

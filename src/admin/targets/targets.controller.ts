@@ -7,7 +7,7 @@ import { formatWithOffset } from '../../platform/rfc3339.js';
 import { ADMIN_DEPENDENCIES, type AdminDependencies } from '../request/admin-dependencies.js';
 import { countField, timeField } from '../openapi/fields.js';
 import { listSchema, type ListBody } from '../request/list.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 
 const stateSchema = z.enum(STATES);
 const seenSchema = {

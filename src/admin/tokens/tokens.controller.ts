@@ -5,7 +5,7 @@ import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { createAccountTokenSchema, type CreateAccountToken } from '../../members/account-token-fields.js';
 import { AccountTokens } from '../../members/account-tokens.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';
 import {

@@ -14,7 +14,7 @@ import { ALL_GROUPS, dateOf, LARGEST_USAGE_PAGE, type UsageQuery } from '../../q
 import { checkWithinGrant, GrantedScopes } from '../access/portal-scopes.js';
 import { Caller, type Principal } from '../access/principal.js';
 import { setNextLink } from '../request/list.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { usageQuerySchema, usageSchema, type UsageQueryFields } from './usage.resource.js';
 
 @Controller()

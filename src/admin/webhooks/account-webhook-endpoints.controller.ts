@@ -5,7 +5,7 @@ import { AccountStore } from '../../accounts/accounts.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { createWebhookEndpointSchema, type CreateWebhookEndpoint } from '../../webhooks/endpoints/endpoint-fields.js';
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { tagged } from '../request/etag.js';
 import { listBody, pageQuerySchema, type ListBody, type PageQuery } from '../request/list.js';

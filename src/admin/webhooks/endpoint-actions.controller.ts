@@ -8,8 +8,8 @@ import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js'
 import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
 import { Replays } from '../../webhooks/management/replays.js';
 import { TestSend } from '../../webhooks/management/test-send.js';
-import { inPath, OfAccount } from '../access/of-account.js';
-import { Operation } from '../openapi/documented.js';
+import { inPath, OfAccount } from '../access/requested-resource.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { countField } from '../openapi/fields.js';
 import { ChangedBy } from '../request/change-context.js';
 import {

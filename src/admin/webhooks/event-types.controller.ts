@@ -2,7 +2,7 @@
 import { Controller } from '@nestjs/common';
 import { z } from 'zod';
 import { EventCatalogue } from '../../outbox/event-catalogue.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { listSchema, type ListBody } from '../request/list.js';
 
 const eventTypeSchema = z

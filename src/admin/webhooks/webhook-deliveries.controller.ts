@@ -6,8 +6,8 @@ import type { ChangeContext } from '../../records/audit-log.js';
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
 import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
 import { Replays } from '../../webhooks/management/replays.js';
-import { inPath, OfAccount } from '../access/of-account.js';
-import { Operation } from '../openapi/documented.js';
+import { inPath, OfAccount } from '../access/requested-resource.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
 import { listBody, type ListBody } from '../request/list.js';
 import {

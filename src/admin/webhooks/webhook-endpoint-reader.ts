@@ -5,7 +5,7 @@ import type { WebhookEndpoint } from '../../webhooks/endpoints/endpoint-rows.js'
 import { DeliveryReader } from '../../webhooks/management/delivery-reader.js';
 import { WebhookSecrets, type WebhookPublicKey } from '../../webhooks/signing/secret-store.js';
 import type { Clock } from '../../platform/clock.js';
-import { CLOCK } from '../access/confirmed.js';
+import { CLOCK } from '../access/recent-confirmation.js';
 import {
   webhookEndpointResource,
   type WebhookEndpointDetailResource,

@@ -10,11 +10,11 @@ import {
   type UpdateWebhookEndpoint,
 } from '../../webhooks/endpoints/endpoint-fields.js';
 import { WebhookEndpoints } from '../../webhooks/endpoints/webhook-endpoints.js';
-import { inPath, OfAccount } from '../access/of-account.js';
+import { inPath, OfAccount } from '../access/requested-resource.js';
 import { Caller, isOperator, type Principal } from '../access/principal.js';
-import { Operation } from '../openapi/documented.js';
+import { Operation } from '../openapi/operation-decorator.js';
 import { ChangedBy } from '../request/change-context.js';
-import { tagged, unlessKnown } from '../request/etag.js';
+import { tagged, unlessNotModified } from '../request/etag.js';
 import { IfMatch } from '../request/if-match.js';
 import { WebhookEndpointReader } from './webhook-endpoint-reader.js';
 import {
@@ -39,7 +39,7 @@ export class WebhookEndpointsController {
     @Param('id') id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookEndpointDetailResource | undefined> {
-    return unlessKnown(await this.reader.detail(await this.endpoints.get(id)), reply);
+    return unlessNotModified(await this.reader.detail(await this.endpoints.get(id)), reply);
   }
 
   @Operation('updateWebhookEndpoint', webhookEndpointSchema)

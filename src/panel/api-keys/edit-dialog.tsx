@@ -7,7 +7,7 @@ import { KeyFailure, isRevokedMeanwhile } from './key-failure.js';
 import { KeyFields, useKeyChecks } from './key-fields.js';
 import { changeOf, valuesOfKey, type KeyValues } from './key-values.js';
 import { readAgain, updateKey, useImpact, type Key, type OAuthGrant } from './keys.js';
-import { Overtaken } from './overtaken.js';
+import { EditConflict } from './edit-conflict.js';
 
 export function EditDialog({ shown, ...edited }: Edited<Key>) {
   const { t, i18n } = useLingui();
@@ -23,7 +23,7 @@ export function EditDialog({ shown, ...edited }: Edited<Key>) {
       readAgain={() => readAgain(shown.account_id, shown.id)}
       failure={(error) =>
         hasCode(error, 'precondition_failed') ? (
-          <Overtaken error={error} now={shown} />
+          <EditConflict error={error} now={shown} />
         ) : isRevokedMeanwhile(error) ? (
           <KeyFailure error={error} />
         ) : undefined

@@ -14,7 +14,7 @@ import { Ago, useFormats } from '../words/times.js';
 import { EditDialog } from './edit-dialog.js';
 import { KeyFailure } from './key-failure.js';
 import { readAgain, resumeKey, updateKey, useImpact, useKey, type Key } from './keys.js';
-import { WhoIsIt } from './let-in.js';
+import { ClientIdentity } from './oauth-client.js';
 import { PauseDialog } from './pause-dialog.js';
 import { PreviousSecret } from './previous-secret.js';
 import { RevokeDialog } from './revoke-dialog.js';
@@ -211,7 +211,7 @@ function Facts({ of: key }: { readonly of: Key }) {
       <Card>
         {key.oauth_client !== null && (
           <Facet label={t`Connected with OAuth`}>
-            <WhoIsIt client={key.oauth_client} />
+            <ClientIdentity client={key.oauth_client} />
           </Facet>
         )}
         <Facet label={t`Last used`}>

@@ -5,7 +5,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { memo } from 'react';
 import { Link } from 'wouter';
 import { useAccount } from '../session/accounts.js';
-import { LetIn } from './let-in.js';
+import { OAuthClientLines } from './oauth-client.js';
 import { Ago, useFormats } from '../words/times.js';
 import type { ListedKey } from './keys.js';
 import { MonthBar } from './month-bar.js';
@@ -116,7 +116,7 @@ function Name({ of: key }: { readonly of: ListedKey }) {
         {key.name}
       </Anchor>
       <Group gap={6} pt={4}>
-        {key.oauth_client === null ? <Code>{key.hint}</Code> : <LetIn of={key} client={key.oauth_client} />}
+        {key.oauth_client === null ? <Code>{key.hint}</Code> : <OAuthClientLines of={key} client={key.oauth_client} />}
         {key.environment === 'test' && (
           <Badge size="sm" variant="outline" color="gray">
             <Trans>Test</Trans>

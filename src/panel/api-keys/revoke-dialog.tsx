@@ -3,7 +3,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { Dialog } from '../layout/dialog.js';
-import { placeOf } from './let-in.js';
+import { clientName } from './oauth-client.js';
 import { Failure } from '../words/failure.js';
 import { Impact } from './impact.js';
 import { readAgain, revokeKey, type Key } from './keys.js';
@@ -58,7 +58,7 @@ function Meaning({ of: { name, oauth_client: client } }: { readonly of: Key }) {
         new key.
       </Trans>
     );
-  const place = placeOf(client);
+  const place = clientName(client);
   return (
     <Trans>
       <b className="name">{name}</b> was connected with OAuth ({place}). It loses access within a second. To restore

@@ -1,7 +1,7 @@
 /** Typed client of the admin API. The session cookie authenticates it. */
 import createClient from 'openapi-fetch';
 import type { paths } from './admin-api.js';
-import { isAttended } from './attendance.js';
+import { isUserActive } from './user-activity.js';
 import { passGate, type GateKind } from './gate.js';
 import { ApiProblem, Unreachable } from './problem.js';
 
@@ -11,18 +11,18 @@ const SESSION_CODES: ReadonlyMap<string, GateKind> = new Map([
   ['confirmation_required', 'confirm'],
 ]);
 /** Requests of the sign-in itself. Their callers handle a missing session. */
-const WAYS_IN = /^\/admin\/v1\/(?:sign-in|links|sign-out|confirmations|me$)/;
+const SIGN_IN_REQUESTS = /^\/admin\/v1\/(?:sign-in|links|sign-out|confirmations|me$)/;
 
 let csrfToken = '';
 
 /** Stores the CSRF token for changes. `GET me` and sign-in return it. */
-export function takeToken(token: string): void {
+export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
 async function send(request: Request): Promise<Response> {
   if (request.method !== 'GET' && csrfToken !== '') request.headers.set('X-CSRF-Token', csrfToken);
-  if (request.method === 'GET' && !isAttended()) request.headers.set('X-Unattended', '1');
+  if (request.method === 'GET' && !isUserActive()) request.headers.set('X-Unattended', '1');
   try {
     return await fetch(request);
   } catch (error) {
@@ -32,7 +32,7 @@ async function send(request: Request): Promise<Response> {
 }
 
 /** Returns which gate a rejected request needs (sign-in or confirmation); null for other problems. */
-async function wantedFirst(response: Response): Promise<{ kind: GateKind; ways: readonly string[] } | null> {
+async function requiredGate(response: Response): Promise<{ kind: GateKind; ways: readonly string[] } | null> {
   if (response.status !== 401 && response.status !== 403) return null;
   const body = (await response
     .clone()
@@ -45,8 +45,9 @@ async function wantedFirst(response: Response): Promise<{ kind: GateKind; ways: 
 async function gatedFetch(request: Request): Promise<Response> {
   const again = request.clone();
   const response = await send(request);
-  const wanted = await wantedFirst(response);
-  if (wanted === null || (wanted.kind === 'sign_in' && WAYS_IN.test(new URL(request.url).pathname))) return response;
+  const wanted = await requiredGate(response);
+  if (wanted === null || (wanted.kind === 'sign_in' && SIGN_IN_REQUESTS.test(new URL(request.url).pathname)))
+    return response;
   if (!(await passGate(wanted.kind, wanted.ways))) return response;
   return send(again);
 }

@@ -19,7 +19,7 @@ let waiting: Promise<boolean> | null = null;
 let isArmed = false;
 const listeners = new Set<() => void>();
 
-const tell = (): void => {
+const notifyListeners = (): void => {
   for (const listener of listeners) listener();
 };
 
@@ -57,12 +57,12 @@ export function passGate(kind: GateKind, ways: readonly string[]): Promise<boole
       if (open !== gate) return;
       open = null;
       waiting = null;
-      tell();
+      notifyListeners();
       resolve(passed);
     };
     const gate: OpenGate = { kind, ways, settle };
     open = gate;
-    tell();
+    notifyListeners();
   });
   return waiting;
 }

@@ -14,7 +14,7 @@ import { CLIENTS, PLACEHOLDER, serverNameOf, type Client } from './clients.js';
 import { Connect } from './connect.js';
 import { KeyDialog } from './key-dialog.js';
 import { LatestCalls } from './latest-calls.js';
-import { LetInList } from './let-in-list.js';
+import { ConnectedAssistants } from './connected-assistants.js';
 import { ToolList } from './tool-list.js';
 
 export function AssistantsPage() {
@@ -83,7 +83,7 @@ function Connected({ of: tools, mayCreate }: ConnectedProps) {
         <Connect client={client} connection={{ ...connection, secret: PLACEHOLDER }} onChoose={setClient} />
       </Section>
       <ToolList keyId={keyId} onChoose={setKeyId} />
-      {tools.oauth_url !== null && <LetInList url={tools.oauth_url} />}
+      {tools.oauth_url !== null && <ConnectedAssistants url={tools.oauth_url} />}
       {may('listRequests') && <LatestCalls />}
       {mayCreate && (
         <KeyDialog

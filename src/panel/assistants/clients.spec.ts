@@ -43,7 +43,7 @@ it('VS Code asks for the key: it is in no file', () => {
   });
 });
 
-it('Claude Desktop has a program speak HTTP for it, over plain HTTP only where that is said', () => {
+it('Claude Desktop has a program activateLocale HTTP for it, over plain HTTP only where that is said', () => {
   const args = (url: string) => {
     const parsed = JSON.parse(textOf('claude-desktop', { ...CONNECTION, url })) as {
       mcpServers: { boats: { args: string[]; env: object } };

@@ -5,13 +5,13 @@ import { useMutation } from '@tanstack/react-query';
 import { api, ask } from '../api/client.js';
 import { Section } from '../layout/section.js';
 import { useMe } from '../session/session.js';
-import { useWays } from '../session/ways.js';
+import { useSignInMethods } from '../session/sign-in-methods.js';
 import { Failure } from '../words/failure.js';
 
 export function Address() {
   const { t } = useLingui();
   const { member } = useMe();
-  const hasMail = useWays().data?.mail;
+  const hasMail = useSignInMethods().data?.mail;
   const send = useMutation({ mutationFn: () => ask(api.POST('/admin/v1/me/address-verification')) });
   const isVerified = member?.email_verified === true;
   return (

@@ -10,7 +10,7 @@ import { Icon } from '../layout/icons.js';
 import { Section } from '../layout/section.js';
 import { SureDialog } from '../layout/sure-dialog.js';
 import { useMe } from '../session/session.js';
-import { useWays } from '../session/ways.js';
+import { useSignInMethods } from '../session/sign-in-methods.js';
 import { Failure } from '../words/failure.js';
 import { useFormats } from '../words/times.js';
 
@@ -21,7 +21,7 @@ const LIST = ['own', 'identities'] as const;
 /** Renders nothing without identity providers. */
 export function Identities() {
   const { t } = useLingui();
-  const ways = useWays();
+  const ways = useSignInMethods();
   const identities = useQuery({ queryKey: LIST, queryFn: () => ask(api.GET('/admin/v1/me/identities')) });
   const providers = ways.data?.providers ?? [];
   const own = identities.data?.data ?? [];

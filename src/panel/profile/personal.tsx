@@ -8,7 +8,7 @@ import { Form } from '../layout/form.js';
 import { FormSelect, FormText } from '../layout/form-fields.js';
 import { Section } from '../layout/section.js';
 import { readMeAgain, useMe } from '../session/session.js';
-import { chooseNone, LANGUAGES, LOCALES } from '../words/locale.js';
+import { clearStoredLocale, LANGUAGES, LOCALES } from '../words/locale.js';
 
 const AS_THE_BROWSER = '';
 
@@ -22,7 +22,7 @@ export function Personal() {
   const save = useMutation({
     mutationFn: async () => {
       await ask(api.PATCH('/admin/v1/me', { body: { name: name.trim(), locale: chosen } }));
-      if (chosen === null) chooseNone();
+      if (chosen === null) clearStoredLocale();
       await readMeAgain();
     },
     // The user menu also changes the language.

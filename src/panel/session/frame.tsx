@@ -2,7 +2,7 @@
 import { Box, Card, Center, Stack, Text, Title } from '@mantine/core';
 import { useLingui } from '@lingui/react/macro';
 import { useEffect, type ReactNode } from 'react';
-import { choose, LANGUAGES, LOCALES } from '../words/locale.js';
+import { storeLocale, LANGUAGES, LOCALES } from '../words/locale.js';
 import { Brand } from '../layout/brand.js';
 
 interface FrameProps {
@@ -43,7 +43,7 @@ export function Frame({ title, about, children }: FrameProps) {
           size="sm"
           c="dimmed"
           lang={other}
-          onClick={() => void choose(other)}
+          onClick={() => void storeLocale(other)}
         >
           {LANGUAGES[other]}
         </Text>

@@ -24,7 +24,7 @@ import { SignInForm } from './sign-in-form.js';
 let kept = '';
 
 /** Returns the token and removes it from the address. */
-function takeToken(): string {
+function readTokenOnce(): string {
   const token = location.hash.slice(1);
   if (token !== '') {
     kept = token;
@@ -35,7 +35,7 @@ function takeToken(): string {
 
 export function LinkPage() {
   const { t } = useLingui();
-  const [token] = useState(takeToken);
+  const [token] = useState(readTokenOnce);
   const link = useQuery({
     queryKey: ['link'],
     gcTime: 0,

@@ -7,7 +7,7 @@ import { api, ask } from '../api/client.js';
 import { Failure } from '../words/failure.js';
 import { Frame } from './frame.js';
 import { useMe } from './session.js';
-import { useWays } from './ways.js';
+import { useSignInMethods } from './sign-in-methods.js';
 
 /** Interval for checking whether the window has returned, in milliseconds. */
 export const ASK_AGAIN_MS = 1_500;
@@ -19,7 +19,7 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
   const { t } = useLingui();
   const { session } = useMe();
   const before = session?.confirmed_until;
-  const ways = useWays();
+  const ways = useSignInMethods();
   const own = useQuery({ queryKey: ['identities'], queryFn: () => ask(api.GET('/admin/v1/me/identities')) });
   const linked = new Set(own.data?.data.map(({ provider }) => provider));
   const begin = useMutation({ gcTime: 0, mutationFn: (id: string) => openProvider(id, 'confirm') });

@@ -4,10 +4,10 @@ import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { api, ask } from '../api/client.js';
 import { Failure } from '../words/failure.js';
-import { useWays } from './ways.js';
+import { useSignInMethods } from './sign-in-methods.js';
 
 export function ProviderJoin({ token }: { readonly token: string }) {
-  const ways = useWays();
+  const ways = useSignInMethods();
   const begin = useMutation({
     gcTime: 0,
     mutationFn: async (provider: string) => {

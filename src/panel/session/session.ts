@@ -1,16 +1,16 @@
 /** The signed-in user, in sync across tabs of this browser. */
 import { useQuery } from '@tanstack/react-query';
 import { armGate, passGate, passSignIn } from '../api/gate.js';
-import { api, ask, takeToken } from '../api/client.js';
+import { api, ask, setCsrfToken } from '../api/client.js';
 import type { Me } from '../api/schemas.js';
 import { hasCode } from '../api/problem.js';
 import { queries } from '../api/queries.js';
-import { firstLocale, LOCALES, speak } from '../words/locale.js';
+import { firstLocale, LOCALES, activateLocale } from '../words/locale.js';
 
 const ME = ['me'] as const;
 /** Tabs exchange the id of the browser's current session; null for none. */
 const tabs = new BroadcastChannel('trailgate-session');
-const tell = (me: Me | null): void => tabs.postMessage(me?.session?.id ?? null);
+const notifyTabs = (me: Me | null): void => tabs.postMessage(me?.session?.id ?? null);
 
 const idOf = (me: Me | null): string | null => (me === null ? null : (me.member?.id ?? `portal ${me.session?.id}`));
 
@@ -19,18 +19,18 @@ const isSomebodyElse = (before: Me | null, me: Me): boolean => before !== null &
 
 /** Reloads the page, so that no data of the previous user stays. */
 function startOver(): void {
-  forget();
+  clearTab();
   location.reload();
 }
 
 /** Applies the signed-in user: CSRF token, gate and language. */
-function settle(me: Me): Me {
-  takeToken(me.csrf_token ?? '');
+function applySession(me: Me): Me {
+  setCsrfToken(me.csrf_token ?? '');
   armGate(true);
   passSignIn();
   const locale = LOCALES.find((each) => each === me.member?.locale) ?? firstLocale();
   // Portal users keep the page's language.
-  if (me.member !== null && document.documentElement.lang !== locale) void speak(locale);
+  if (me.member !== null && document.documentElement.lang !== locale) void activateLocale(locale);
   return me;
 }
 
@@ -38,8 +38,8 @@ async function readMe(): Promise<Me | null> {
   const before = known();
   try {
     const me = await ask(api.GET('/admin/v1/me'));
-    if (before?.session?.id !== me.session?.id) tell(me);
-    if (!isSomebodyElse(before, me)) return settle(me);
+    if (before?.session?.id !== me.session?.id) notifyTabs(me);
+    if (!isSomebodyElse(before, me)) return applySession(me);
     startOver();
     return null;
   } catch (error) {
@@ -64,23 +64,23 @@ export function useMe(): Me {
 
 /** Applies the session of a new sign-in. If the user is a different one, the page is loaded anew. */
 export function signedIn(me: Me): void {
-  tell(me);
+  notifyTabs(me);
   if (isSomebodyElse(known(), me)) {
     armGate(false);
     return location.assign('/');
   }
   // Leave the sign-in page's address.
   if (location.pathname === '/sign-in') history.replaceState(null, '', '/');
-  queries.setQueryData(ME, settle(me));
+  queries.setQueryData(ME, applySession(me));
 }
 
 /** Refetches the user after their profile or session changed. */
 export const readMeAgain = (): Promise<void> => queries.refetchQueries({ queryKey: ME });
 
 /** Removes all data from this tab. */
-function forget(): void {
+function clearTab(): void {
   armGate(false);
-  takeToken('');
+  setCsrfToken('');
   // Set this first, to unmount pages that need a user. Never remove the query, or observers would miss the change.
   queries.setQueryData(ME, null);
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] });
@@ -90,14 +90,14 @@ function forget(): void {
 /** Signs out in this and all other tabs. */
 export async function signOut(): Promise<void> {
   await ask(api.POST('/admin/v1/sign-out'));
-  forget();
-  tell(null);
+  clearTab();
+  notifyTabs(null);
 }
 
 /** Follows sign-ins and sign-outs of other tabs. */
 export function followOtherTabs(): void {
   tabs.addEventListener('message', ({ data }) => {
-    if (data === null) forget();
+    if (data === null) clearTab();
     else if (data !== known()?.session?.id) void queries.invalidateQueries({ queryKey: ME });
   });
 }

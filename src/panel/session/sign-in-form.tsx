@@ -13,7 +13,7 @@ import { SecondFactorForm } from './second-factor-form.js';
 import { knowsPasskeys, showPasskey } from '../api/passkey.js';
 import { ASK_AGAIN_MS, openProvider, WindowState } from './provider-confirm.js';
 import { readMeAgain, signedIn } from './session.js';
-import { useWays } from './ways.js';
+import { useSignInMethods } from './sign-in-methods.js';
 
 interface SignInFormProps {
   /** Address of the user who was just signed in. */
@@ -30,7 +30,7 @@ export function SignInForm({ email: known = '', onDone }: SignInFormProps) {
     signedIn(signIn.me);
     onDone?.();
   };
-  const ways = useWays();
+  const ways = useSignInMethods();
   if (isHalf) return <SecondFactorForm onSignIn={take} onBack={() => setHalf(false)} />;
   const { password = true, passkey = false, providers = [], mail = false } = ways.data ?? {};
   const hasPasskeys = passkey && knowsPasskeys();
@@ -119,7 +119,7 @@ function Password({ known, canReset, onSignIn }: PasswordProps) {
 
 /** Without email, an operator creates the reset link. */
 function WithoutMail() {
-  const { data } = useWays();
+  const { data } = useSignInMethods();
   if (data === undefined) return null;
   return (
     <Text size="sm" c="dimmed">

@@ -15,7 +15,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { choose, LANGUAGES, LOCALES, type Locale } from '../words/locale.js';
+import { storeLocale, LANGUAGES, LOCALES, type Locale } from '../words/locale.js';
 import { api, ask } from '../api/client.js';
 import { mayCall } from '../session/permissions.js';
 import { readMeAgain, signOut, useMe } from '../session/session.js';
@@ -31,7 +31,7 @@ export function UserMenu() {
   const leave = useMutation({ mutationFn: signOut });
   const turn = useMutation({
     mutationFn: async (locale: Locale) => {
-      await choose(locale);
+      await storeLocale(locale);
       if (member === null) return;
       // Otherwise, the next read of the profile would restore the old language.
       await ask(api.PATCH('/admin/v1/me', { body: { locale } }));

@@ -13,7 +13,7 @@ const CHOSEN = 'trailgate-locale';
 const isLocale = (text: unknown): text is Locale => (LOCALES as readonly unknown[]).includes(text);
 
 /** Loads the catalogue of a language and activates it. */
-export async function speak(locale: Locale): Promise<void> {
+export async function activateLocale(locale: Locale): Promise<void> {
   const { messages } = locale === 'es' ? await import('../locales/es.po') : await import('../locales/en.po');
   // Numbers and dates follow the browser's region of the language, such as es-MX.
   const regional = navigator.languages.find((language) => language.split('-')[0] === locale);
@@ -22,17 +22,17 @@ export async function speak(locale: Locale): Promise<void> {
 }
 
 /** Stores the choice in this browser and activates it. */
-export async function choose(locale: Locale): Promise<void> {
+export async function storeLocale(locale: Locale): Promise<void> {
   try {
     localStorage.setItem(CHOSEN, locale);
   } catch {
     // Without storage, the choice lasts until the next load.
   }
-  await speak(locale);
+  await activateLocale(locale);
 }
 
 /** Removes the stored choice. */
-export function chooseNone(): void {
+export function clearStoredLocale(): void {
   try {
     localStorage.removeItem(CHOSEN);
   } catch {

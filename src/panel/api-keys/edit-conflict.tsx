@@ -10,13 +10,13 @@ import type { Key } from './keys.js';
 import { useScopeWords } from './scopes.js';
 import { useStatusWords } from './status.js';
 
-interface OvertakenProps {
+interface EditConflictProps {
   readonly error: ApiProblem;
   /** The current version of the key. */
   readonly now: Key;
 }
 
-export function Overtaken({ error, now }: OvertakenProps) {
+export function EditConflict({ error, now }: EditConflictProps) {
   const { time_zone: timeZone } = useAccount();
   const field = useFieldWords();
   const actor = useActorWords();

@@ -6,31 +6,31 @@ import { useAccount } from '../session/accounts.js';
 import { useFormats } from '../words/times.js';
 
 /** An authorized OAuth client. */
-export type LetInClient = NonNullable<Key['oauth_client']>;
+export type OAuthClient = NonNullable<Key['oauth_client']>;
 
 /** Returns the name to identify a client by: its host if verified, else the name that it chose. */
-export const placeOf = ({ host, name }: LetInClient): string => host ?? name;
+export const clientName = ({ host, name }: OAuthClient): string => host ?? name;
 
-interface LetInProps {
+interface OAuthClientLinesProps {
   readonly of: Key;
-  readonly client: LetInClient;
+  readonly client: OAuthClient;
 }
 
 /** Shows client, person and date in a list row. */
-export function LetIn({ of: key, client }: LetInProps) {
-  const place = placeOf(client);
+export function OAuthClientLines({ of: key, client }: OAuthClientLinesProps) {
+  const place = clientName(client);
   return (
     <Text size="sm" c="dimmed" component="div">
       <div className="name">
         <Trans>Connected with OAuth: {place}</Trans>
       </div>
-      <Since of={key} client={client} />
+      <AuthorizedBy of={key} client={client} />
     </Text>
   );
 }
 
 /** Shows who authorized the client, and on which day. */
-export function Since({ of: key, client }: LetInProps) {
+export function AuthorizedBy({ of: key, client }: OAuthClientLinesProps) {
   const { time_zone: timeZone } = useAccount();
   const { date } = useFormats(timeZone);
   const day = date(key.created_at);
@@ -49,7 +49,7 @@ export function Since({ of: key, client }: LetInProps) {
 }
 
 /** Shows whether the client's name is verified. */
-export function WhoIsIt({ client: { host, name } }: { readonly client: LetInClient }) {
+export function ClientIdentity({ client: { host, name } }: { readonly client: OAuthClient }) {
   return (
     <>
       <div className="name">{host ?? name}</div>

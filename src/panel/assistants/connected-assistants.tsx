@@ -10,13 +10,13 @@ import { Status } from '../api-keys/status.js';
 import { SecretLine } from '../layout/secret-frame.js';
 import { Section } from '../layout/section.js';
 import { ShowMore } from '../layout/show-more.js';
-import { Since } from '../api-keys/let-in.js';
+import { AuthorizedBy } from '../api-keys/oauth-client.js';
 import { useAccount, useMay } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
 import { Ago, useFormats } from '../words/times.js';
 
 /** @param url the MCP server for assistants that sign in with OAuth. */
-export function LetInList({ url }: { readonly url: string }) {
+export function ConnectedAssistants({ url }: { readonly url: string }) {
   const { t } = useLingui();
   const { id } = useAccount();
   const keys = useKeys(id, { oauth_client: 'true', status: 'active,paused', sort: 'created', order: 'desc' });
@@ -98,7 +98,7 @@ function Row({ of: key, onRevoke }: { readonly of: Key; readonly onRevoke: () =>
           {client !== null && (
             <Text size="sm" c="dimmed" component="div">
               <div className="name">{client.host ?? <Trans>This name isn't verified.</Trans>}</div>
-              <Since of={key} client={client} />
+              <AuthorizedBy of={key} client={client} />
             </Text>
           )}
           <Text size="sm" className="name">

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import { expect, it } from '@jest/globals';
 import { trustsOf } from '../../keys/clients/client-address.js';
-import { boundConnections } from './bound-connections.js';
+import { limitConnections } from './connection-limits.js';
 
 /** A connection with the members that the limits read. */
 class FakeSocket extends EventEmitter {
@@ -20,7 +20,7 @@ class FakeSocket extends EventEmitter {
 
 function connectionsOf(connectionsPerAddress: number, trustedProxies: readonly string[] = []) {
   const server = new EventEmitter() as unknown as Server;
-  boundConnections(server, { connections: 9, connectionsPerAddress }, trustsOf(trustedProxies));
+  limitConnections(server, { connections: 9, connectionsPerAddress }, trustsOf(trustedProxies));
   const open = (address: string): FakeSocket => {
     const socket = new FakeSocket(address);
     server.emit('connection', socket as never);

@@ -7,7 +7,7 @@ import type { Trusts } from '../../keys/clients/client-address.js';
 import { METRICS } from '../../platform/metrics.js';
 
 /** Applies the limits to a server. Trusted proxies and this machine are only bound by the total. */
-export function boundConnections(server: Server, limits: AdminConfig['limits'], trusts: Trusts | undefined): void {
+export function limitConnections(server: Server, limits: AdminConfig['limits'], trusts: Trusts | undefined): void {
   server.maxConnections = limits.connections;
   server.on('drop', () => METRICS.connectionsCut.series('limit').inc());
   const most = limits.connectionsPerAddress;

@@ -2,5 +2,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../api/client.js';
 
-export const useWays = () =>
+export const useSignInMethods = () =>
   useQuery({ queryKey: ['ways'], queryFn: () => ask(api.GET('/admin/v1/sign-in')), staleTime: 60_000 });

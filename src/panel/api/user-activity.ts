@@ -9,6 +9,6 @@ for (const event of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'touchsta
 }
 
 /** Reports whether there was input in the last minute. */
-export function isAttended(): boolean {
+export function isUserActive(): boolean {
   return performance.now() - lastInputMs < UNATTENDED_MS;
 }

@@ -12,7 +12,7 @@ const COUNTED: ReadonlySet<unknown> = new Set(['link_ended', 'missing_credential
  * Runs a try with a link and counts failures.
  * @throws Problem `too_many_failed_attempts`
  */
-export async function countingTries<Result>(
+export async function countFailedTries<Result>(
   attempts: SignInAttempts,
   ip: string,
   work: () => Promise<Result>,

@@ -6,11 +6,11 @@ import { Problem } from '../../platform/problems/errors.js';
 import { isOperator, type Principal } from './principal.js';
 
 @Injectable()
-export class Givers {
+export class GrantingRoles {
   constructor(private readonly members: AccountMembers) {}
 
   /** Returns the caller's role in an account. Rejects with `resource_not_found` if they are no longer a member. */
-  async of(principal: Principal, accountId: string): Promise<Giver> {
+  async find(principal: Principal, accountId: string): Promise<Giver> {
     if (isOperator(principal)) return 'operator';
     const role = principal.kind === 'member' ? await this.members.roleOf(accountId, principal.member.id) : undefined;
     if (role !== undefined) return role;
