@@ -1,4 +1,4 @@
-/** A backend's error in our shape: which status and code it gets, what it keeps and what it never says. */
+/** The problem for a backend's error: status, code, what is kept and what is never exposed. */
 import { describe, expect, it } from '@jest/globals';
 import { ErrorPages } from '../../platform/problems/error-pages.js';
 import { problemBody } from '../../platform/problems/problem-body.js';

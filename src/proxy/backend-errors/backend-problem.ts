@@ -1,6 +1,6 @@
 /**
- * A backend's own error, in our shape. A 4xx keeps its status and whatever meaning its JSON has; a 5xx keeps nothing
- * but the fact. Pure: bytes in, problem out.
+ * Converts a backend's error response into a problem of the public API. A 4xx keeps its status and the meaning of its
+ * JSON body. A 5xx keeps only `Retry-After`, because its body may describe internals.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
@@ -8,7 +8,7 @@ import { Problem, type ErrorCode, type ProblemOptions } from '../../platform/pro
 import { waitSecondsOf } from '../../platform/problems/retry-after.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 
-/** Codes for the statuses that have a meaning of their own; every other 4xx is `request_refused`. */
+/** Error codes by status. Any other 4xx becomes `request_refused`. */
 const CLIENT_CODES: Readonly<Record<number, ErrorCode>> = {
   402: 'payment_required',
   401: 'invalid_api_key',
@@ -30,7 +30,7 @@ const BACKEND_CODES: Readonly<Record<number, ErrorCode>> = {
   504: 'backend_timeout',
 };
 
-/** Fields of a refused response that a client needs beside the body. */
+/** Header fields of an error response that are passed to the client. */
 const KEPT_FIELDS = [
   'retry-after',
   'allow',
@@ -38,7 +38,7 @@ const KEPT_FIELDS = [
   'accept-patch',
   'accept-post',
   'content-range',
-  // RFC 6455 section 4.4: the versions that a refused handshake may be tried with.
+  // RFC 6455 section 4.4: the WebSocket versions that the backend supports.
   'sec-websocket-version',
 ] as const;
 
@@ -47,15 +47,15 @@ const UPGRADE_REQUIRED = 426;
 export interface BackendResponse {
   readonly status: number;
   readonly headers: Readonly<IncomingHttpHeaders>;
-  /** As far as it was read; undefined when it was too large or could not be decoded. */
+  /** Undefined if it was too large or could not be decoded. */
   readonly body: string | undefined;
 }
 
 /**
- * The problem for a backend's response of 400 and above.
- * @param authenticates whether the service's own 401 and 403 speak to the client; else
- * they mean that we are misconfigured.
- * @param errors where the service's errors keep what they say.
+ * Returns the problem for a backend's response with status 400 or above.
+ * @param authenticates whether the service checks the client's own credentials. If not, a 401, 403 or 407 means that
+ *   the service rejects the gateway's credentials, and becomes `backend_bad_response`.
+ * @param errors where the service's error bodies keep message, code and fields.
  */
 export function backendProblem(response: BackendResponse, authenticates: boolean, errors?: ErrorMap): Problem {
   const { status } = response;
@@ -76,14 +76,14 @@ export function backendProblem(response: BackendResponse, authenticates: boolean
   });
 }
 
-/** RFC 9110 section 15.5.22: a 426 names what has to be spoken instead. */
+/** RFC 9110 section 15.5.22: a 426 must name the required protocol in `Upgrade`. */
 function upgradeOf({ status, headers: { upgrade } }: BackendResponse): Pick<ProblemOptions, 'upgrade'> {
   return status === UPGRADE_REQUIRED && upgrade !== undefined ? { upgrade: String(upgrade) } : {};
 }
 
 /**
- * The code of a refusal: a wrong parameter or cursor has the code that it has at our own endpoints, where the backend
- * calls it so, or names nothing but parameters.
+ * Returns the error code for a 4xx. A 400 or 422 that only concerns parameters gets the same code as a parameter error
+ * of the gateway's own endpoints.
  */
 function clientCode(status: number, { reason, errors = [] }: ErrorMeaning): ErrorCode {
   if (status === 400 || status === 422) {
@@ -115,7 +115,7 @@ function keptFields(headers: Readonly<IncomingHttpHeaders>, status: number): str
   return kept;
 }
 
-/** A longer wait than a client is asked for otherwise, or none that can be read, is left out. */
+/** Keeps `Retry-After` if it can be parsed and is not longer than the gateway's own maximum. */
 function keepWait(kept: string[], retryAfter: string, date: string | undefined): void {
   const seconds = waitSecondsOf(retryAfter, date);
   if (seconds !== undefined) kept.push('retry-after', String(seconds));

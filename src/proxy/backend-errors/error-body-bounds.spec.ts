@@ -1,4 +1,4 @@
-/** What of an error body is left out: what says nothing to a client, and what is too much. */
+/** Text that is not for clients, or exceeds the limits, is left out of an error. */
 import { describe, expect, it } from '@jest/globals';
 import { cpuMsOf } from '../../../test/support/cpu-time.js';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
@@ -78,7 +78,7 @@ describe('the size of what is passed on is bounded', () => {
   ])(
     'a message of %s, as a client may have made the backend repeat it, does not hold up the others',
     (_what, message) => {
-      // It is some milliseconds; what grows with the square of the length is seconds.
+      // Linear cost is a few milliseconds. Quadratic cost would be seconds.
       expect(cpuMsOf(() => read({ message }))).toBeLessThan(200);
     },
   );

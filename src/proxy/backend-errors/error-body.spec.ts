@@ -1,4 +1,4 @@
-/** What error bodies of real frameworks say: each is as the framework writes it. */
+/** Error bodies of real frameworks, as the frameworks write them. */
 import { describe, expect, it } from '@jest/globals';
 import { readErrorBody, type ErrorMeaning } from './error-body.js';
 

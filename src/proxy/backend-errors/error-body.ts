@@ -1,8 +1,7 @@
 /**
- * What a backend's JSON error says, whatever framework wrote it: a message, a machine-readable reason, the
- * fields that are wrong. Knows the shapes of RFC 9457, Rails, Laravel, Django REST, FastAPI, Spring,
- * NestJS, JSON:API and the `{"error": {…}}` family by where they put things, not by name. Anything that is
- * not JSON of such a shape says nothing.
+ * Extracts message, machine-readable code and field errors from a backend's JSON error body. Recognizes the formats of
+ * RFC 9457, Rails, Laravel, Django REST, FastAPI, Spring, NestJS, JSON:API and the `{"error": {…}}` family by their
+ * structure. Anything else yields an empty result.
  */
 import type { ErrorMap } from '../../config/model/schema.js';
 import { toWellFormedJson } from '../../platform/json/exact-json.js';
@@ -12,21 +11,21 @@ import { isFieldTree, propertyOfSentence } from './field-shapes.js';
 
 export interface ErrorMeaning {
   readonly detail?: string;
-  /** The backend's own machine-readable code. */
+  /** The backend's machine-readable code. */
   readonly reason?: string;
   readonly errors?: readonly FieldError[];
 }
 
 const LONGEST_TEXT = 1_000;
 const MOST_FIELDS = 100;
-/** Levels of fields in fields that are followed; what is deeper was not written for people. */
+/** Maximum depth of nested field errors. */
 const MOST_LEVELS = 16;
 const REASON = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 /**
- * A message with these in it was written for developers: a stack trace, a path, markup, an SQL statement, a class
- * of PHP (the 404 of Laravel and Symfony names the model), a class or method of Java (Spring, for wrong
- * parameters). Nothing in it may be tried from every position over the rest of the text: backends repeat what a
- * client sent, and the time would be its square.
+ * Matches messages that expose internals: stack traces, source paths, markup, SQL, and names of PHP or Java classes.
+ * Laravel and Symfony name the model in a 404. Spring names class and method for wrong parameters. Keep every
+ * alternative linear in the length of the text. Backends echo client input, so a pattern with quadratic cost could be
+ * exploited.
  */
 const NOT_FOR_CLIENTS = new RegExp(
   [
@@ -39,15 +38,15 @@ const NOT_FOR_CLIENTS = new RegExp(
   'i',
 );
 
-/** Names under which frameworks put what is wrong with the whole of the body (Django, Rails). */
+/** Keys for errors that concern the body as a whole (Django, Rails). */
 const WHOLE_BODY: ReadonlySet<string> = new Set(['non_field_errors', '__all__', 'base']);
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an error body. `body` undefined or not JSON: nothing is said.
- * @param map where this service keeps what it says; what it does not name is looked for in the usual places.
+ * Reads an error body. Returns an empty result if `body` is undefined or not JSON.
+ * @param map pointers to message, code and fields for this service. Unmapped values are searched in the usual places.
  */
 export function readErrorBody(
   contentType: string | undefined,
@@ -116,13 +115,13 @@ function reasonOf(object: Json): string | undefined {
   return undefined;
 }
 
-/** A code that was named as such may be a number too. */
+/** Accepts numbers as well, because the field is known to hold a code. */
 function reasonText(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   return typeof value === 'string' && REASON.test(value) ? value : undefined;
 }
 
-/** A text that may be shown: short enough, and written for whoever called. */
+/** Returns a text that is safe to show to a client, shortened if necessary. */
 function clientText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
@@ -130,7 +129,7 @@ function clientText(value: unknown): string | undefined {
   return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
 }
 
-/** Field errors where frameworks keep them. */
+/** Searches the keys under which frameworks list field errors. */
 function findFieldErrors(object: Json): FieldError[] | undefined {
   for (const key of [
     'errors',
@@ -150,7 +149,7 @@ function findFieldErrors(object: Json): FieldError[] | undefined {
   return undefined;
 }
 
-/** Django REST answers with nothing but the fields: `{"email": ["Enter a valid email address."]}`. */
+/** Reads a Django REST body, which consists of the fields alone: `{"email": ["Enter a valid email address."]}`. */
 function djangoFields(object: Json): FieldError[] | undefined {
   const usual = findFieldErrors(object);
   if (usual !== undefined) return usual;
@@ -159,7 +158,7 @@ function djangoFields(object: Json): FieldError[] | undefined {
   return allFields ? fieldErrors(object, '') : undefined;
 }
 
-/** NestJS puts sentences of class-validator into `message`; the first words of each are the property. */
+/** Reads class-validator sentences of NestJS in `message`. The first words of each sentence name the property. */
 function nestFields(object: Json): FieldError[] | undefined {
   const { message, statusCode } = object;
   if (!Array.isArray(message) || typeof statusCode !== 'number') return undefined;
@@ -183,7 +182,7 @@ function fieldErrors(value: unknown, pointer: string, level = 0): FieldError[] {
   return found.slice(0, MOST_FIELDS);
 }
 
-/** One of a list: a text, or an object that names its field in one of the usual ways. */
+/** Reads a list entry: a text, or an object that names its field. */
 function listEntry(entry: unknown, pointer: string, index: number, level: number): FieldError[] {
   const text = clientText(entry);
   if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
@@ -195,7 +194,7 @@ function listEntry(entry: unknown, pointer: string, index: number, level: number
   const where = pointerOf(entry);
   const words = detail ?? constraints.join('; ');
   if (words === '') {
-    // A list of serializers in a field; a list of its own names fields of the whole.
+    // Django REST: a nested list has one entry per item. A top-level list has entries without an index.
     return isFieldTree(entry) ? fieldErrors(entry, pointer === '' ? '' : `${pointer}/${index}`, level) : [];
   }
   const code = reasonText(entry['code']);
@@ -208,16 +207,19 @@ function listEntry(entry: unknown, pointer: string, index: number, level: number
   ];
 }
 
-/** One of a map from field to message, messages or further fields. */
+/** Reads a map entry from field to message, messages or nested fields. */
 function mapEntry(pointer: string, entry: unknown, level: number): FieldError[] {
   const text = clientText(entry);
   if (text !== undefined) return [{ detail: text, ...(pointer === '' ? {} : { pointer: `#${pointer}` }) }];
   return fieldErrors(entry, pointer, level);
 }
 
-/** Where an entry says it belongs, as a JSON Pointer in fragment form; a place outside the body as `parameter`. */
+/**
+ * Returns the location of a field error. A place in the body is a JSON Pointer in fragment form (RFC 6901 section 6). A
+ * place in query, path, header or cookie is a `parameter`.
+ */
 function pointerOf(entry: Json): { pointer?: string; parameter?: string } {
-  // FastAPI: the place is a character of a text that could not be parsed.
+  // FastAPI: the location is an offset in text that could not be parsed.
   if (entry['type'] === 'json_invalid') return {};
   const source = entry['source'];
   if (isObject(source)) {
@@ -244,7 +246,7 @@ function pointerOf(entry: Json): { pointer?: string; parameter?: string } {
   return {};
 }
 
-/** `items[0].name` and Laravel's `items.0.name` → items, 0, name; .NET begins its paths with `$`. */
+/** Splits `items[0].name` or Laravel's `items.0.name` into items, 0, name. Removes the leading `$` of .NET paths. */
 function pathParts(path: string): string[] {
   return path
     .replace(/^\$\.(?=.)/, '')
@@ -252,7 +254,7 @@ function pathParts(path: string): string[] {
     .split('.');
 }
 
-/** RFC 6901 section 3. */
+/** Encodes a JSON Pointer (RFC 6901 section 3). */
 function pointerTo(parts: readonly string[]): string {
   return parts.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -1,4 +1,4 @@
-/** Error bodies in every content coding that a backend may choose. */
+/** Error bodies in every content coding that a backend may use. */
 import { describe, expect, it } from '@jest/globals';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { errorText } from './error-encoding.js';

@@ -1,12 +1,12 @@
-/** The text of a backend's error body. Clients send `Accept-Encoding`, so backends compress their errors as well. */
+/** Decodes a backend's error body. Backends compress errors too, because clients send `Accept-Encoding`. */
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 
-/** 8 MiB, as RFC 9659 has it: a decoder allocates the window that a frame asks for, and by default up to 128 MiB. */
+/** 8 MiB (RFC 9659). By default a frame can make the decoder allocate up to 128 MiB. */
 const LARGEST_ZSTD_WINDOW_LOG = 23;
 
 type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
 
-/** By content coding (RFC 9110 section 8.4.1). */
+/** Decoders by content coding (RFC 9110 section 8.4.1). */
 const DECOMPRESS: Readonly<Record<string, Decompress>> = {
   identity: (body) => body,
   gzip: gunzipSync,
@@ -20,9 +20,9 @@ const DECOMPRESS: Readonly<Record<string, Decompress>> = {
 const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i;
 
 /**
- * The body as text; undefined when it cannot be decoded, or is larger than `maxBytes` once it is.
- * @param contentType whose `charset` it is written in; UTF-8 unless said.
- * @param isStrict whether bytes that are none of the charset make it undefined, instead of U+FFFD.
+ * Returns the body as text, or undefined if it cannot be decoded or exceeds `maxBytes` after decompression.
+ * @param contentType the `Content-Type`, for its `charset`. Defaults to UTF-8.
+ * @param isStrict whether invalid byte sequences make the result undefined. Otherwise they become U+FFFD.
  */
 export function errorText(
   body: Buffer,

@@ -1,4 +1,4 @@
-/** Errors of a backend with a shape of its own, read by the map in its service's configuration. */
+/** Error bodies in a custom format, read through the service's error map. */
 import { describe, expect, it } from '@jest/globals';
 import { readErrorBody } from './error-body.js';
 import { valueAtPointer } from './error-map.js';

@@ -1,15 +1,18 @@
-/** Where a service says that its errors keep what they say: JSON Pointers (RFC 6901) of its configuration, followed. */
+/** Reads error bodies through the JSON Pointers (RFC 6901) that a service configures under `errors`. */
 import type { ErrorMap } from '../../config/model/schema.js';
 
-/** What stands at the places that were named; a member is undefined where its place is not named or empty. */
+/** Values found by an error map. A member is undefined if its pointer is not configured or leads nowhere. */
 export interface Mapped {
   readonly message: unknown;
   readonly code: unknown;
-  /** In the shape that `error-body.ts` knows: objects with `path`, `message`, `code`, or whatever stood there. */
+  /**
+   * Field errors in the structure that `error-body.ts` reads: objects with `path`, `detail` and `code`, or the original
+   * value.
+   */
   readonly fields: unknown;
 }
 
-/** Follows a service's map into an error body. */
+/** Applies a service's error map to a parsed error body. */
 export function mappedError(body: unknown, map: ErrorMap): Mapped {
   const fields = map.fields === undefined ? undefined : valueAtPointer(body, map.fields);
   return {
@@ -30,7 +33,10 @@ function mappedEntry(entry: unknown, { fieldName, fieldMessage, fieldCode }: Err
   };
 }
 
-/** RFC 6901 section 4; undefined where nothing stands there. Follows own members only. */
+/**
+ * Resolves a JSON Pointer (RFC 6901 section 4). Returns undefined if it leads nowhere. Never follows inherited
+ * properties.
+ */
 export function valueAtPointer(document: unknown, pointer: string): unknown {
   let value = document;
   for (const part of pointer.split('/').slice(1)) {

@@ -1,12 +1,12 @@
-/** How frameworks write down which fields are wrong when they do not name their members: told by shape alone. */
+/** Recognizes field errors of frameworks by structure alone. */
 
 const MOST_LEVELS = 16;
-/** How class-validator begins its sentences; a sentence of somebody's own seldom goes on like that. */
+/** The beginning of a class-validator sentence. Free text rarely matches. */
 const SENTENCE = /^(?:property |each value in )?([a-z_$][\w$]{0,99}(?:\.[\w$]{1,99}){0,15}) (?:must|should) /;
 
 /**
- * Whether a value is what stands behind a field's name in Django REST and Rails: texts, or fields of its own, or a list
- * of such; in such a list what is right is empty.
+ * Reports whether a value has the structure of field errors in Django REST or Rails: messages, nested fields, or a list
+ * of nested fields. Valid items of such a list are empty objects.
  */
 export function isFieldTree(value: unknown, level = 0): boolean {
   if (value === null || typeof value !== 'object' || level > MOST_LEVELS) return false;
@@ -19,7 +19,7 @@ export function isFieldTree(value: unknown, level = 0): boolean {
 }
 
 /**
- * `addresses.1.city` of "addresses.1.city should not be empty"; undefined where a sentence does not begin like that.
+ * Returns `addresses.1.city` for "addresses.1.city should not be empty", or undefined if the sentence has another form.
  */
 export function propertyOfSentence(sentence: string): string | undefined {
   return SENTENCE.exec(sentence)?.[1];

@@ -1,4 +1,4 @@
-/** Errors that backend frameworks really answer with keep what they say. Each fixture names where it was taken from. */
+/** Recorded errors of backend frameworks keep their meaning. Each fixture names its source. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { ErrorPages } from '../../platform/problems/error-pages.js';
@@ -18,7 +18,9 @@ interface Fixture {
     readonly status: number;
     readonly contentType: string;
     readonly body: string;
-    /** What of it must reach the client; `detail` null: none may. A 5xx has ours, which is the same for all of them. */
+    /**
+     * The expected result for the client. `detail` null means that it must not be passed on. A 5xx has a fixed text.
+     */
     readonly problem: { readonly code: string; readonly detail?: string | null; readonly errors?: readonly object[] };
   }[];
 }
