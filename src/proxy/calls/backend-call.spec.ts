@@ -1,6 +1,6 @@
 /**
- * The life of a call, with whatever can happen to it in whatever order: all that it holds is given back, and its caller
- * is told once.
+ * Random sequences of events during a call. The call always releases all resources and reports to its caller exactly
+ * once.
  */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
@@ -25,19 +25,19 @@ let random: () => number;
 let deadlines: Deadlines;
 let upstream: Upstream;
 let lives: Life[];
-/** How often a call was handed to a target. */
+/** Number of times that a call was handed to a target. */
 let sent: number;
-/** The calls that a connection has had: their backends may have seen them. */
+/** Calls that were on a connection, so that a backend may have seen them. */
 let connected: Set<Call>;
 
-/** Numbers that are the same in every run (a linear congruential generator). */
+/** Reproducible random numbers (linear congruential generator). */
 function numbers(seed: number): () => number {
   let state = seed;
   return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
 }
 const one = <T>(...of: readonly T[]): T => of[Math.trunc(random() * of.length)]!;
 
-/** A connection as the call sees it: tells things in the order in which one would. */
+/** A connection that emits events in a possible order. */
 class FakeConnection implements Sending {
   call: Call | undefined;
   private step: 'queued' | 'connected' | 'sent' | 'head' | 'body' = 'queued';
@@ -54,7 +54,7 @@ class FakeConnection implements Sending {
   resume(): void {}
   endUpload(): void {}
 
-  /** Tells of the next thing that happens, or of a failure. */
+  /** Emits the next event, or a failure. */
   advance(): void {
     const { call } = this;
     if (call === undefined) return;
@@ -106,11 +106,11 @@ function head(status: number, framing: Framing, contentLength: number): Response
   return { status, framing, contentLength, lines: 'Content-Type: text/plain\r\n' } as ResponseHead;
 }
 
-/** A request, its client, and what becomes of it. */
+/** A request with its client, which records the result. */
 class Life {
   readonly call: HttpCall;
   connection: FakeConnection | undefined;
-  /** How the client was told: exactly one of these has to be there in the end. */
+  /** Reports to the client. In the end there must be exactly one. */
   readonly told: string[] = [];
   isRefused = false;
   private readonly response = new EventEmitter();
@@ -170,7 +170,7 @@ class Life {
     return this.told.length > 0 || this.isRefused;
   }
 
-  /** Something happens: mostly at the backend. */
+  /** Triggers an event, mostly at the backend. */
   step(): void {
     const chance = random();
     if (chance < 0.7) this.connection?.advance();
@@ -181,7 +181,7 @@ class Life {
     else if (chance < 0.96 && this.call.endpoint !== undefined && this.call.isMovable) this.call.move();
   }
 
-  /** What `Deadlines` and `Upstream` know of the call: they ask no other. */
+  /** State of the call in `Deadlines` and `Upstream`. */
   get isHolding(): boolean {
     return this.client.closeListener !== undefined;
   }
@@ -195,7 +195,7 @@ class Life {
   }
 }
 
-/** A service whose two targets go out after so many failures in a row; 0: never. */
+/** A service with two targets that are ejected after so many consecutive failures; 0 for never. */
 function openUpstream(failures: number): Upstream {
   const { services } = configSchema.parse({
     services: {
@@ -217,14 +217,14 @@ beforeEach(() => {
 });
 afterEach(() => deadlines.stop());
 
-/** Gives the calls of a pool to connections of ours. */
+/** Redirects the calls of a pool to the test's connections. */
 function instead(pool: ConnectionPool): void {
   const lifeOf = (call: Call) => lives.find((life) => life.call === call);
   pool.dispatch = (call) => {
     sent++;
     const connection = new FakeConnection(call);
     const life = lifeOf(call);
-    // Sent while it begins: nothing stands in the list yet.
+    // Sent during `begin`, before the call is in the list.
     if (life === undefined) queueMicrotask(() => void (lifeOf(call)!.connection = connection));
     else life.connection = connection;
   };
@@ -253,7 +253,7 @@ it.each([0, 3])(
         expect(told).toHaveLength(isRefused ? 0 : 1);
         expect(isHolding).toBe(false);
         expect(wasSent).toBe(connected.has(call));
-        // A call that no connection has had may have stood at a target all the same.
+        // A call can be booked at a target without ever being on a connection.
         expect(isRefused || !wasSent || upstreamMs >= 0).toBe(true);
         if (upstreamMs >= 0) sentOnce++;
         for (const how of isRefused ? ['refused'] : told) ends.set(how, (ends.get(how) ?? 0) + 1);
@@ -263,7 +263,7 @@ it.each([0, 3])(
       for (const { endpoints } of upstream.targets) expect(endpoints.map(({ inFlight }) => inFlight)).toEqual([0]);
     }
     await upstream.close(0);
-    // Else the lives would not be those that there are.
+    // Otherwise the sequences would not cover all cases.
     const rarest = ['whole', 'cut', 'refused', 'request_timeout', 'backend_bad_response', 'invalid_api_key'];
     expect(rarest.filter((how) => (ends.get(how) ?? 0) < LIVES / 200)).toEqual([]);
     expect(sent).toBeGreaterThan(sentOnce * 1.02);

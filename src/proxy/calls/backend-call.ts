@@ -1,6 +1,6 @@
 /**
- * The life of a call to a backend, whatever it carries: begun, sent, sent again, ended. What it holds meanwhile (a
- * place in the line or at a target, a deadline, the ear of the client's connection) it holds and gives back here alone.
+ * The life cycle of a call to a backend: start, send, retry, end. This class alone acquires and releases the resources
+ * of a call: queue position, slot at a target, deadline, close listener.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { Deadlines, Expiring } from '../targets/deadlines.js';
@@ -15,29 +15,29 @@ import { CallState, follow } from './call-state.js';
 import { peerError } from './request-body.js';
 
 export abstract class BackendCall implements PendingCall, Expiring, CloseListener {
-  // Of `Upstream`; see `PendingCall`.
+  // Owned by `Upstream`; see `PendingCall`.
   endpoint: Endpoint | undefined;
   activeSlot = -1;
   isWaiting = false;
   nextWaiting: PendingCall | undefined;
   previousWaiting: PendingCall | undefined;
 
-  // Of `Deadlines`; see `Expiring`.
+  // Owned by `Deadlines`; see `Expiring`.
   deadlineMs = Infinity;
   deadlineSlot = -1;
 
   abstract readonly method: string;
   abstract readonly isRepeatable: boolean;
-  /** Changed by `enter` alone. */
+  /** Only `enter` changes it. */
   protected state = CallState.Waiting;
-  /** Of the response; 0: none has come. */
+  /** Status of the response; 0 before it arrives. */
   status = 0;
-  /** When it was begun, or sent again. */
+  /** Start of the latest attempt, by `performance.now()`. */
   protected startedMs = performance.now();
-  /** Why its caller may not ask any more: it may not become a stream. */
+  /** Set once the caller's key is no longer valid. The response may then not be streamed. */
   protected barred: Problem | undefined;
   private retries = 0;
-  /** When a retry must have its response. */
+  /** Deadline for the response of a retry. */
   private responseDueMs = Infinity;
 
   constructor(
@@ -46,23 +46,26 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     private readonly deadlines: Deadlines,
   ) {}
 
-  /** How often it may be sent again. */
+  /** Maximum number of retries. */
   protected abstract readonly mostRetries: number;
-  /** Whether all that was to be sent is still there. */
+  /** Whether the request can be sent again in full. */
   protected abstract readonly isIntact: boolean;
-  /** Whether the next byte is to come from the client, and not from the backend. */
+  /** Whether the call is waiting for the client's body rather than for the backend. */
   protected abstract readonly isClientSending: boolean;
 
-  /** Hands it to a connection of the endpoint; `enter(Sent)` when one has it, and `wasSent` before it is written to. */
+  /**
+   * Hands the call to a connection of the endpoint. Implementations call `enter(Sent)` once a connection has it, and
+   * set `client.wasSent` before the first write.
+   */
   protected abstract connect(endpoint: Endpoint): void;
 
   /**
-   * Takes it from the connection that it has or waits for, for which it then is a failure: calls `failed`, at once or
-   * later.
+   * Removes the call from its connection or from the queue for one. The connection treats this as a failure.
+   * Implementations call `failed`, immediately or later.
    */
   protected abstract disconnect(reason: Error, from: CallState): void;
 
-  /** Ends what may not go on without its caller's key; see `bar`. */
+  /** Ends streams and uploads after the caller's key became invalid; see `bar`. */
   protected abstract cutShort(): CutKind | undefined;
 
   get accountId(): string {
@@ -79,8 +82,8 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   }
 
   /**
-   * Sends it, or lets it wait for a connection; begins to watch the client and the clock.
-   * @param timeoutMs for its first step on a connection, which has to open before.
+   * Sends the call or queues it, and starts to watch the client's connection and the deadline.
+   * @param timeoutMs for the first step after the connection is open.
    * @throws Problem as `Upstream.admit`.
    */
   protected begin(timeoutMs: number): void {
@@ -115,7 +118,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     return this.state < CallState.Aborting ? this.cutShort() : undefined;
   }
 
-  /** The deadline has passed: the backend is too slow, or the client is, in sending or in reading. */
+  /** Ends the call because the backend or the client was too slow. */
   expire(): void {
     const { state } = this;
     if (state === CallState.Waiting) this.refuse(this.upstream.waitedInVain(this));
@@ -125,12 +128,12 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     else this.abort(peerError('TRAILGATE_FIRST_BYTE_TIMEOUT'));
   }
 
-  /** The client's connection is done with the response, or gone; it tells until the call has ended. */
+  /** Aborts the call because the client's connection has closed. */
   onClose(): void {
     this.abort(peerError('TRAILGATE_CLIENT_GONE'));
   }
 
-  /** Ends it by ourselves. What is ending already has its reason. */
+  /** Aborts the call. No effect if it is already ending. */
   protected abort(reason: Error): void {
     const from = this.state;
     if (from >= CallState.Aborting) return;
@@ -141,14 +144,14 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   }
 
   /**
-   * It has come to nothing: it is sent again where that may be, else its client is told.
-   * @param from where it stood.
-   * @param wasEnded we have ended it ourselves.
+   * Handles a failure: retries where that is safe, otherwise reports the failure to the client.
+   * @param from state in which the call failed.
+   * @param wasEnded whether the gateway aborted the call itself.
    */
   protected failed(error: Error, from: CallState, wasEnded: boolean): void {
     const failure = upstreamFailure(error);
     if (from >= CallState.Streaming) {
-      // What went out so far must not look complete: no last chunk, no matching length, the connection is cut.
+      // The partial response must not look complete: no last chunk, no matching length, and the connection is cut.
       this.end(wasEnded ? failure.outcome : 'body_broken_off');
       cutResponse(this.request);
       return;
@@ -162,31 +165,31 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     else this.tell(failedProblem(failure, error), from >= CallState.Sent);
   }
 
-  /** The backend has responded with an error, or with what is one here: its caller is told of that. */
+  /** Ends the call with the problem that the backend's response means. */
   protected refusedBy(problem: Problem): void {
     this.noteRefusal();
     this.endRefused(toldAfterSending(problem, this.method));
   }
 
-  /** Notes who has refused it, while that is known. */
+  /** Records which target failed. Call it before the target is released. */
   protected noteRefusal(): void {
     const { client } = this.request;
     client.failedTarget = this.endpoint?.target ?? '';
     client.failedStatus = this.status;
   }
 
-  /** Ends it, and tells its caller why. */
+  /** Ends the call and reports the problem to the client. */
   protected endRefused(problem: Problem): void {
     this.end('answered');
     this.request.client.onFailed(problem);
   }
 
-  /** @param wasSent it stood on a connection. */
+  /** Reports a problem to the client. @param wasSent whether the call was on a connection. */
   private tell(problem: Problem, wasSent: boolean): void {
     this.request.client.onFailed(wasSent ? toldAfterSending(problem, this.method) : problem);
   }
 
-  /** Sends it once more where that is safe and there is somewhere to send it. Whether it does. */
+  /** Retries the call if that is safe and a target is available. Returns whether it was sent again. */
   private retry(failure: UpstreamFailure, from: CallState, wasEnded: boolean): boolean {
     const { endpoint, upstream } = this;
     if (endpoint === undefined || from >= CallState.Announced || !this.isRetryLeft || !this.isIntact) return false;
@@ -194,7 +197,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     const isProbe = endpoint.probe === this;
     const isSpare = isProbe && upstream.isAvailable;
     if (!mayRetry(failure.outcome, wasOpened, this.isRepeatable, isSpare, wasEnded)) return false;
-    // Before the choice: this failure may be the one that takes the target out.
+    // Before choosing the next target, because this failure may eject the current one.
     this.leaveTarget(failure.outcome);
     const next = upstream.retry(this, endpoint, wasOpened && this.retries === 0, isProbe);
     if (next === undefined) return false;
@@ -206,7 +209,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     return true;
   }
 
-  /** Gives back all that it holds. @param outcome undefined: it was never sent. */
+  /** Releases everything that the call holds. @param outcome undefined if it was never sent. */
   protected end(outcome: UpstreamOutcome | undefined): void {
     this.enter(CallState.Ended);
     this.deadlines.remove(this);
@@ -216,9 +219,9 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     if (this.retries > 0) this.upstream.metrics.retry(outcome === 'answered' ? 'answered' : 'failed');
   }
 
-  /** Gives its place at the target back, once. */
+  /** Releases the slot at the target, once. */
   protected leaveTarget(outcome: UpstreamOutcome): void {
-    // Already, when it failed and could not be sent once more.
+    // Already released by a retry that found no other target.
     if (this.endpoint === undefined) return;
     const durationMs = performance.now() - this.startedMs;
     const { client } = this.request;
@@ -226,7 +229,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.upstream.release(this, outcome, this.status, durationMs);
   }
 
-  /** The one place where the state changes. @throws where the way of a call does not lead there. */
+  /** Changes the state. @throws Error for an invalid transition. */
   protected enter(state: CallState): void {
     this.state = follow(this.state, state);
   }
@@ -235,7 +238,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.deadlineMs = this.deadlines.after(timeoutMs);
   }
 
-  /** Likewise for its response, of which a retry must not take longer than the first attempt might have. */
+  /** Sets the deadline for the response. A retry must not take longer than the first attempt was allowed to. */
   protected responseIn(timeoutMs: number): void {
     this.deadlineIn(timeoutMs);
     if (this.retries > 0) this.deadlineMs = Math.min(this.deadlineMs, this.responseDueMs);
@@ -243,7 +246,8 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
 }
 
 /**
- * Cuts a response off so that it cannot look whole: one to HTTP/1.0 ends with its connection, and only a reset tells.
+ * Cuts a response off so that it does not look complete. An HTTP/1.0 response ends with its connection, so only a TCP
+ * reset signals the failure.
  */
 function cutResponse({ message, client }: ForwardRequest): void {
   const { socket } = message;

@@ -1,4 +1,4 @@
-/** Where a call may go: every way that there is, and no other. */
+/** Exactly the documented state transitions are possible. */
 import { describe, expect, it } from '@jest/globals';
 import { CALL_STATES, follow, type CallState } from './call-state.js';
 

@@ -1,6 +1,5 @@
 /**
- * Where a call to a backend stands, and where it may go from there. A state says what has happened, so that nobody has
- * to work it out from what happens to be set; what is larger has come further.
+ * States of a call to a backend, and the transitions between them. Larger values are later in the life of a call.
  *
  *     waiting ──► connecting ──► sent ──► announced ──► held ──► streaming ◄──► stalled
  *                  ▲      ▲        │          │      └► failing
@@ -9,29 +8,29 @@
  */
 
 export const enum CallState {
-  /** No target is booked for it: it is new, or waits for a connection. */
+  /** New, or queued for a connection. */
   Waiting,
-  /** A target is booked for it, and no connection has it yet. */
+  /** A slot at a target is booked. No connection has the call yet. */
   Connecting,
-  /** A connection has it, and nothing of a response has come. */
+  /** A connection has the call. No part of a response has arrived. */
   Sent,
-  /** An interim response has come: from here on it is not sent again. */
+  /** An interim response has arrived. The call is no longer retried. */
   Announced,
-  /** The head of the response is here, and held back until the body is whole or has become long. */
+  /** The head of the response has arrived. It is held until the body is complete or too large to hold. */
   Held,
-  /** A response of 400 and above is being read for its meaning. */
+  /** An error response (400 and above) is being read. */
   Failing,
-  /** The head is out to the client, and the body is passed on as it comes. */
+  /** The head was sent to the client. The body is passed on as it arrives. */
   Streaming,
-  /** The client reads more slowly than the backend writes: nothing is read until it has caught up. */
+  /** The client reads too slowly. Reading from the backend is paused. */
   Stalled,
-  /** We are ending it, and what it stood on has yet to let go of it. */
+  /** The gateway is aborting the call. The connection has not released it yet. */
   Aborting,
-  /** It holds nothing any more. */
+  /** All resources are released. */
   Ended,
 }
 
-/** Names of the states, for whoever reads of them. */
+/** Names of the states, for error messages. */
 export const CALL_STATES = [
   'waiting',
   'connecting',
@@ -45,7 +44,7 @@ export const CALL_STATES = [
   'ended',
 ] as const;
 
-/** By state, a bit for each that may follow. */
+/** Permitted next states by state, as bit sets. */
 const NEXT: readonly number[] = [
   /* waiting    */ bits(CallState.Connecting, CallState.Aborting, CallState.Ended),
   /* connecting */ bits(CallState.Sent, CallState.Connecting, CallState.Aborting, CallState.Ended),
@@ -71,8 +70,8 @@ function bits(...states: readonly CallState[]): number {
 }
 
 /**
- * The state after a step.
- * @throws where no way leads from `from` to `to`: a fault of the program, and never of a peer.
+ * Returns `to` if the transition is valid.
+ * @throws Error for an invalid transition, which is always a bug of the gateway and never caused by a peer.
  */
 export function follow(from: CallState, to: CallState): CallState {
   if ((NEXT[from]! & (1 << to)) === 0) {

@@ -1,4 +1,4 @@
-/** Gives a whole response to a caller in this process, cut at the caller's limit. */
+/** Delivers a complete response to a caller in this process, truncated at the caller's limit. */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { HeldBody } from './held-body.js';
 import { responseHead } from './response-head.js';
@@ -10,7 +10,7 @@ export class CallerSink implements ResponseSink {
   private isUnsized = false;
   private readonly held = new HeldBody();
 
-  /** @param mostBytes of the body that the caller keeps. */
+  /** Creates the sink. @param mostBytes maximum number of body bytes that the caller keeps. */
   constructor(private readonly mostBytes: number) {}
 
   get isWholeOnly(): boolean {

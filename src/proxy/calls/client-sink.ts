@@ -9,13 +9,13 @@ import { responseHead } from './response-head.js';
 import { withLength, type RespondingCall, type ResponseSink } from './response-sink.js';
 import { StreamedResponse } from './streamed-response.js';
 
-/** Larger bodies are passed on as they come. */
+/** Larger bodies are streamed. */
 const LARGEST_HELD_BYTES = 16 * 1024;
 
 export class ClientSink implements ResponseSink {
   private call: RespondingCall | undefined;
   private lines = '';
-  /** Whether the length of the body is not known before its end. */
+  /** Whether the response has no `Content-Length`. */
   private isUnsized = false;
   /** Whether the body is held back although it arrives in pieces. */
   private isShort = false;
@@ -93,12 +93,12 @@ export class ClientSink implements ResponseSink {
     streamed.end(body);
   }
 
-  /** Passes on what has been held back, and from now on everything as it comes. */
+  /** Switches to streaming: writes the held pieces, and from now on every piece as it arrives. */
   private stream(): void {
     const { call, held } = this;
     if (call === undefined || held === undefined || !call.admitStream()) return;
     const streamed = this.open(call, this.lines, !this.isUnsized);
-    // Node would hold the head back, and lose it if the response breaks off in this turn.
+    // Node would buffer the head, and lose it if the response fails in this turn of the event loop.
     if (!streamed.isByHand) streamed.flush();
     for (const piece of held.pieces) this.write(piece);
   }

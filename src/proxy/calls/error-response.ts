@@ -1,4 +1,7 @@
-/** A response of 400 and above while it arrives: read for its meaning, up to a bound, never passed on as it is. */
+/**
+ * Collects a backend's error response (400 and above), up to a limit. Its body is interpreted and never passed on
+ * unchanged.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorMap } from '../../config/model/schema.js';
 import type { Problem } from '../../platform/problems/errors.js';
@@ -6,7 +9,7 @@ import { fieldsByName } from '../../http/grammar/fields.js';
 import { backendProblem } from '../backend-errors/backend-problem.js';
 import { errorText } from '../backend-errors/error-encoding.js';
 
-/** The most of an error body that is read for its meaning. */
+/** Error bodies larger than this are ignored. */
 const LARGEST_ERROR_BODY_BYTES = 64 * 1024;
 
 export class ErrorResponse {
@@ -15,11 +18,11 @@ export class ErrorResponse {
 
   constructor(
     private readonly status: number,
-    /** Flat: name, value, name, value. */
+    /** Alternating names and values. */
     private readonly fields: readonly string[],
   ) {}
 
-  /** More has come than is read. */
+  /** Whether the body exceeds the limit. */
   get isTooLarge(): boolean {
     return this.bytes > LARGEST_ERROR_BODY_BYTES;
   }
@@ -29,7 +32,7 @@ export class ErrorResponse {
     if (!this.isTooLarge) this.chunks.push(chunk);
   }
 
-  /** @param authenticates and `errors`: see `backendProblem`. */
+  /** Returns the problem for the collected response; see `backendProblem` for the parameters. */
   problem(authenticates: boolean, errors?: ErrorMap): Problem {
     const { status } = this;
     const headers = fieldsByName(this.fields) as IncomingHttpHeaders;

@@ -1,6 +1,6 @@
 /**
- * Makes events of the successful responses of an operation that emits: each stands in the database before its client
- * has the response. What is no event (an error, a body that is no JSON object or is too large) goes out as always.
+ * Turns successful responses of operations with `emits` into events. The event is in the database before the client
+ * gets the response. Other responses (errors, bodies that are too large or not JSON objects) are delivered unchanged.
  */
 import type { Emits } from '../../config/model/schema.js';
 import { isExactNumber, parseExact, toWellFormedJson } from '../../platform/json/exact-json.js';
@@ -10,34 +10,34 @@ import type { ForwardRequest } from '../targets/forward-request.js';
 import { MOST_KEPT_BYTES, type ResponseKeeper } from './kept-sink.js';
 import type { RespondingCall } from './response-sink.js';
 
-// Of field lines, each with its CRLF.
+// Both match in field lines that end with CRLF.
 const JSON_TYPE = /(?:^|\n)content-type:[ \t]*application\/(?:[\w.+-]+\+)?json[ \t]*[;\r]/i;
 const CONTENT_ENCODING = /(?:^|\n)content-encoding:[ \t]*([^\r]*?)[ \t]*\r/i;
 
-/** Why a response of success is no event. */
+/** Reasons why a successful response does not become an event. */
 export type UnusableReason = 'not_json' | 'too_large' | 'not_an_object';
 
-/** A response of success that is an event. */
+/** A successful response that becomes an event. */
 export interface EmittedEvent {
   readonly accountId: string;
   readonly emits: Emits;
   readonly data: Readonly<Record<string, unknown>>;
-  /** The same as it was sent, but for halves of surrogate pairs. */
+  /** `data` as text, with unpaired surrogates replaced. */
   readonly text: string;
 }
 
 /** EventSink takes the events of operations that emit. */
 export interface EventSink {
-  /** Takes an event; calls `done` once, when it is written or has to be waited for too long. Never throws. */
+  /** Stores an event. Calls `done` once, when it is stored or storing takes too long. Never throws. */
   add(event: EmittedEvent, done: () => void): void;
-  /** Is told of a response that ought to be an event and is none. */
+  /** Reports a successful response that could not become an event. */
   unusable(operationId: string, reason: UnusableReason): void;
 }
 
-/** EventKeeper makes the event of one response. */
+/** EventKeeper turns one response into an event. */
 export class EventKeeper implements ResponseKeeper {
   private contentEncoding: string | undefined;
-  /** Why a response that it lets go is no event; undefined: it need not be one. */
+  /** Reason to report in `pass`; undefined if the response need not become an event. */
   private unusableReason: UnusableReason | undefined;
 
   constructor(
@@ -71,10 +71,10 @@ export class EventKeeper implements ResponseKeeper {
 
   private eventOf(body: Buffer): EmittedEvent | UnusableReason {
     const { contentEncoding } = this;
-    // JSON is UTF-8 (RFC 8259), whatever stands in the type. The bound holds once it is decompressed, too.
+    // JSON is UTF-8 (RFC 8259) regardless of `charset`. The limit also applies after decompression.
     const sent = bodyText(body, contentEncoding, undefined, MOST_KEPT_BYTES, true);
     if (sent === undefined) return 'not_json';
-    // Half of a surrogate pair would have strict receivers refuse the webhook until their endpoint is disabled.
+    // Strict webhook receivers refuse unpaired surrogates, which would disable their endpoint.
     const text = toWellFormedJson(sent);
     const data = objectIn(text);
     if (data === undefined) return 'not_an_object';

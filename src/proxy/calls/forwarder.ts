@@ -1,6 +1,7 @@
 /**
- * Forwards one request to its service and streams the response back, with backpressure both ways. Nothing is buffered
- * but errors; what could be read as another request than the one that was let in is refused before it gets there.
+ * Forwards requests to their services and streams the responses back, with backpressure in both directions. Only errors
+ * and small responses are buffered. Rejects a method or path that a backend could parse differently than the gateway
+ * did.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -24,25 +25,25 @@ import { KeptSink, type ResponseKeeper } from './kept-sink.js';
 import { ResponseRecorder } from './response-recorder.js';
 import { Upstream, type UpstreamOptions } from '../targets/upstream.js';
 
-/** What may be sent as a path: visible Latin-1 without spaces, beginning with a slash. */
+/** A path of visible Latin-1 characters that begins with a slash. */
 const SAFE_PATH = /^\/[\x21-\xff]*$/;
 const SAFE_METHOD = /^[A-Z][A-Z-]*$/;
 
-/** How long calls may go on to targets that the configuration has replaced. */
+/** Time limit for calls to services that the configuration has replaced. */
 const REPLACED_TIMEOUT_MS = 3_600_000;
 
-/** Contents of TLS files by the service that needs them. */
+/** TLS file contents by service name. */
 export type PreparedServices = ReadonlyMap<string, BackendTlsFiles>;
 
-/** ForwarderOptions are those of its services, and who takes the events of operations that emit. */
+/** ForwarderOptions are the options of its services, and the receiver of emitted events. */
 export interface ForwarderOptions extends UpstreamOptions {
   readonly events?: EventSink;
 }
 
-/** UploadBounds are the bounds of a body that a client sends. */
+/** UploadBounds limit a request body. */
 export interface UploadBounds {
   readonly maxBodyBytes: number;
-  /** Between two pieces of it. */
+  /** Maximum pause between two pieces. */
   readonly idleTimeoutMs: number;
 }
 
@@ -50,7 +51,7 @@ export class Forwarder implements ReadsGauges {
   private upstreams: ReadonlyMap<string, Upstream>;
   private readonly deadlines = new Deadlines();
   private readonly openSockets = new OpenWebSockets<OpenWebSocket>();
-  /** Finish what they have. */
+  /** Replaced services that still finish their calls. */
   private readonly retired = new Set<Upstream>();
 
   constructor(
@@ -63,8 +64,8 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * Reads what services need that are new or have changed, for `use`. Changes nothing.
-   * Rejects where a file of theirs cannot be used.
+   * Reads the TLS files of new and changed services, for `replaceServices`. Changes nothing. Rejects if a file cannot
+   * be used.
    */
   async prepare(services: GatewayFile['services']): Promise<PreparedServices> {
     const files = new Map<string, BackendTlsFiles>();
@@ -77,8 +78,8 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * Forwards to these services from now on. Those that have not changed keep their connections and what is known of
-   * their targets; calls to the others are finished by what they were begun with.
+   * Replaces the services. Unchanged ones keep their connections and the health of their targets. Replaced ones finish
+   * their calls with the old configuration.
    */
   use(services: GatewayFile['services'], prepared: PreparedServices = new Map()): void {
     const before = this.upstreams;
@@ -106,10 +107,10 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * Sends a request to its service, whose response goes to the client's connection. What goes wrong before a byte of
-   * it is told to `client.onFailed`: refused body, unreachable or silent backend, a backend's error in our shape. Once
-   * the head is out, a failure aborts the client's connection.
-   * @throws Problem when it cannot even begin.
+   * Sends a request to its service and writes the response to the client. A failure before the first byte is reported
+   * to `client.onFailed`: rejected body, unreachable or silent backend, error response. A later failure aborts the
+   * client's connection.
+   * @throws Problem if the call cannot start.
    */
   forward(request: ForwardRequest): void {
     const upstream = this.upstreamOf(request);
@@ -125,7 +126,7 @@ export class Forwarder implements ReadsGauges {
     }
     const { events } = this.options;
     const keepers: ResponseKeeper[] = [];
-    // Before the response is stored: its event is made once.
+    // Before the recorder, so that a replayed response emits no second event.
     if (emits !== undefined && events !== undefined) keepers.push(new EventKeeper(request, emits, events));
     const recorder = kept === undefined ? undefined : new ResponseRecorder(kept);
     if (recorder !== undefined) keepers.push(recorder);
@@ -134,15 +135,15 @@ export class Forwarder implements ReadsGauges {
     else recorder.start(call);
   }
 
-  /** What the body of a request to a service may be, also where it is not sent there. */
+  /** Returns the limits for request bodies of an operation. They also apply when the request is not forwarded. */
   uploadBounds(operation: Operation): UploadBounds {
     const { maxBodyBytes, timeouts } = this.upstreamOf({ operation }).config;
     return { maxBodyBytes, idleTimeoutMs: timeouts.idle };
   }
 
   /**
-   * Opens a WebSocket to the request's service; told of failures as `forward`, while it is not open.
-   * @param head what the client has sent behind its handshake.
+   * Opens a WebSocket to the request's service. Reports failures as `forward` does until it is open.
+   * @param head bytes that the client sent after its handshake.
    * @throws Problem as `forward`.
    */
   upgrade(request: ForwardRequest, head: Buffer): void {
@@ -152,8 +153,8 @@ export class Forwarder implements ReadsGauges {
   }
 
   /**
-   * The service of a request. One that was let in before the service left the configuration is served as it was when it
-   * came; should its steps have taken so long that the service is closed, there is no such route any more.
+   * Returns the service of a request. A request admitted before its service was removed still uses the retired service.
+   * @throws Problem `route_not_found` if that service has been closed since.
    */
   private upstreamOf({ operation: { service } }: Pick<ForwardRequest, 'operation'>): Upstream {
     let upstream = this.upstreams.get(service);
@@ -163,23 +164,26 @@ export class Forwarder implements ReadsGauges {
     return upstream;
   }
 
-  /** Every address of every target as it is now, times by the clock that says it is `nowMs`. */
+  /**
+   * Lists the state of every address of every target. @param nowMs the current time of the clock for the returned
+   * timestamps.
+   */
   targets(nowMs: number): TargetStatus[] {
     return [...this.upstreams.values()].flatMap((upstream) => targetStates(upstream, nowMs));
   }
 
-  /** Every call that is under way now, and every WebSocket that is open. */
+  /** Lists all calls in progress and all open WebSockets. */
   calls(): LiveCall[] {
     const services = [...this.upstreams.values(), ...this.retired];
     return [...services.flatMap((upstream) => upstream.calls()), ...this.openSockets];
   }
 
-  /** Ends every open WebSocket, and each that still opens. */
+  /** Ends all open WebSockets, and any that opens later. */
   endWebSockets(): void {
     this.openSockets.end();
   }
 
-  /** Lets calls under way finish, at most `timeoutMs`, and closes every connection. */
+  /** Waits up to `timeoutMs` for calls in progress, then closes all connections. */
   async close(timeoutMs: number): Promise<void> {
     const all = [...this.upstreams.values(), ...this.retired];
     await Promise.all(all.map((upstream) => upstream.close(timeoutMs)));
@@ -194,9 +198,9 @@ function refuseTooLarge(message: ClientMessage, maxBodyBytes: number): void {
 }
 
 /**
- * What the connection writes without another look ends here if it is not safe. Names and values of fields are not
- * looked at again: Node's strict parser has refused every byte that could end a line, and what we add ourselves is made
- * of those.
+ * Rejects a method or path that is unsafe to write to a connection as it is. Header fields need no second check,
+ * because Node's strict parser rejected every byte that could end a line. The gateway's own fields consist of checked
+ * values.
  */
 function refuseUnsafe(method: string, path: string): void {
   if (!SAFE_PATH.test(path))

@@ -1,14 +1,14 @@
-/** The part of a response body that is held back, so that a small response leaves in one write. */
+/** Collects a response body so that a small response is written at once. */
 
 const EMPTY = Buffer.alloc(0);
 
 export class HeldBody {
   bytes = 0;
-  // Most bodies are one piece, which needs no array.
+  // Most bodies are one piece and need no array.
   private first: Buffer | undefined;
   private more: Buffer[] | undefined;
 
-  /** Whether it is larger than `limit`, or becomes so with `moreBytes`. */
+  /** Reports whether the body exceeds `limit`, now or after adding `moreBytes`. */
   isLargerThan(limit: number, moreBytes = 0): boolean {
     return this.bytes + moreBytes > limit;
   }

@@ -24,7 +24,7 @@ import { bodyOf, hasBody, peerError, RequestBody } from './request-body.js';
 import type { ResponseRecorder } from './response-recorder.js';
 import type { RespondingCall, ResponseSink } from './response-sink.js';
 
-/** How long a target that was ejected may take for its first response, when another one could give it. */
+/** Time limit for the response to a probe of an ejected target if another target could take over. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 export class HttpCall extends BackendCall implements Call, RespondingCall {
@@ -33,21 +33,21 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   target = '';
   body: RequestBody | Buffer | null = null;
   private readonly withBody: boolean;
-  /** The connection that has it, or had it. */
+  /** The current or latest connection. */
   private sending: Sending | undefined;
   private interimResponses = 0;
-  /** The response is whole, and the rest of the body is being passed on. */
+  /** The response is complete, but the request body is still being sent. */
   private isUploading = false;
-  /** Whether all of the request has been handed to a connection: from here on it may have been carried out. */
+  /** Whether the whole request was handed to a connection. From then on the backend may have carried it out. */
   private wasSentWhole = false;
-  /** Whether keepers are storing the response, which no connection has any more. */
+  /** Whether keepers are storing the response. The connection is no longer involved. */
   private isBeingKept = false;
-  /** Whether the client has disconnected, and the response is awaited for keepers. */
+  /** Whether the client has disconnected while keepers still need the response. */
   isClientGone = false;
-  /** From `Failing` on. */
+  /** Set in state `Failing`. */
   private errorResponse: ErrorResponse | undefined;
 
-  /** @param recorder of a request with an `Idempotency-Key`. */
+  /** Creates the call. @param recorder set for requests with an `Idempotency-Key`. */
   constructor(
     upstream: Upstream,
     request: ForwardRequest,
@@ -88,7 +88,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     return body instanceof RequestBody && !body.readableEnded && !body.isHeldByBackend;
   }
 
-  /** Sends it, or lets it wait for a connection. @throws Problem as `Upstream.admit`. */
+  /** Sends the call or queues it. @throws Problem as `Upstream.admit`. */
   start(): void {
     const { idle, firstByte } = this.upstream.config.timeouts;
     const isStreamed = this.withBody && this.request.message.body === undefined;
@@ -101,7 +101,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     pool.dispatch(this);
   }
 
-  /** Takes the body of the request, which has one, once. */
+  /** Opens the request body, once. */
   private takeBody(): void {
     this.body = bodyOf(this.request, this.upstream.config.maxBodyBytes, (piece) => this.onBodyProgress(piece));
     if (this.body instanceof Buffer) this.recorder?.takeBody(this.body);
@@ -125,13 +125,12 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     return isUpload ? 'upload' : 'answer';
   }
 
-  /** The client sends nothing, or the backend takes nothing: what is lost is not the response. */
+  /** During an upload after the response, a timeout ends the upload only. The response is already complete. */
   override expire(): void {
     if (this.isUploading && this.state !== CallState.Stalled) this.sending?.endUpload(this);
     else super.expire();
   }
 
-  /** A piece of the request body has arrived. */
   private onBodyProgress(piece: Buffer): void {
     this.recorder?.takeBody(piece);
     if (this.body instanceof RequestBody) this.request.client.bytesIn = this.body.bytes;
@@ -144,7 +143,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     this.sending = sending;
   }
 
-  /** The whole request has been sent: from here on the backend has to respond, if it has not done so before. */
+  /** The whole request has been sent. Starts the timeout for the response, unless it has already begun. */
   onSent(): void {
     this.wasSentWhole = true;
     if (this.state >= CallState.Held) return;
@@ -169,7 +168,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
       this.abort(peerError('TRAILGATE_PROBE_FAILED'));
       return;
     }
-    // Before anything that can throw: from here on it is not sent again.
+    // Before anything that can throw. From this state on the call is not retried.
     this.enter(status >= 400 ? CallState.Failing : CallState.Held);
     this.deadlineIn(this.upstream.config.timeouts.idle);
     if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
@@ -183,7 +182,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   onData(piece: Buffer): void {
-    // The end of an error, or of a response that is delivered whole, is awaited no longer than this from its head on.
+    // The deadline set at the head stays in force for errors and for responses that are delivered as a whole.
     if (this.errorResponse !== undefined) {
       this.errorResponse.add(Buffer.from(piece));
       if (this.errorResponse.isTooLarge) this.respondWith(this.errorResponse);
@@ -197,7 +196,10 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     if (this.errorResponse === undefined) this.sink.flush(false);
   }
 
-  /** The client has the response at once. Its end waits: until then the connection is not for another request. */
+  /**
+   * Sends the complete response to the client while the upload continues. The connection is not reused before the
+   * upload ends.
+   */
   onAnswered(): void {
     if (this.state >= CallState.Aborting) return;
     this.isUploading = true;
@@ -213,19 +215,20 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     else this.respondWith(this.errorResponse);
   }
 
-  /** The connection has failed it. What we have ended ourselves has failed already. */
+  /** The connection has failed. Ignored if the gateway already aborted the call. */
   onError(error: Error): void {
     if (this.state < CallState.Aborting && !this.isBeingKept) this.failed(error, this.state, false);
   }
 
-  /** Whether a response that is no refusal and no redirect is whole before the body has been passed on. */
+  /** Whether a successful response completed before the request body was sent. */
   private get isUploadCut(): boolean {
     const { body } = this;
     return this.status < 300 && body instanceof RequestBody && !body.readableEnded;
   }
 
   /**
-   * Whether it tries an ejected target, and its caller need not hear of it should that fail: another one can respond.
+   * Whether the call probes an ejected target and another target could take over. The client then never sees the probe
+   * fail.
    */
   private get isHiddenProbe(): boolean {
     const { endpoint } = this;
@@ -284,7 +287,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     super.onClose();
   }
 
-  /** A client that disconnects does not undo its request: the response is awaited if keepers may want it. */
+  /** Keeps the call running after the client disconnects if keepers may need the response. */
   override onClose(): void {
     if (this.isClientGone) return;
     if (!this.outlivesClient) {
@@ -293,7 +296,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     }
     this.isClientGone = true;
     const { client } = this.request;
-    // The log says why there is no response. The client is told nothing more.
+    // For the log only. The client gets nothing more.
     client.closeListener = undefined;
     const error = peerError('TRAILGATE_CLIENT_GONE');
     client.onFailed(failedProblem(upstreamFailure(error), error));
@@ -308,7 +311,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     return isSent && (!(body instanceof RequestBody) || body.readableEnded);
   }
 
-  /** A call without a client is not retried, and its failure is told to nobody. */
+  /** Handles a failure. A call without a client is neither retried nor reported. */
   protected override failed(error: Error, from: CallState, wasEnded: boolean): void {
     if (this.isClientGone) this.end(upstreamFailure(error).outcome);
     else super.failed(error, from, wasEnded);
@@ -319,7 +322,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     const problem = response.problem(authenticates, errors);
     if (this.recorder?.wantsError(this, authenticates) === true) this.recordError(this.recorder, problem);
     else this.refusedBy(problem);
-    // The rest of the body is not needed. The connection is closed with it.
+    // The rest of the body is not needed. This also closes the connection.
     if (response.isTooLarge) this.dropRest();
   }
 
@@ -334,7 +337,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   protected override end(outcome: UpstreamOutcome | undefined): void {
     if (this.body instanceof RequestBody) this.body.destroy();
     super.end(outcome);
-    // Any part of a response shows that the backend saw the request.
+    // Any part of a response proves that the backend received the request.
     this.recorder?.conclude(this.wasSentWhole || this.status > 0);
   }
 }

@@ -1,18 +1,16 @@
-/**
- * Responses before the response: 103 Early Hints and its like are passed on (RFC 9110 section 15.2), not without end.
- */
+/** Passes on interim responses such as 103 Early Hints (RFC 9110 section 15.2), up to a limit. */
 import { fieldsOfLines, fieldValue } from '../../http/grammar/fields.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
-/** Of one request; more are dropped. */
+/** Maximum per request. Further ones are dropped. */
 export const MOST_INTERIM_RESPONSES = 8;
 
 const CONTINUE = 100;
 
 /**
- * Writes an interim response of a backend to the client, with its `Link` alone: a hint sets nothing (RFC 8297
- * section 2). HTTP/1.0 knows none, `100 Continue` is ours to say, and what cannot be written is dropped.
- * @param lines its fields, each with its CRLF.
+ * Writes a backend's interim response to the client, with `Link` as its only field (RFC 8297 section 2). Skips HTTP/1.0
+ * clients, which know no 1xx, and `100 Continue`, which the gateway sends itself.
+ * @param lines its field lines, each with its CRLF.
  */
 export function passInterimResponse(request: ForwardRequest, status: number, lines: string): void {
   const { response } = request.client;
@@ -21,6 +19,6 @@ export function passInterimResponse(request: ForwardRequest, status: number, lin
   try {
     response.nodeResponse.writeInformation(status, link === undefined ? {} : { link });
   } catch {
-    // A value that Node does not write: only a hint is lost.
+    // Node rejects the value. Only a hint is lost.
   }
 }

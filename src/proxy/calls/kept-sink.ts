@@ -10,13 +10,16 @@ import { withLength, type RespondingCall, type ResponseSink } from './response-s
 /** Largest body that is held for keepers. */
 export const MOST_KEPT_BYTES = 64 * 1_024;
 
-/** ResponseKeeper stores responses. Its strings are field lines for the client, each with its CRLF. */
+/**
+ * ResponseKeeper stores responses. The strings that it returns are extra field lines for the client, each with its
+ * CRLF.
+ */
 export interface ResponseKeeper {
   /** Reports whether it wants the response with this head. */
   wants(call: RespondingCall, head: ResponseHead): boolean;
-  /** Lets a response go that it does not want, or that is too large. */
+  /** Declines a response that it does not want or that is too large. */
   pass(call: RespondingCall): string;
-  /** Stores the response. Calls `done` once, at once or soon. Never throws. */
+  /** Stores the response. Calls `done` once, synchronously or later. Never throws. */
   keep(call: RespondingCall, body: Buffer, done: (lines: string) => void): void;
 }
 
@@ -90,7 +93,7 @@ export class KeptSink implements ResponseSink {
       this.next.end(trailerText);
       return;
     }
-    // Copied: a body that came whole is in the buffer of the next read.
+    // Copied: a complete body still lies in the read buffer of the connection.
     const body = Buffer.from(held.whole);
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
     this.lines = withLength(this.lines, body.length, isUnsized);

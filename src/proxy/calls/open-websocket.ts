@@ -1,16 +1,16 @@
-/** A WebSocket that is open, as far as it may have to end before either side wants it to. */
+/** An open WebSocket that the gateway can close: on shutdown, or when the API key becomes invalid. */
 import type { Socket } from 'node:net';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind, LiveCall } from '../targets/pending-call.js';
 import type { EndableWebSocket } from './open-websockets.js';
 import { closeFrame, FrameTracker } from './websocket-frames.js';
 
-/** Why it ends: code and reason of the frame that closes it (RFC 6455 section 7.4.1). */
+/** Close codes and reasons (RFC 6455 section 7.4.1). */
 const ENDS = {
   access_ended: { code: 1008, reason: 'The API key may no longer be used for this.' },
   going_away: { code: 1001, reason: 'This server is going away: connect again.' },
 } as const;
-/** For the client to take the frame that closes, and to close its side. */
+/** Time for the client to receive the close frame and to close its side. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket {
@@ -21,9 +21,10 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   private readonly writtenBefore: number;
 
   /**
-   * @param request that it was opened by.
-   * @param backend its connection, which is about to be piped to the client's.
-   * @param whenClosed called when the client's connection has ended: so does the backend's, by whoever passes bytes.
+   * Creates it before both connections are piped together.
+   * @param request the upgrade request.
+   * @param backend the backend's connection.
+   * @param whenClosed called when the client's connection has ended. The proxy library then ends the backend's.
    */
   constructor(
     readonly request: ForwardRequest,
@@ -33,7 +34,7 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
     this.client = request.message.socket;
     this.readBefore = this.client.bytesRead;
     this.writtenBefore = this.client.bytesWritten;
-    // When it is piped: what came right behind the handshake would reach this listener and nobody else.
+    // After piping: otherwise this listener alone would get bytes that followed the handshake directly.
     process.nextTick(() => backend.on('data', (chunk: Buffer) => this.frames.feed(chunk)));
     backend.once('close', () => this.expectEnd());
   }
@@ -58,19 +59,21 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
   }
 
   /**
-   * The backend has gone, and the client has been told: it has to close its side, or whoever leaves it open fills the
+   * Closes the client's side if it stays open after the backend's has closed. Such connections would exhaust the
    * listener.
    */
   private expectEnd(): void {
     const { client } = this;
     const wait = (): void => void setTimeout(() => client.destroy(), CLOSE_TIMEOUT_MS).unref();
     client.resume();
-    // Not before it has taken what it was sent.
+    // The timeout starts once all data has been sent.
     if (client.writableFinished) wait();
     else client.once('finish', wait);
   }
 
-  /** Ends both sides; the client is told why where no frame is under way to it. Whether it was open. */
+  /**
+   * Closes both sides. Sends a close frame unless another frame is incomplete. Returns whether the WebSocket was open.
+   */
   private cut(why: keyof typeof ENDS): boolean {
     if (this.isCut || this.client.destroyed) return false;
     this.isCut = true;
@@ -80,7 +83,7 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
     backend.destroy();
     if (frames.mayClose) client.write(closeFrame(ENDS[why].code, ENDS[why].reason));
     client.end();
-    // What still comes is thrown away: unread, it would make the system reset the connection and lose our last frame.
+    // Discards further input. Unread data would cause a reset, and the close frame would be lost.
     client.resume();
     setTimeout(() => client.destroy(), CLOSE_TIMEOUT_MS).unref();
     return true;

@@ -1,11 +1,8 @@
-/**
- * The WebSockets that are open, of every service: they hold no connection of a pool, and outlive a change of its
- * targets.
- */
+/** Open WebSockets of all services. They use no pooled connection and outlive a change of targets. */
 
-/** One of them. */
+/** A WebSocket that can be ended. */
 export interface EndableWebSocket {
-  /** Tells its client to connect elsewhere, and ends it. */
+  /** Closes the WebSocket with code 1001, so that the client reconnects. */
   goAway(): void;
 }
 
@@ -17,7 +14,7 @@ export class OpenWebSockets<Call extends EndableWebSocket> {
     return this.open.values();
   }
 
-  /** While they end, one that opens now is ended as soon as its client has been told that it is open. */
+  /** Adds a WebSocket. After `end`, it is closed as soon as the client has received the 101 response. */
   add(call: Call): void {
     this.open.add(call);
     if (this.areEnding) setImmediate(() => call.goAway());
@@ -27,7 +24,7 @@ export class OpenWebSockets<Call extends EndableWebSocket> {
     this.open.delete(call);
   }
 
-  /** Ends them all, and whichever opens from now on: none would end by itself. */
+  /** Closes all WebSockets, and any that is added later. */
   end(): void {
     this.areEnding = true;
     for (const call of this.open) call.goAway();

@@ -1,6 +1,6 @@
 /**
- * `Proxy-Status` (RFC 9209) on responses that a backend did not give as they are: why, and which target it was. It
- * names addresses and is for whoever sets a gateway up, so it is off unless the configuration turns it on.
+ * Builds `Proxy-Status` (RFC 9209) for failed calls: the error type and the target. The field reveals internal
+ * addresses, so it is off unless configured.
  */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { ForwardClient } from '../targets/forward-request.js';
@@ -26,7 +26,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   TRAILGATE_CLIENT_TOO_SLOW: 'http_request_error',
 };
 
-/** Where no call was made, or nobody foresaw what came of it. */
+/** Proxy error types by error code, for calls that were not made or failed with an unknown error. */
 const BY_PROBLEM: Readonly<Record<string, string>> = {
   backend_unavailable: 'destination_unavailable',
   too_many_concurrent_requests: 'connection_limit_reached',
@@ -44,7 +44,7 @@ export class ProxyStatus {
   }
 }
 
-/** The value of the field for a problem that a call to a backend ended in. */
+/** Returns the field's value for a problem that ended a call. */
 export function proxyStatusOf(problem: Problem, { failedTarget, failedStatus }: ForwardClient): string {
   const code = errorCode(problem.cause);
   const type =
@@ -57,12 +57,12 @@ export function proxyStatusOf(problem: Problem, { failedTarget, failedStatus }: 
   return parts.join('; ');
 }
 
-/** What we refused is no failure of ours: a key that was revoked meanwhile, a route that has gone. */
+/** A 4xx is a refusal by the gateway, such as a revoked key, and not an internal error. */
 function typeOfStatus(status: number): string {
   return status < 500 ? 'http_request_denied' : 'proxy_internal_error';
 }
 
-/** A string of a structured field (RFC 9651 section 3.3.3). */
+/** Quotes a string for a structured field (RFC 9651 section 3.3.3). */
 function quoted(text: string): string {
   return `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`;
 }

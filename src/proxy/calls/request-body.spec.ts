@@ -1,4 +1,4 @@
-/** A request body on its way: counted, held back, and torn down without its client's connection. */
+/** A request body is counted, paused, and destroyed without closing the client's connection. */
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -6,7 +6,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { hasBody, peerError, RequestBody } from './request-body.js';
 
-/** Stands for a client's message: a stream that a test feeds, on a connection that can be cut. */
+/** A client message: a stream fed by the test, on a connection that can be cut. */
 function message(): Readable & IncomingMessage {
   const stream = new Readable({ read() {}, highWaterMark: 1024 });
   return Object.assign(stream, { socket: new PassThrough(), complete: false }) as unknown as Readable & IncomingMessage;
@@ -120,7 +120,7 @@ describe('a body on its way to the backend', () => {
     source.push(null);
     await once(source, 'end');
     expect(source.socket.destroyed).toBe(false);
-    // A client that dies later is no unhandled error.
+    // A client that disconnects later causes no unhandled error.
     source.emit('error', new Error('reset'));
   });
 

@@ -1,6 +1,6 @@
 /**
- * A client's request body on its way to a backend. Stands between the two, so that a backend that responds early or
- * dies tears down this stream and not the client's connection, and counts what passes.
+ * Streams a client's request body to a backend and counts its bytes. If the backend responds early or fails, this
+ * stream is destroyed and the client's connection survives.
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -9,12 +9,12 @@ import { errorOfPeer } from '../../http/grammar/errors.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { discardRest } from './discard-body.js';
 
-/** An error that names itself by `code`; made without a stack, because it describes the peer and not the program. */
+/** Creates an error with `code` and without a stack, because it describes the peer and not the program. */
 export function peerError(code: string): Error {
   return errorOfPeer(code);
 }
 
-/** Whether a request has a body at all (RFC 9112 section 6.3). */
+/** Reports whether a request has a body (RFC 9112 section 6.3). */
 export function hasBody(message: ClientMessage): boolean {
   const { headers } = message;
   if (headers['transfer-encoding'] !== undefined) return true;
@@ -22,15 +22,15 @@ export function hasBody(message: ClientMessage): boolean {
   return length !== undefined && Number(length) !== 0;
 }
 
-/** RFC 9110 section 10.1.1: HTTP/1.0 knows no 1xx, and no other expectation exists. */
+/** Reports whether the client waits for `100 Continue` (RFC 9110 section 10.1.1). HTTP/1.0 has no 1xx responses. */
 export function expectsContinue({ headers: { expect }, httpVersion }: ClientMessage): boolean {
   return expect !== undefined && httpVersion !== '1.0' && expect.toLowerCase() === '100-continue';
 }
 
 /**
- * The body of a request for its backend: the bytes that are at hand, or a stream of what the client sends, which is
- * told to where it waits for that.
- * @param maxBytes and `onProgress` of the stream.
+ * Returns a request's body: a buffer if it is complete, otherwise a stream. Sends `100 Continue` if the client waits
+ * for it.
+ * @param maxBytes limit for the stream. See `RequestBody` for `onProgress`.
  */
 export function bodyOf(
   { message, client }: ForwardRequest,
@@ -41,7 +41,7 @@ export function bodyOf(
     client.bytesIn = message.body.length;
     return message.body;
   }
-  // What else has a body is read by Node.
+  // Any other message with a body comes from Node's parser.
   const body = new RequestBody(message as IncomingMessage, maxBytes, onProgress);
   if (expectsContinue(message)) client.response.nodeResponse.writeContinue();
   return body;
@@ -51,14 +51,15 @@ export class RequestBody extends Readable {
   private received = 0;
   private held = false;
   private hasEnded = false;
-  // Assigned below: written here they would be made among the old objects, with all of the request behind them
-  // (decision 0026).
+  // Assigned in the constructor. As field initializers they would be allocated in the old generation and keep the whole
+  // request alive (decision 0026).
   private readonly onData: (chunk: Buffer) => void;
   private readonly onEnd: () => void;
   private readonly onGone: () => void;
 
   /**
-   * @param maxBytes the most that may pass; more ends the stream with `TRAILGATE_REQUEST_TOO_LARGE`.
+   * Creates the stream.
+   * @param maxBytes limit in bytes. Beyond it the stream fails with `TRAILGATE_REQUEST_TOO_LARGE`.
    * @param onProgress called for every chunk.
    */
   constructor(
@@ -67,8 +68,8 @@ export class RequestBody extends Readable {
     private readonly onProgress: (chunk: Buffer) => void,
   ) {
     super();
-    // The connection listens while it sends, and no longer: a client that goes just then must not be an error that
-    // nobody caught.
+    // The connection listens only while it sends. A client that disconnects after that must not cause an unhandled
+    // error.
     this.on('error', () => {});
     const onData = (chunk: Buffer): void => this.receive(chunk);
     const onEnd = (): void => {
@@ -86,17 +87,17 @@ export class RequestBody extends Readable {
     source.pause();
   }
 
-  /** How much has arrived. */
+  /** Number of bytes received. */
   get bytes(): number {
     return this.received;
   }
 
-  /** Whether all of it has arrived. */
+  /** Whether the whole body has been received. */
   get isWhole(): boolean {
     return this.hasEnded || this.received === Number(this.source.headers['content-length'] ?? -1);
   }
 
-  /** Whether the backend has stopped taking what has arrived: a pause in the body is then its own doing. */
+  /** Whether the backend applies backpressure. A pause in the body is then not the client's fault. */
   get isHeldByBackend(): boolean {
     return this.held;
   }
@@ -111,7 +112,7 @@ export class RequestBody extends Readable {
     source.off('data', this.onData);
     source.off('end', this.onEnd);
     source.off('aborted', this.onGone);
-    // The error listener stays: a client that dies later must not be an unhandled error.
+    // The error listener stays: a client that disconnects later must not cause an unhandled error.
     if (!source.destroyed) discardRest(source);
     callback(error);
   }

@@ -1,4 +1,4 @@
-/** The head of a response as the client gets it: the backend's fields made fit for the public, and ours. */
+/** Builds the head of a response for the client from the backend's fields and the gateway's own. */
 import { fieldsOfLines, fieldValue } from '../../http/grammar/fields.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
@@ -6,9 +6,9 @@ import { passedFields } from '../fields/response-headers.js';
 import { passableNames, takesTrailers } from '../fields/trailers.js';
 
 /**
- * Its field lines, each with its CRLF.
- * @param lines of the backend, likewise.
- * @param endpoint that gave it.
+ * Returns the field lines for the client, each with its CRLF.
+ * @param lines field lines of the backend, each with its CRLF.
+ * @param endpoint the address that responded.
  * @param isStream whether a body of unknown length follows.
  */
 export function responseHead(
@@ -20,8 +20,8 @@ export function responseHead(
   const { message, ownCors, client } = request;
   const passed = passedFields(lines, { ownCors, references: endpoint?.references(request.basePath) });
   let head = passed.lines;
-  // RFC 9111 section 3.5 forbids shared caches to keep responses to requests with a key unless they are told that they
-  // may. Not all obey.
+  // RFC 9111 section 3.5 forbids shared caches to store responses to requests with `Authorization` unless a directive
+  // allows it. Not all caches obey.
   if (!passed.hasCacheControl && (message.method === 'GET' || message.method === 'HEAD')) {
     head += 'Cache-Control: private\r\n';
   }

@@ -1,6 +1,6 @@
 /**
- * Records the response of a request with an `Idempotency-Key` before its client has the last byte of it. However the
- * call ends, its claim ends with it: recorded, released if nothing was carried out, or lost if nobody can say.
+ * Records the response of a request with an `Idempotency-Key` before the client gets its last byte. The claim ends with
+ * the call: recorded, released if nothing was carried out, or lost if the outcome is unknown.
  */
 import { Framing, type ResponseHead } from '../../http/backend/response-head.js';
 import { outcomeOfStatus } from '../../idempotency/outcome-of-status.js';
@@ -12,10 +12,10 @@ import type { KeptRequest } from '../targets/forward-request.js';
 import { MOST_KEPT_BYTES, type ResponseKeeper } from './kept-sink.js';
 import { withLength, type RespondingCall } from './response-sink.js';
 
-/** Tells the client that a retry will not get the response. */
+/** Tells the client that a retry will not replay this response. */
 const NOT_STORED = ['Idempotency-Stored', 'false'] as const;
 const NOT_STORED_LINE = `${NOT_STORED.join(': ')}\r\n`;
-/** Types that clients read piece by piece, and that must not be held back. */
+/** Content types that clients read incrementally. They must not be held back. */
 const STREAM_TYPE = new RegExp(
   `(?:^|\\n)content-type:[ \\t]*(?:${[
     'text/event-stream',
@@ -34,7 +34,7 @@ export class ResponseRecorder implements ResponseKeeper {
     this.claim = kept.claim;
   }
 
-  /** Starts the call, which from now on ends the claim. @throws Problem as the call does. */
+  /** Starts the call, which is responsible for the claim from now on. @throws Problem as the call does. */
   start(call: { start(): void }): void {
     this.claim.isTaken = true;
     try {
@@ -45,7 +45,7 @@ export class ResponseRecorder implements ResponseKeeper {
     }
   }
 
-  /** Takes a piece of the request's body into the digest. */
+  /** Adds a piece of the request body to the request's digest. */
   takeBody(piece: Buffer): void {
     this.claim.takeBody(piece);
   }
@@ -61,7 +61,7 @@ export class ResponseRecorder implements ResponseKeeper {
 
   pass({ status, isBodyWhole }: RespondingCall): string {
     if (!this.claim.isOpen) return '';
-    // The request was carried out. A retry will learn no more than that.
+    // The request was carried out. A retry learns only that.
     this.claim.end(status, isBodyWhole, undefined);
     return NOT_STORED_LINE;
   }
@@ -74,25 +74,25 @@ export class ResponseRecorder implements ResponseKeeper {
   }
 
   /**
-   * Reports whether an error of the backend is the result of the request. Ends the claim if it is not.
+   * Reports whether the backend's error is the final result of the request. Otherwise ends the claim.
    * @param authenticates see `outcomeOfStatus`.
    */
   wantsError({ status, isBodyWhole }: RespondingCall, authenticates: boolean): boolean {
     const fate = outcomeOfStatus(status, authenticates);
-    // Refused after a part of the body: the request was never carried out as a whole.
+    // Rejected before the body was complete: the request was never carried out.
     if (fate === 'released' || !isBodyWhole) this.claim.release();
     else if (fate === 'unknown') this.claim.lose();
     return this.claim.isOpen;
   }
 
-  /** Stores the problem. Calls `done` with what the client is told. */
+  /** Stores the problem. Calls `done` with the problem to send to the client. */
   keepError({ status }: RespondingCall, problem: Problem, done: (problem: Problem) => void): void {
     this.claim.end(status, true, this.kept.problemResponse(problem), (isStored) =>
       done(isStored ? problem : notStored(problem)),
     );
   }
 
-  /** Ends the claim of a call that has ended. @param mayBeDone whether the request may have been carried out. */
+  /** Ends the claim after the call. @param mayBeDone whether the backend may have carried out the request. */
   conclude(mayBeDone: boolean): void {
     if (mayBeDone) this.claim.lose();
     else this.claim.release();

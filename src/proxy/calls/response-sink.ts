@@ -11,12 +11,12 @@ import type { ForwardRequest } from '../targets/forward-request.js';
 export interface RespondingCall {
   readonly request: ForwardRequest;
   readonly method: string;
-  /** The backend that responds; undefined once its place has been given back. */
+  /** The address that responds; undefined once the call has released it. */
   readonly endpoint: Endpoint | undefined;
   readonly status: number;
-  /** Whether all of the request's body has arrived. */
+  /** Whether the whole request body has been received. */
   readonly isBodyWhole: boolean;
-  /** Whether the client has disconnected while the response is still awaited for keepers. */
+  /** Whether the client has disconnected while keepers still need the response. */
   readonly isClientGone: boolean;
   /** Reports whether the response may be streamed. Aborts the call when its key has been revoked. */
   admitStream(): boolean;
@@ -25,46 +25,46 @@ export interface RespondingCall {
   /** Stops reading from the backend until `resume`. */
   stall(): void;
   resume(): void;
-  /** Ends the call as answered. Precedes the last write to the client. */
+  /** Ends the call successfully. Call it before the last write to the client. */
   finish(): void;
-  /** Closes the backend's connection, because the rest of its response is not needed. */
+  /** Closes the backend's connection instead of reading the rest of the response. */
   dropRest(): void;
-  /** Gives back the target and stops the clock while keepers store the response. */
+  /** Releases the target and clears the deadline while keepers store the response. */
   beginKeeping(): void;
-  /** Reports whether the stored response has to be delivered. */
+  /** Reports whether the client is still there to receive the stored response. */
   endKeeping(): boolean;
-  /** Ends a call whose client has disconnected and whose response nobody keeps. */
+  /** Ends a call whose client has disconnected and whose response no keeper needs. */
   abandon(): void;
   onError(error: Error): void;
 }
 
 /** ResponseSink receives a response below 400. */
 export interface ResponseSink {
-  /** Whether the response is delivered only when it is complete. Its deadline then runs from its head on. */
+  /** Whether the response is delivered only once complete. Its deadline is then not extended by each piece. */
   readonly isWholeOnly: boolean;
   /** Whether the response is needed even if the client disconnects. */
   readonly outlivesClient: boolean;
   /**
-   * Begins the response.
-   * @param lines field lines for the client, if another sink has made them already.
+   * Starts the response.
+   * @param lines field lines for the client, if another sink already built them.
    */
   begin(call: RespondingCall, head: ResponseHead, lines?: string): void;
-  /** Takes a complete body. The buffer is valid until `end` returns. */
+  /** Accepts a complete body. The buffer is valid until `end` returns. */
   takeWhole(body: Buffer): void;
-  /** Takes a piece of the body. The buffer is valid until this returns. */
+  /** Accepts a piece of the body. The buffer is valid until this method returns. */
   take(piece: Buffer): void;
   /**
-   * Passes on what should not wait.
-   * @param isComplete whether the whole body has been taken, while the request is still being sent.
+   * Sends data that should not wait for more.
+   * @param isComplete whether the body is complete while the request is still being sent.
    */
   flush(isComplete: boolean): void;
-  /** @param trailerText field lines behind the body, each with its CRLF. */
+  /** Ends the response. @param trailerText trailer field lines, each with its CRLF. */
   end(trailerText: string): void;
-  /** Delivers a complete response at once, instead of `begin` to `end`. */
+  /** Delivers a complete response in one call, instead of `begin` to `end`. */
   deliver(call: RespondingCall, lines: string, body: Buffer): void;
 }
 
-/** Adds the length of a body that came without one. */
+/** Adds `Content-Length` if the backend did not send one. */
 export function withLength(lines: string, bytes: number, isUnsized: boolean): string {
   return isUnsized ? `${lines}Content-Length: ${bytes}\r\n` : lines;
 }

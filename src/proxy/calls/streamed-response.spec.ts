@@ -1,10 +1,10 @@
-/** A response on its way through Node's, to a client that reads more slowly than the backend writes. */
+/** A response through Node to a client that reads more slowly than the backend writes. */
 import { beforeEach, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import { StreamedResponse } from './streamed-response.js';
 
-/** Node's response, which takes nothing more until it says so. */
+/** A Node response that accepts nothing until `drain`. */
 class FullResponse extends EventEmitter {
   pieces = 0;
 

@@ -1,6 +1,6 @@
 /**
- * A response on its way to the client piece by piece: by hand where its length is known and its connection is read by
- * hand, else by Node's response.
+ * Writes a response to the client piece by piece. It writes directly to the socket if the length is known and the
+ * gateway's own parser serves the connection. Otherwise it uses Node's response.
  */
 import type { ServerResponse } from 'node:http';
 import type { ResponseStream } from '../../http/client/client-response.js';
@@ -8,21 +8,21 @@ import { fieldsOfLines } from '../../http/grammar/fields.js';
 import { passableTrailers, takesTrailers } from '../fields/trailers.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
-/** What a response to come looks like. */
+/** Head of a response. */
 export interface StreamedHead {
   readonly status: number;
-  /** Its fields, each with its CRLF. */
+  /** Field lines, each with its CRLF. */
   readonly lines: string;
-  /** Whether its `Content-Length` is told, and so many bytes follow. */
+  /** Whether `Content-Length` is set. */
   readonly isSized: boolean;
 }
 
 export class StreamedResponse {
   private readonly byHand: ResponseStream | undefined;
-  /** Node's is full, and `onRoom` is to be told when it is not. */
+  /** Whether Node's response is full and a `drain` listener is registered. */
   private isFull = false;
 
-  /** Begins it; the head leaves with the first piece, or with `flush`. @param onDrain see `write`. */
+  /** Starts the response. The head is sent with the first piece, or with `flush`. @param onDrain see `write`. */
   constructor(
     private readonly request: ForwardRequest,
     { status, lines, isSized }: StreamedHead,
@@ -33,19 +33,19 @@ export class StreamedResponse {
     if (this.byHand === undefined) this.nodes.writeHead(status, fieldsOfLines(lines));
   }
 
-  /** Whether its head leaves with its first piece. */
+  /** Whether the head is sent together with the first piece. */
   get isByHand(): boolean {
     return this.byHand !== undefined;
   }
 
   /**
-   * Passes on a piece, which is of no use to it when this has returned.
-   * False: the client reads more slowly than it is written to; `onDrain` is called when there is room again.
+   * Writes a piece. The buffer is not used after this method returns. Returns false if the client reads too slowly.
+   * `onDrain` is then called once there is room again.
    */
   write(piece: Buffer): boolean {
     if (this.byHand !== undefined) return this.byHand.write(piece);
     if (this.nodes.write(Buffer.from(piece))) return true;
-    // What was read already goes on coming while the backend is held: one listener is told for all of it.
+    // Pieces that were already read still arrive while the backend is paused. One listener is enough for all of them.
     if (!this.isFull) {
       this.isFull = true;
       this.nodes.once('drain', () => this.onRoom());
@@ -58,19 +58,21 @@ export class StreamedResponse {
     this.onDrain();
   }
 
-  /** Sends the head, if it has not left. */
+  /** Sends the head if it has not been sent. */
   flush(): void {
     if (this.byHand === undefined) this.nodes.flushHeaders();
     else this.byHand.flush();
   }
 
-  /** @param text field lines behind the body; those that may pass go to a client that takes them. */
+  /**
+   * Sends the permitted trailers if the client accepts trailers. @param text trailer field lines, each with its CRLF.
+   */
   addTrailers(text: string): void {
     const passed = passableTrailers(text);
     if (passed !== undefined && takesTrailers(this.request.message)) this.nodes.addTrailers(passed);
   }
 
-  /** @param body the rest of it. */
+  /** Ends the response. @param body the last piece. */
   end(body: Buffer | undefined): void {
     if (this.byHand === undefined) endResponse(this.nodes, body);
     else this.byHand.end();
@@ -81,10 +83,9 @@ export class StreamedResponse {
   }
 }
 
-/** Ends a response of Node's with the rest of its body. */
+/** Ends one of Node's responses with the last piece of its body. */
 export function endResponse(response: ServerResponse, body: Buffer | undefined): void {
-  // As a Latin-1 string, byte for byte, the body joins the head in one buffer; as a Buffer the two would leave by
-  // writev.
+  // Node joins head and body into one buffer if the body is a Latin-1 string. With a Buffer, it would use writev.
   if (body === undefined || body.length === 0) response.end();
   else response.end(body.toString('latin1'), 'latin1');
 }

@@ -1,7 +1,6 @@
 /**
- * The call that opens a WebSocket (RFC 6455): its handshake goes out like any call, by the same choice of target and
- * within the same deadlines. When both sides have agreed, the call is over and an `OpenWebSocket` begins. What a
- * backend responds instead is an error in our shape.
+ * Opens a WebSocket (RFC 6455). The handshake uses the same target selection and deadlines as other calls. Once both
+ * sides have agreed, the call ends and an `OpenWebSocket` takes over. Any other response becomes a problem.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -24,7 +23,7 @@ import { headersOf, letClose, sendHandshake, type HandshakeListener } from './we
 
 export class WebSocketCall extends BackendCall implements HandshakeListener {
   readonly method = 'GET';
-  /** It is never sent a second time, so it is no request to try an ejected target with. */
+  /** Never retried, so it is not used to probe ejected targets. */
   readonly isRepeatable = false;
   protected readonly mostRetries = 0;
   protected readonly isIntact = false;
@@ -35,31 +34,31 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
     upstream: Upstream,
     request: ForwardRequest,
     deadlines: Deadlines,
-    /** What has arrived behind the head of the handshake. */
+    /** Bytes that followed the handshake. */
     private readonly head: Buffer,
     private readonly openSockets: OpenWebSockets<OpenWebSocket>,
   ) {
     super(upstream, request, deadlines);
   }
 
-  /** Sends it, or lets it wait for a connection. @throws Problem as `Upstream.admit`. */
+  /** Sends the handshake or queues it. @throws Problem as `Upstream.admit`. */
   start(): void {
     this.begin(this.upstream.config.timeouts.firstByte);
   }
 
   protected connect(endpoint: Endpoint): void {
-    // From here on it is the library's, which writes to the connection as soon as that is open.
+    // The library writes to the connection as soon as it is open.
     this.request.client.wasSent = true;
     sendHandshake(endpoint, this.request, this.head, this);
   }
 
-  /** Comes back as `onError`. */
+  /** Ends the handshake. The library reports this as `onError`. */
   protected disconnect(reason: Error, from: CallState): void {
     if (this.outgoing === undefined) this.failed(reason, from, true);
     else this.outgoing.destroy(reason);
   }
 
-  /** What would be open for long is not opened; nothing of it has been passed on yet. */
+  /** Aborts the handshake. Nothing was passed on yet. */
   protected cutShort(): undefined {
     this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
   }
@@ -68,11 +67,11 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
     this.outgoing = outgoing;
   }
 
-  /** The backend agrees: its fields become those that the client gets. */
+  /** Opens the WebSocket: the library sends the fields set here to the client. */
   onUpgrade(response: IncomingMessage, backend: Socket): void {
     const { request, openSockets } = this;
     const { client, message } = request;
-    // RFC 9110 section 8.6: nothing in the 100s has a length.
+    // RFC 9110 section 8.6: a 1xx response has no Content-Length.
     const lines = withoutLength(passedFields(linesOf(response.rawHeaders)).lines);
     response.headers = { connection: 'Upgrade', upgrade: 'websocket', ...headersOf(lines + client.responseLines) };
     letClose(message.socket);
@@ -89,7 +88,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
       response.destroy();
       return;
     }
-    // A connection has it, or there would be no response.
+    // A response implies that a connection was open.
     if (this.state === CallState.Connecting) this.enter(CallState.Sent);
     this.enter(CallState.Failing);
     this.deadlineIn(this.upstream.config.timeouts.idle);
@@ -122,7 +121,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
 
   protected override end(outcome: UpstreamOutcome | undefined): void {
     super.end(outcome);
-    // Not at once: the library ends the connection after it has told of an error.
+    // Deferred: the library ends the connection after it has reported an error.
     process.nextTick(() => letClose(this.request.message.socket));
   }
 }

@@ -1,4 +1,4 @@
-/** Frames of a WebSocket are told apart however they are cut up, and the one that closes is what RFC 6455 says. */
+/** Frame boundaries are found however the data is split. The close frame conforms to RFC 6455. */
 import { describe, expect, it } from '@jest/globals';
 import { closeFrame, FrameTracker } from './websocket-frames.js';
 

@@ -1,19 +1,19 @@
 /**
- * Where a WebSocket stands between two frames (RFC 6455 section 5.2), and the frame that closes it: one may only be put
- * in where the last one has ended.
+ * Tracks frame boundaries (RFC 6455 section 5.2) and builds close frames. A close frame can only be inserted between
+ * two frames.
  */
 
 const CLOSE = 0x8;
 const LONGEST_HEADER_BYTES = 14;
 
-/** Follows the frames of one direction as they pass. Never looks into them. */
+/** Tracks the frames of one direction without reading their payload. */
 export class FrameTracker {
   private readonly header = Buffer.alloc(LONGEST_HEADER_BYTES);
   private headerBytes = 0;
   private payloadLeft = 0;
   private closed = false;
 
-  /** Takes note of the next bytes. */
+  /** Processes the next bytes. */
   feed(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -28,7 +28,7 @@ export class FrameTracker {
     }
   }
 
-  /** Whether a frame of our own may follow: the last one is whole and was not the one that closes. */
+  /** Whether a close frame may be inserted: the last frame is complete and was not a close frame. */
   get mayClose(): boolean {
     return this.payloadLeft === 0 && this.headerBytes === 0 && !this.closed;
   }
@@ -42,7 +42,7 @@ export class FrameTracker {
     this.headerBytes = 0;
   }
 
-  /** As far as it can be told from what has come of it. */
+  /** Length of the header, as far as the bytes received so far determine it. */
   private headerLength(): number {
     if (this.headerBytes < 2) return 2;
     const second = this.header[1] ?? 0;
@@ -52,8 +52,8 @@ export class FrameTracker {
 }
 
 /**
- * A frame that closes, as a server sends it: without a mask.
- * @param code RFC 6455 section 7.4.1.
+ * Builds an unmasked close frame, as a server sends it.
+ * @param code see RFC 6455 section 7.4.1.
  * @param reason at most 123 bytes of UTF-8.
  */
 export function closeFrame(code: number, reason: string): Buffer {

@@ -1,6 +1,6 @@
 /**
- * The handshake of a WebSocket (RFC 6455 section 4) on its way to a backend, by `http-proxy`, which passes the bytes
- * once both sides have agreed.
+ * Sends WebSocket handshakes (RFC 6455 section 4) to backends through `http-proxy`, which pipes the bytes after both
+ * sides have agreed.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,19 +9,19 @@ import { fieldsOfLines } from '../../http/grammar/fields.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 
-/** Who is told what becomes of a handshake. */
+/** Receives the result of a handshake. */
 export interface HandshakeListener {
-  /** The request to the backend exists and has not been sent. */
+  /** The request to the backend was created and has not been sent yet. */
   onOutgoing(outgoing: ClientRequest): void;
-  /** The backend agrees: when this returns, the library writes 101 with the `headers` of the response. */
+  /** The backend agreed. After this call, the library writes a 101 response with `response.headers`. */
   onUpgrade(response: IncomingMessage, backend: Socket): void;
-  /** The backend responds with something else. */
+  /** The backend sent another response. */
   onResponse(response: IncomingMessage): void;
-  /** No connection, or one that broke; also one that broke after `onUpgrade`. */
+  /** The connection failed. This can also follow `onUpgrade`. */
   onError(error: Error): void;
 }
 
-/** As `http-proxy` wants it: what it reads of a request, and who asks. */
+/** The subset of a request that `http-proxy` reads, and the listener. */
 interface Handshake {
   readonly method: 'GET';
   readonly url: string;
@@ -32,14 +32,13 @@ interface Handshake {
 }
 
 const proxy = createProxyServer({});
-// Whatever becomes of a client's connection comes by here as well, as an error that would end the process if nobody
-// listened.
+// Errors of client connections are also emitted here. Without a listener they would end the process.
 proxy.on('error', () => undefined);
 proxy.on('proxyReqWs', (outgoing: unknown, handshake: unknown) =>
   followHandshake(outgoing as ClientRequest, (handshake as Handshake).listener),
 );
 
-/** Sends the handshake of a client to a backend. @param head what the client has sent behind it. */
+/** Sends a client's handshake to a backend. @param head bytes that the client sent after it. */
 export function sendHandshake(
   { origin, prefix, address, tls, config }: Endpoint,
   request: ForwardRequest,
@@ -53,7 +52,7 @@ export function sendHandshake(
     url: prefix + request.path,
     httpVersion: '1.1',
     httpVersionMajor: 1,
-    // `Host` also is the name that a certificate is checked against.
+    // `Host` is also the name that the certificate is checked against.
     headers: { ...headersOf(request.fieldLines), host, connection: 'Upgrade', upgrade: 'websocket' },
     listener,
   };
@@ -71,12 +70,12 @@ export function sendHandshake(
   );
 }
 
-/** Keeps the library from ending a client's connection after an error: there the client still gets its response. */
+/** Keeps the library from closing the client's connection after an error. The client still gets a response on it. */
 function keepOpen(socket: Socket): void {
   socket.destroySoon = () => undefined;
 }
 
-/** Ends what a handshake has done to the client's connection. */
+/** Restores `destroySoon`, which `sendHandshake` overrides on the client's connection. */
 export function letClose(socket: Socket): void {
   Reflect.deleteProperty(socket, 'destroySoon');
 }
@@ -85,13 +84,13 @@ function followHandshake(outgoing: ClientRequest, listener: HandshakeListener): 
   listener.onOutgoing(outgoing);
   outgoing.on('upgrade', (response: IncomingMessage, backend: Socket) => listener.onUpgrade(response, backend));
   outgoing.on('response', (response: IncomingMessage) => listener.onResponse(response));
-  // The library would pass such a response on as it is.
+  // Removes the library's own listener, which would pass the response on unchanged.
   outgoing.on('newListener', (event: string, added: () => void) => {
     if (event === 'response') process.nextTick(() => outgoing.off('response', added));
   });
 }
 
-/** Field lines by name, as Node and the library want them; several of one name in a list. */
+/** Converts field lines into an object. Repeated fields become a list. */
 export function headersOf(lines: string): Record<string, string | string[]> {
   const fields = fieldsOfLines(lines);
   const byName: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
