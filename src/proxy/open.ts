@@ -5,10 +5,12 @@ import { SHORTAGES } from '../platform/resources/shortages.js';
 import type { EventSink } from './calls/event-keeper.js';
 import { Forwarder } from './calls/forwarder.js';
 
-/** Calls that the drain of the gateway left have had their time. */
+/** Short, because the gateway has drained its requests before. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Opens them. They follow `services`. @param events takes events that responses of backends carry. */
+/**
+ * Opens the backends. They follow changes of `services`. @param events receives the events of operations with `emits`.
+ */
 export function openBackends({ config, log, gauges, shutdown }: Ground, events: EventSink): Forwarder {
   SHORTAGES.log = log.logger;
   const { file, path } = config.current;

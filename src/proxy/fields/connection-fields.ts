@@ -1,7 +1,4 @@
-/**
- * Fields that speak to the next hop only and are never passed on, in either direction
- * (RFC 9110 section 7.6.1). Lower case.
- */
+/** Hop-by-hop fields (RFC 9110 section 7.6.1), never passed on in either direction. Lower case. */
 export const HOP_BY_HOP_FIELDS = [
   'connection',
   'keep-alive',
@@ -14,5 +11,8 @@ export const HOP_BY_HOP_FIELDS = [
   'upgrade',
 ] as const;
 
-/** Fields that tell a backend who is calling: only we may set them, and no client gets to see them. Lower case. */
+/**
+ * Fields that identify the caller to a backend. Only the gateway sets them, and they are removed from responses. Lower
+ * case.
+ */
 export const IDENTITY_FIELDS = ['x-request-id', 'x-account-id', 'x-api-key-id', 'x-api-scopes'] as const;

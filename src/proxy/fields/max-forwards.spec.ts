@@ -1,4 +1,4 @@
-/** How far a request may go, and what is told to the next who reads it. */
+/** `Max-Forwards` is read, limited and decremented. */
 import { describe, expect, it } from '@jest/globals';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { forwardsLeft, withOneForwardLess } from './max-forwards.js';

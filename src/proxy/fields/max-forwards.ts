@@ -1,17 +1,17 @@
 /**
- * How often a request may still be forwarded (RFC 9110 section 7.6.2): the client of an
- * OPTIONS can ask somebody on the way.
+ * Handles `Max-Forwards` (RFC 9110 section 7.6.2), with which the client of an OPTIONS request can address an
+ * intermediary.
  */
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';
 
-/** The most that is passed on: "the recipient's maximum supported value". */
+/** Largest value that is passed on: "the recipient's maximum supported value". */
 const MOST_FORWARDS = 1_000_000;
 const NAME = 'max-forwards';
 
 /**
- * How often a request may be forwarded; undefined where it does not say, or its method does not count: TRACE, which
- * would, is never forwarded. NaN: it says something that is no number.
+ * Returns the value of `Max-Forwards`, or NaN if it is not a number. Undefined without the field and for other methods
+ * than OPTIONS. (TRACE is never forwarded.)
  */
 export function forwardsLeft({ method, headers }: ClientMessage): number | undefined {
   const told = headers[NAME];
@@ -20,8 +20,8 @@ export function forwardsLeft({ method, headers }: ClientMessage): number | undef
 }
 
 /**
- * The field lines of a request that is forwarded, with one less to go.
- * @param left as `forwardsLeft` has it, above 0.
+ * Returns the field lines with `Max-Forwards` reduced by one.
+ * @param left result of `forwardsLeft`, above 0.
  */
 export function withOneForwardLess(lines: string, left: number): string {
   const fields = fieldsOfLines(lines);

@@ -1,6 +1,4 @@
-/**
- * What a backend receives beside the body: the client's own fields, and ours, which no client can forge or take away.
- */
+/** A backend receives the client's end-to-end fields, and the gateway's own, which clients cannot forge or remove. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { TRUSTED_NAMES } from '../../../test/support/trusted-names.js';
@@ -34,7 +32,7 @@ const OURS: Readonly<Record<string, string>> = {
   via: '1.1 trailgate',
 };
 
-/** Name and value pairs of what is sent for these fields, names in lower case. */
+/** Returns the sent fields as name and value pairs, names in lower case. */
 function sent(rawHeaders: readonly string[], identity: Partial<ForwardedIdentity> = {}): [string, string][] {
   const lines = backendRequestHeaders(linesOf(rawHeaders), { ...IDENTITY, ...identity });
   return pairs(fieldsOfLines(lines)).map(([name, value]) => [name.toLowerCase(), value]);
@@ -47,7 +45,7 @@ function pairs(flat: readonly string[]): [string, string][] {
 
 const oursOnly = Object.entries(OURS);
 
-/** Names that only we may set, that end here, or that backends trust. */
+/** Names that only the gateway sets, hop-by-hop names, and names that backends trust. */
 const RESERVED = [
   ...Object.keys(OURS).filter((name) => name !== 'via'),
   ...words('authorization connection expect host http2-settings keep-alive proxy-authenticate'),
@@ -72,7 +70,7 @@ const spellings = (name: string): string[] => [
 describe('what a client may not say', () => {
   it.each(RESERVED)('a %s of the client never arrives, however it is spelled', (name) => {
     for (const spelling of spellings(name)) {
-      // Twice: verdicts are remembered.
+      // Twice, because verdicts are cached.
       for (let time = 0; time < 2; time++) expect(sent([spelling, 'evil'])).toEqual(oursOnly);
     }
   });
@@ -147,7 +145,7 @@ describe('what Connection names ends here (RFC 9110 section 7.6.1)', () => {
     ['Content-Length:05', '5'],
     ['content-length: \t0005 ', '5'],
     ['Content-Length: 000', '0'],
-    // More than a double holds.
+    // Exceeds the precision of a double.
     ['Content-Length: 09007199254740993', '9007199254740993'],
   ])('%j arrives as the number that it is, without zeros in front', (line, expected) => {
     expect(backendRequestHeaders(`Accept: a\r\n${line}\r\nX-A: b\r\n`, IDENTITY)).toMatch(

@@ -1,7 +1,7 @@
 /**
- * What a backend receives: the client's end-to-end fields, and our own on top. Hop-by-hop fields and
- * every name that we set ourselves are taken out first, so that no client can speak in our name (RFC
- * 9110 section 7.6, design section 2.7).
+ * Builds the header fields for a backend: the client's end-to-end fields, then the gateway's own. Hop-by-hop fields and
+ * all names that the gateway sets are removed first, so that clients cannot forge them (RFC 9110 section 7.6, design
+ * section 2.7).
  */
 import { holdsSecret } from '../../keys/api-key-format.js';
 import {
@@ -27,42 +27,42 @@ const enum Verdict {
   Length,
 }
 
-/** Verdicts by name as it was spelled; clients spell a handful of names, so most requests find all of theirs here. */
+/** Cache of verdicts by exact spelling. Clients use few spellings, so most requests find all of their names here. */
 const verdicts = new Map<string, Verdict>();
 const MOST_VERDICTS = 2_000;
 
-/** Who is asking and how: what the fields that we set are made from. */
+/** The caller and request data from which the gateway's own fields are built. */
 export interface ForwardedIdentity {
   readonly accountId: string;
   readonly keyId: string;
   readonly scopes: string;
   readonly requestId: string;
-  /** Continues the client's trace; empty: the client sent no valid one. */
+  /** Continues the client's trace. Empty if the client sent no valid one. */
   readonly traceparent: string;
   readonly clientAddress: string;
   readonly scheme: 'http' | 'https';
-  /** As the client sent it. */
+  /** The client's `Host`, unchanged. */
   readonly host: string;
-  /** `/api/v1`: what was taken off the path. */
+  /** Base path that was removed from the path, such as `/api/v1`. */
   readonly prefix: string;
-  /** `1.1`, of the request that came in. */
+  /** HTTP version of the client's request, such as `1.1`. */
   readonly httpVersion: string;
 }
 
 /**
- * Field lines for the backend, each with its CRLF. The client's are not looked at byte by byte: a strict parser has
- * refused whatever could end a line. What passes as it is, is passed as one piece of text and not field by field.
- * @param lines as they were received, each with its CRLF.
+ * Returns the field lines for the backend, each with its CRLF. Unchanged lines are copied as one piece of text. Values
+ * are not checked again, because a strict parser has rejected whatever could end a line.
+ * @param lines the client's field lines, each with its CRLF.
  */
 export function backendRequestHeaders(lines: string, identity: ForwardedIdentity): string {
   return forwarded(lines, identity, false);
 }
 
-/** @param isClean whether fields with a key in their values have been taken out. */
+/** Builds the field lines. @param isClean whether fields with an API key in their values were removed already. */
 function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean): string {
   let out = '';
   let via = '';
-  /** Where that begins which has not been passed yet. */
+  /** Start of the text that has not been copied yet. */
   let from = 0;
   for (let at = 0, next = 0; at < lines.length; at = next) {
     next = lines.indexOf('\n', at) + 1;
@@ -83,20 +83,20 @@ function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean)
     }
   }
   out = from === 0 ? lines : out + lines.slice(from);
-  // One look at all that is the client's; the rare one that finds something looks at each. A look puts the pieces of a
-  // text together in one copy: of the whole it would be made here, and once more when the head is written.
+  // One search over all client fields. Only if it finds a secret are the fields checked one by one. The search flattens
+  // the rope string in one copy, so it must not include the lines added below.
   if (!isClean && (holdsSecret(out) || holdsSecret(via))) return forwarded(withoutSecrets(lines), identity, true);
   return `${out}${identityLines(identity)}Via: ${via}${identity.httpVersion} trailgate\r\n`;
 }
 
-/** One space in front of the value and none behind it: as everybody writes it, and as it may be passed on. */
+/** Reports whether the value has exactly one leading space and no trailing one. Such lines are passed on unchanged. */
 function isTidy(lines: string, from: number, to: number): boolean {
   if (to - from < 2 || lines.charCodeAt(from) !== SPACE) return false;
   const [first, last] = [lines.charCodeAt(from + 1), lines.charCodeAt(to - 1)];
   return first !== SPACE && first !== TAB && last !== SPACE && last !== TAB;
 }
 
-/** Without the fields that `Connection` names; what frames the message passes, and who has passed it on. */
+/** Removes the fields that `Connection` names, except those that frame the message or record its path. */
 function withoutNamed(lines: string): string {
   const fields = fieldsOfLines(lines);
   const named = namedFields(fields);
@@ -130,7 +130,7 @@ function identityLines(identity: ForwardedIdentity): string {
 }
 
 function judge(name: string): Verdict {
-  // A key that was pasted in the place of a field's name; not to be remembered either.
+  // Someone pasted an API key as a field name. It must not enter the cache either.
   if (holdsSecret(name)) return Verdict.Drop;
   const lower = name.toLowerCase();
   let verdict = Verdict.Forward;
@@ -147,7 +147,7 @@ function isUsualConnection(value: string): boolean {
   return value === 'keep-alive' || value === 'close' || value === 'Keep-Alive';
 }
 
-/** What the `Connection` fields name, in lower case. */
+/** Returns the names listed in the `Connection` fields, in lower case. */
 function namedFields(fields: readonly string[]): Set<string> {
   return new Set(listTokens(fieldValue(fields, 'connection') ?? ''));
 }

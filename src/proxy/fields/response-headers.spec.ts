@@ -1,4 +1,4 @@
-/** What a client receives of a backend's fields. */
+/** The fields of a backend's response that reach the client. */
 import { describe, expect, it } from '@jest/globals';
 import { QUOTA_FIELDS } from '../../quota/model/headers.js';
 import { fieldsOfLines, linesOf } from '../../http/grammar/fields.js';

@@ -1,4 +1,7 @@
-/** What a client receives of a backend's fields: the end-to-end ones, but for those that only we may set. */
+/**
+ * Selects the fields of a backend's response for the client: end-to-end fields, except those that only the gateway
+ * sets.
+ */
 import {
   fieldsOfLines,
   isLengthLine,
@@ -11,16 +14,16 @@ import { QUOTA_FIELDS } from '../../quota/model/headers.js';
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 import { publicField, type ReferenceMap } from '../targets/public-references.js';
 
-/** Hop-by-hop fields (RFC 9110 section 7.6.1) and our own. */
+/** Hop-by-hop fields (RFC 9110 section 7.6.1) and the gateway's own. */
 export const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_FIELDS,
   ...IDENTITY_FIELDS,
-  // Of a connection too, and HTTP/2 refuses to send it.
+  // Also a connection field. HTTP/2 refuses to send it.
   'http2-settings',
   ...QUOTA_FIELDS,
 ]);
 
-/** Where the gateway answers for cross-origin requests, what a backend says of them would contradict it. */
+/** CORS fields. The backend's are dropped if the gateway handles CORS itself. */
 const CORS_FIELDS: ReadonlySet<string> = new Set([
   'access-control-allow-origin',
   'access-control-allow-credentials',
@@ -32,8 +35,8 @@ const CORS_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * These are for all who get the response, and a `Connection` that names them does not take them away: without them the
- * body would end elsewhere or be taken for something else, or a cache would keep what it must not, or for too long.
+ * Fields that `Connection` cannot remove. Without them the body would be framed or interpreted differently, or a cache
+ * would store it wrongly.
  */
 const NEVER_TAKEN_AWAY: ReadonlySet<string> = new Set([
   'age',
@@ -48,7 +51,7 @@ const NEVER_TAKEN_AWAY: ReadonlySet<string> = new Set([
   'via',
 ]);
 
-/** Several of a name are one list, in their order. */
+/** Repeated `Via` fields form one list, in order (RFC 9110 section 5.3). */
 const VIA_LINE = 'Via: 1.1 trailgate\r\n';
 
 const enum Rule {
@@ -63,34 +66,33 @@ const enum Rule {
   Via,
 }
 
-/** Rules by name as it was spelled: backends spell a handful of names, so most responses find all of theirs here. */
+/** Cache of rules by exact spelling. Backends use few spellings, so most responses find all of their names here. */
 const rules = new Map<string, Rule>();
 const MOST_RULES = 2_000;
 
-/** What is done with a backend's fields. */
+/** Options for `passedFields`. */
 export interface PassingRules {
-  /** Whether the gateway writes the fields of CORS itself. */
+  /** Whether the gateway sets the CORS fields itself. */
   readonly ownCors?: boolean;
-  /** How references to the target become the public's; undefined: they stay. */
+  /** Maps references to the target to public ones; undefined leaves them unchanged. */
   readonly references?: ReferenceMap | undefined;
 }
 
-/** What may be passed on of a backend's fields. */
+/** The fields of a response that are passed to the client. */
 export interface PassedFields {
-  /** Each with its CRLF, as it was sent. */
+  /** Field lines, each with its CRLF. */
   readonly lines: string;
   readonly hasCacheControl: boolean;
   readonly hasDate: boolean;
 }
 
 /**
- * The fields of a backend's response that a client gets. What passes as it is, is passed as one
- * piece of text and not field by field.
- * @param lines each with its CRLF, and fields to the letter.
+ * Returns the fields of a backend's response for the client. Unchanged lines are copied as one piece of text.
+ * @param lines valid field lines, each with its CRLF.
  */
 export function passedFields(lines: string, { ownCors = false, references }: PassingRules = {}): PassedFields {
   let passed = '';
-  /** Where that begins which has not been passed yet. */
+  /** Start of the text that has not been copied yet. */
   let from = 0;
   let named: string[] | undefined;
   let hasCacheControl = false;
@@ -117,8 +119,7 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
     }
   }
   passed = from === 0 ? lines : passed + lines.slice(from);
-  // RFC 9110 section 7.6.3: who has passed it on before stays, and we stand behind them. Where
-  // nobody has, a gateway need not say so.
+  // RFC 9110 section 7.6.3: append to an existing `Via`. A gateway need not add one to responses.
   if (hasVia) passed += VIA_LINE;
   return { lines: named === undefined ? passed : withoutNamed(passed, named), hasCacheControl, hasDate };
 }
@@ -141,13 +142,13 @@ function ruleOf(lower: string): Rule {
   return isReference ? Rule.Reference : Rule.Pass;
 }
 
-/** What a `Connection` names, behind what others of it have named. */
+/** Appends the names in a `Connection` field to those found before. */
 function withOptions(named: string[] | undefined, value: string): string[] | undefined {
   if (value === 'keep-alive' || value === 'close') return named;
   return [...(named ?? []), ...listTokens(value)];
 }
 
-/** Without the fields that the backend's `Connection` names, and may name. */
+/** Removes the fields that the backend's `Connection` names, except those in `NEVER_TAKEN_AWAY`. */
 function withoutNamed(lines: string, named: readonly string[]): string {
   const fields = fieldsOfLines(lines);
   return linesOf(

@@ -1,13 +1,15 @@
 /**
- * Fields behind a body (RFC 9110 section 6.5). A backend's are passed to clients that say that they take them;
- * nothing that has to be known before the body, or that only we may set, can come this way. A request's are
- * dropped, which section 6.5.1 allows.
+ * Trailer fields (RFC 9110 section 6.5). A backend's trailers are passed to clients that accept them. Fields that must
+ * be known before the body, or that only the gateway sets, are dropped. Request trailers are dropped (section 6.5.1).
  */
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { fieldsByName, fieldsOfLines, listMembers } from '../../http/grammar/fields.js';
 import { NEVER_PASSED } from './response-headers.js';
 
-/** What frames, routes, authenticates, describes the body, or is acted on before the body has been read. */
+/**
+ * Fields for framing, routing, authentication or content description, and fields that take effect before the body is
+ * read.
+ */
 const BEFORE_THE_BODY: ReadonlySet<string> = new Set([
   'age',
   'allow',
@@ -40,14 +42,15 @@ const BEFORE_THE_BODY: ReadonlySet<string> = new Set([
 ]);
 const TRAILERS = /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i;
 
-/** Whether the client takes trailers (RFC 9110 section 10.1.4); HTTP/1.0 has none. */
+/** Reports whether the client accepts trailers (RFC 9110 section 10.1.4). HTTP/1.0 has none. */
 export function takesTrailers({ headers: { te }, httpVersion }: ClientMessage): boolean {
   return te !== undefined && httpVersion !== '1.0' && TRAILERS.test(String(te));
 }
 
 /**
- * The trailers among a backend's that may be passed on; undefined where there are none.
- * @param text their lines, each with its CRLF. @throws Error `TRAILGATE_BAD_ANSWER` where they are no fields.
+ * Returns the permitted trailers of a backend, or undefined if there are none.
+ * @param text trailer field lines, each with its CRLF.
+ * @throws Error `TRAILGATE_BAD_ANSWER` if they are malformed.
  */
 export function passableTrailers(text: string): Record<string, string> | undefined {
   let passed: Record<string, string> | undefined;
@@ -59,7 +62,7 @@ export function passableTrailers(text: string): Record<string, string> | undefin
   return passed;
 }
 
-/** The names of a `Trailer` field that may come; empty where none may. */
+/** Returns the permitted names of a `Trailer` field, or an empty string. */
 export function passableNames(field: string): string {
   return listMembers(field)
     .filter((name) => isPassable(name.toLowerCase()))

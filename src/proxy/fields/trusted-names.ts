@@ -1,20 +1,20 @@
 /**
- * Names of request fields that backends, frameworks and proxies trust: for who is calling, from which address, by which
- * method, for which URL, or which files a proxy serves in the backend's place. Only the gateway may say so; a client's
- * copy never reaches a backend (design section 2.7).
+ * Names of request fields that backends, frameworks and proxies trust. They carry identity, client address, method,
+ * URL, or files to serve in the backend's place. Only the gateway may set them. A client's copy never reaches a backend
+ * (design section 2.7).
  *
- * Names are compared as CGI and WSGI servers see them: in one case, with `_` for every character that is neither a
- * letter nor a digit. `X.Account.Id` and `X~Account~Id` are `X-Account-Id` to them.
+ * Names are compared as CGI and WSGI servers see them: case-insensitive, with `_` for every character that is neither a
+ * letter nor a digit. To them `X.Account.Id` and `X~Account~Id` are `X-Account-Id`.
  */
 import { HOP_BY_HOP_FIELDS, IDENTITY_FIELDS } from './connection-fields.js';
 
 const NAMES: ReadonlySet<string> = new Set([
   ...[...HOP_BY_HOP_FIELDS, ...IDENTITY_FIELDS].map(serverName),
-  // Of this hop, or set by us.
+  // Hop-by-hop, or set by the gateway.
   ...words('expect host http2_settings authorization forwarded via traceparent x_api_environment'),
-  // A second length; the real one is judged by its exact name before this table.
+  // A forged second length. The real one is handled by its exact name before this table.
   'content_length',
-  // CGI makes HTTP_PROXY of it, by which many libraries choose where their own requests go (httpoxy, CVE-2016-5385).
+  // CGI turns it into HTTP_PROXY, which many libraries use as a proxy for their own requests (httpoxy, CVE-2016-5385).
   'proxy',
   // Identity: authenticating proxies and identity-aware load balancers.
   ...words('remote_user x_remote_user x_webauth_user x_authenticated_user x_authenticated_userid'),
@@ -31,9 +31,9 @@ const NAMES: ReadonlySet<string> = new Set([
   ...words('front_end_https https x_https x_scheme x_url_scheme cf_visitor'),
   ...words('fastly_ssl x_host x_server_name x_script_name script_name path_info request_uri'),
   ...words('x_request_uri x_path_info x_waws_unencoded_url x_matched_path x_now_route_matches'),
-  // Files: a proxy that sends them where the backend names them. Rack and Symfony believe a client's offer.
+  // Files: a proxy serves the file that the backend names. Rack and Symfony trust a client's header here.
   ...words('x_reproxy_url x_reproxy_file x_lighttpd_send_file x_lighttpd_send_tempfile x_litespeed_location'),
-  // Set by load balancers that stand where the gateway stands.
+  // Set by load balancers in the gateway's position.
   'x_amzn_trace_id',
 ]);
 
@@ -52,7 +52,7 @@ const PREFIXES = [
   ...words('x_ms_client_principal x_consumer_ x_auth_request_ tailscale_user_'),
 ];
 
-/** Reports whether a backend could trust a field of this name, in whatever spelling, so that it ends here. */
+/** Reports whether a backend could trust a field of this name in any spelling, so that the gateway must remove it. */
 export function isTrustedName(name: string): boolean {
   const asServersSee = serverName(name);
   return NAMES.has(asServersSee) || PREFIXES.some((prefix) => asServersSee.startsWith(prefix));
