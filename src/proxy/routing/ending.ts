@@ -1,6 +1,6 @@
 /**
- * When an operation ends, and what its responses say of it until then: `Deprecation` (RFC 9745), `Sunset` (RFC 8594),
- * what takes its place (RFC 5829), and the brown-outs that rehearse the end.
+ * Deprecation and retirement of operations: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and the successor link (RFC
+ * 5829). Also brownouts, which are temporary outages that announce the end.
  */
 import type { LifeCycleDates, Operation } from '../../config/model/schema.js';
 import { FixedProblem, type Problem } from '../../platform/problems/errors.js';
@@ -10,9 +10,9 @@ const SUNSET = new FixedProblem('operation_sunset', {
   detail: 'This version or operation of the API has been retired.',
 });
 
-/** What is worked out once for an operation that will end. */
+/** The life cycle of an operation that will be retired, computed once. */
 export interface Ending {
-  /** Fields of every response, each line with its CRLF. */
+  /** Field lines for every response, each with its CRLF. */
   readonly lines: string;
   readonly deprecatedFromMs: number;
   readonly sunsetMs: number;
@@ -26,8 +26,8 @@ interface Brownout {
 }
 
 /**
- * What a request is refused with at `nowMs`: `operation_sunset` from the end on,
- * `operation_brownout` in a rehearsal of it.
+ * Returns the problem for a request at `nowMs`: `operation_sunset` after the end, `operation_brownout` during a
+ * brownout.
  */
 export function endProblem({ sunsetMs, brownouts }: Ending, nowMs: number): Problem | undefined {
   if (nowMs >= sunsetMs) return SUNSET;
@@ -47,7 +47,7 @@ function brownoutProblem(toMs: number, sunsetMs: number): Problem {
   });
 }
 
-/** What an operation's own dates and those of its version come to; undefined where neither has any. */
+/** Combines the dates of an operation with those of its API version. Returns undefined if neither has any. */
 export function endingOf(operation: Operation, api: LifeCycleDates, publicUrl: () => string): Ending | undefined {
   const own = operation.lifeCycle;
   const deprecation = own?.deprecation ?? api.deprecation;
@@ -72,7 +72,10 @@ function earlier(a: string | null, b: string | null): string | null {
   return Date.parse(a) <= Date.parse(b) ? a : b;
 }
 
-/** RFC 9745 section 2: a structured-field Date, which may lie in the future; RFC 8594 section 3: an HTTP-date. */
+/**
+ * Builds the header fields. `Deprecation` is a structured-field Date that may be in the future (RFC 9745 section 2).
+ * `Sunset` is an HTTP-date (RFC 8594 section 3).
+ */
 function fieldsOf({ deprecation, sunset, successor }: LifeCycleDates, publicUrl: string): string[] {
   const policy = `<${publicUrl}/docs/versioning>`;
   const fields: string[] = [];

@@ -1,12 +1,11 @@
-/** Whatever is sent: no reading of a path, ours or a backend's, leads to an operation that was not matched. */
+/** No interpretation of a path, by the gateway or by a backend, leads to an operation that was not matched. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { OPERATIONS, table } from '../../../test/support/operation-tables.js';
 import type { Operation } from '../../config/model/schema.js';
 
 /**
- * Segments of a path by the letter of RFC 3986: split at `/`, then decoded; undefined
- * where the grammar does not allow it.
+ * Splits a path by the letter of RFC 3986: at `/`, then decoded. Returns undefined if the grammar does not allow it.
  */
 function strictReading(path: string): string[] | undefined {
   if (!path.startsWith('/')) return undefined;
@@ -22,7 +21,7 @@ function strictReading(path: string): string[] | undefined {
   return segments;
 }
 
-/** The operation of these segments: static segments first, no regard for what is suspicious. */
+/** Finds the operation for segments: static segments first, without checks for suspicious forms. */
 function operationOf(method: string, segments: readonly string[]): string | undefined {
   const fits = OPERATIONS.filter((operation) => {
     const names = operation.template.slice(1).split('/');
@@ -34,7 +33,7 @@ function operationOf(method: string, segments: readonly string[]): string | unde
   return fits.toSorted((a, b) => parameters(a) - parameters(b))[0]?.id;
 }
 
-/** What backends are known to make of a path before they route it. */
+/** Transformations that real backends apply to a path before routing. */
 const BACKEND_READINGS: Readonly<Record<string, (path: string) => string>> = {
   'dot segments are resolved': (path) => new URL(`http://x${path}`).pathname,
   'decoded, then resolved': (path) => new URL(`http://x${encodeURI(decodeURIComponent(path))}`).pathname,
@@ -118,10 +117,10 @@ describe('for whatever is sent', () => {
     fc.assert(
       fc.property(method, anyPath, (sent, path) => {
         const match = table.match(sent, path);
-        // How a backend takes a path that was configured in just these characters is the operator's choice.
+        // How a backend interprets a path that was configured in exactly these characters is up to the operator.
         if (match.kind !== 'operation' || match.operation.template === path) return;
-        // `#` and `?` are allowed in identifiers; a backend that decodes before it
-        // parses loses the segments behind them.
+        // `#` and `?` are allowed in identifiers. A backend that decodes before it parses loses the segments after
+        // them.
         if (/%(?:23|3f).*\//i.test(path)) return;
         found++;
         for (const [name, read] of Object.entries(BACKEND_READINGS)) {

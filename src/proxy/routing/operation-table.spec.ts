@@ -1,4 +1,4 @@
-/** Which operation a request asks for; what is not configured is not reachable, however it is spelled. */
+/** Routing finds the configured operation. Anything else is unreachable in every spelling. */
 import { describe, expect, it } from '@jest/globals';
 import { describeMatch, matched, OPERATIONS } from '../../../test/support/operation-tables.js';
 import type { Operation } from '../../config/model/schema.js';

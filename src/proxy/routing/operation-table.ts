@@ -1,29 +1,27 @@
 /**
- * Which operation a request asks for: method and normalised path against the templates of the configuration. What is
- * not configured is not reachable. Built once per configuration, never changed.
+ * Finds the operation for a method and path among the configured templates. Everything else is unreachable. A table is
+ * built once per configuration and never changed.
  */
 import type { Operation } from '../../config/model/schema.js';
 import { inTurns } from '../../platform/pace.js';
 import { pathSegments } from './path.js';
 
-/** A request's operation, or why there is none. */
+/** The operation of a request, or why there is none. */
 export type RouteMatch =
   | { readonly kind: 'operation'; readonly operation: Operation }
   | { readonly kind: 'not_found' }
   /**
-   * Somebody else on the same listener may have it: what the gateway answers by itself (`builtIn`, its path below the
-   * base path), and all that is not below the base path.
+   * The path belongs to another handler: one of the gateway's own endpoints (`builtIn`, relative to the base path), or
+   * anything outside the base path.
    */
   | { readonly kind: 'not_ours'; readonly builtIn?: string }
   | { readonly kind: 'invalid_path' }
-  /** The path exists; `allow` lists its methods, sorted, as the `Allow` field wants them. */
+  /** The path exists. `allow` is the value for the `Allow` field: its methods, sorted. */
   | { readonly kind: 'method_not_allowed'; readonly allow: string };
 
 interface Node {
   readonly statics: Map<string, Node>;
-  /**
-   * Lower-case names of `statics`, for finding a path that only a case-insensitive backend would take for one of them.
-   */
+  /** Lower-case names of `statics`, to detect paths that a case-insensitive backend would route to one of them. */
   readonly lowerCase: Set<string>;
   parameter: Node | undefined;
   methods: Methods | undefined;
@@ -32,7 +30,7 @@ interface Node {
 interface Methods {
   readonly byName: Map<string, RouteMatch>;
   notAllowed: RouteMatch;
-  /** Whether one of them takes encoded slashes. */
+  /** Whether an operation here accepts encoded slashes. */
   takesSlashes: boolean;
 }
 
@@ -42,12 +40,12 @@ const INVALID_PATH: RouteMatch = { kind: 'invalid_path' };
 
 export class OperationTable {
   private readonly root = createNode();
-  /** Paths without parameters, for the common case: one look-up, no splitting. */
+  /** Fast path for templates without parameters: one lookup, no splitting. */
   private readonly exact = new Map<string, Methods>();
-  /** Whether an operation takes encoded slashes. */
+  /** Whether any operation accepts encoded slashes. */
   private takesSlashes = false;
 
-  /** @param builtIn methods by template of paths that the gateway answers itself, such as `/usage`. */
+  /** Builds a table. @param builtIn methods by path of the gateway's own endpoints, such as `/usage`. */
   constructor(operations: readonly Operation[], builtIn: ReadonlyMap<string, readonly string[]> = new Map()) {
     for (const [template, methods] of builtIn) {
       for (const method of methods) this.insert(method, template, { kind: 'not_ours', builtIn: template });
@@ -55,7 +53,7 @@ export class OperationTable {
     for (const operation of operations) this.insertOperation(operation);
   }
 
-  /** The same, while requests are served: a large one is built in several turns of the event loop. */
+  /** Builds a table over several turns of the event loop, so that requests are served meanwhile. */
   static async inTurns(
     operations: readonly Operation[],
     builtIn?: ReadonlyMap<string, readonly string[]>,
@@ -65,7 +63,7 @@ export class OperationTable {
     return table;
   }
 
-  /** @param path relative to the base path, as received, without the query. */
+  /** Matches a request. @param path relative to the base path, as received, without the query. */
   match(method: string, path: string): RouteMatch {
     const exact = this.exact.get(path);
     if (exact !== undefined) return methodOf(exact, method);
@@ -75,7 +73,7 @@ export class OperationTable {
     return node?.methods === undefined ? NOT_FOUND : methodOf(node.methods, method);
   }
 
-  /** Matches a refused path once more, for the operations that take encoded slashes. All others refuse it. */
+  /** Matches a rejected path again for operations that accept encoded slashes. All others reject it. */
   private matchSlashes(method: string, path: string): RouteMatch {
     const segments = pathSegments(path, true);
     const methods = segments === undefined ? undefined : find(this.root, segments, 0)?.methods;
@@ -104,7 +102,7 @@ export class OperationTable {
     node.methods ??= { byName: new Map(), notAllowed: NOT_FOUND, takesSlashes: false };
     node.methods.takesSlashes ||= match.kind === 'operation' && match.operation.takesSlashes === true;
     node.methods.byName.set(method, match);
-    // HEAD is answered wherever GET is (RFC 9110 section 9.3.2), unless it is an operation of its own.
+    // HEAD is supported wherever GET is (RFC 9110 section 9.3.2), unless it is configured separately.
     if (method === 'GET' && !node.methods.byName.has('HEAD')) node.methods.byName.set('HEAD', match);
     const allow = [...node.methods.byName.keys()].toSorted().join(', ');
     node.methods.notAllowed = { kind: 'method_not_allowed', allow };
@@ -120,7 +118,7 @@ function methodOf(methods: Methods, method: string): RouteMatch {
   return methods.byName.get(method) ?? methods.notAllowed;
 }
 
-/** Static segments win over parameters; a parameter is never empty. */
+/** Finds a node. Static segments take precedence over parameters. A parameter is never empty. */
 function find(node: Node, segments: readonly string[], at: number): Node | undefined {
   const segment = segments[at];
   if (segment === undefined) return node.methods === undefined ? undefined : node;
@@ -128,7 +126,8 @@ function find(node: Node, segments: readonly string[], at: number): Node | undef
   if (fixed !== undefined) {
     const found = find(fixed, segments, at + 1);
     if (found !== undefined) return found;
-    // `/customers/export/x` does not exist here; as `/customers/{id}/x` it would reach what the backend calls export.
+    // No fallback to the parameter: as `/customers/{id}/x`, the path `/customers/export/x` would reach the backend's
+    // `export`.
     return undefined;
   }
   if (segment === '' || node.parameter === undefined || looksLikeStatic(node, segment)) return undefined;
@@ -136,8 +135,8 @@ function find(node: Node, segments: readonly string[], at: number): Node | undef
 }
 
 /**
- * `EXPORT`, `export.json`, `export%20`, `export%3f` or `export%2Fx` beside a static `export`: backends exist that would
- * route it there.
+ * Reports whether some backends would route a segment to a static one: `EXPORT`, `export.json`, `export%20`,
+ * `export%3f` or `export%2Fx` beside `export`.
  */
 function looksLikeStatic(node: Node, segment: string): boolean {
   if (node.lowerCase.size === 0) return false;

@@ -1,4 +1,4 @@
-/** Tells a caller which character of a refused path is wrong, and how to write it. */
+/** The `detail` for a rejected path names the wrong character and the correct form. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { pathFault } from './path-fault.js';

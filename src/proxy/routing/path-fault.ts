@@ -1,4 +1,4 @@
-/** The words for a path that is refused: the first thing that is wrong with it, and how it is written. */
+/** Explains why a path is rejected: its first fault and how to fix it. */
 import { DOTS } from './path.js';
 
 /** RFC 3986 section 3.3, without `;`. */
@@ -7,7 +7,7 @@ const NO_ESCAPE = /%(?![0-9a-f]{2})/i;
 const ESCAPED_CONTROL = /%(?:[01][0-9a-f]|7f)/i;
 const BEYOND_ASCII = /(?:%[89a-f][0-9a-f])+/gi;
 
-/** Returns what is wrong with a path that `pathSegments` refuses. @param path as received, without the query. */
+/** Returns the `detail` for a path that `pathSegments` rejects. @param path as received, without the query. */
 export function pathFault(path: string): string {
   if (!path.startsWith('/')) return 'The path does not begin with a slash.';
   const unfit = UNFIT.exec(path)?.[0];
@@ -33,7 +33,10 @@ function unfitFault(character: string): string {
   return `The path has ${shown} in it: write it as ${encodeURIComponent(character)}.`;
 }
 
-/** Returns the first escape that is no part of a character in UTF-8. @param escapes of bytes beyond ASCII. */
+/**
+ * Returns the first escape that is not part of a UTF-8 character. @param escapes consecutive escapes of bytes beyond
+ * ASCII.
+ */
 function firstForeignByte(escapes: string): string | undefined {
   let rest = escapes;
   while (rest !== '') {
@@ -52,7 +55,7 @@ function isCharacter(escapes: string): boolean {
   }
 }
 
-/** Takes the byte for Latin-1, which is what most of those who send it mean. */
+/** Interprets the byte as Latin-1, which is what most senders of such paths mean. */
 function foreignFault(escape: string): string {
   const character = String.fromCharCode(parseInt(escape.slice(1), 16));
   const isVisible = character > '\xa0';

@@ -1,4 +1,4 @@
-/** Paths that say one thing only: what is taken apart, what is refused. */
+/** Unambiguous paths are split into segments. All others are rejected. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ANY_CHARACTER } from '../../../test/support/texts.js';

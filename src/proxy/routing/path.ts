@@ -1,30 +1,26 @@
 /**
- * Paths that say one thing only. Routes are matched on the normalised path and the original is forwarded,
- * so every form that a backend might read differently than we do is refused instead of guessed at (RFC
- * 3986 section 6, RFC 9110 section 7).
+ * Parses request paths strictly. Routing uses the decoded path, but the original is forwarded. Every form that a
+ * backend could read differently is therefore rejected (RFC 3986 section 6, RFC 9110 section 7).
  */
 
-/** Segments of unreserved characters and sub-delimiters, none empty (but a trailing one), none beginning with a dot. */
+/** Segments of unreserved characters and sub-delimiters. Only the last may be empty, and none begins with a dot. */
 const PLAIN = /^(?:\/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)+\/?$|^\/$/;
 
-/**
- * RFC 3986 section 3.3 without `;`, which some servers take for the end of a
- * segment, and without empty segments inside.
- */
+/** RFC 3986 section 3.3, without empty inner segments and without `;`. Some servers end a segment at a semicolon. */
 const WELL_FORMED = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%[0-9A-Fa-f]{2})+)+\/?$/;
 
 /**
- * What a second decoding, or a decoding before splitting, would turn into a separator, a dot segment or an end of text.
- * A control character belongs in no identifier.
+ * Text that would become a separator, a dot segment or an end of text in a backend that decodes twice or before
+ * splitting. Control characters belong in no identifier.
  */
 const TREACHEROUS = /[\x00-\x1f\x7f\\;]|%[0-9a-f]{2}/i;
 
-/** A dot segment, also where a backend cuts off spaces, or decodes before it looks for the query. */
+/** A dot segment, including forms for backends that trim spaces or decode before they find the query. */
 export const DOTS = /^\s*\.\.?\s*(?:[?#]|$)/;
 
 /**
- * The decoded segments of a path, or undefined when it must be refused. `plain` paths need no decoding.
- * @param takesSlashes whether a segment may have `%2F` between two parts that could be segments themselves.
+ * Returns the decoded segments of a path, or undefined if it must be rejected.
+ * @param takesSlashes whether a segment may contain `%2F` between two non-empty parts.
  */
 export function pathSegments(path: string, takesSlashes = false): string[] | undefined {
   if (PLAIN.test(path)) return path.slice(1).split('/');

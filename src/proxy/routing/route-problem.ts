@@ -1,13 +1,13 @@
-/** The words for a request that asks for nothing that is published. */
+/** Problems for requests that match no operation. */
 import { FixedProblem, Problem } from '../../platform/problems/errors.js';
 import { withoutSecrets } from '../../keys/api-key-format.js';
 import type { RouteMatch } from './operation-table.js';
 import { pathFault } from './path-fault.js';
 
-/** By what is known of a path: as many as there are paths in the configuration. */
+/** Cached problems, at most one per configured path. */
 const notAllowed = new WeakMap<RouteMatch, Problem>();
 
-/** Why a request has no operation. @param path as received, without the query. */
+/** Returns the problem for a request without an operation. @param path as received, without the query. */
 export function routeProblem(match: Exclude<RouteMatch, { kind: 'operation' }>, path: string): Problem {
   switch (match.kind) {
     case 'method_not_allowed':
