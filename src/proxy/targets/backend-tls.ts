@@ -1,6 +1,6 @@
 /**
- * What a service's connections over TLS are verified by and show of us: authorities and a client certificate from
- * files, read at start and again when they change. Connections that stand are not touched.
+ * TLS files of a service: certificate authorities and the client certificate. They are read at start and again when
+ * they change. Open connections are not affected.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -22,17 +22,18 @@ export type BackendTlsConfig = NonNullable<ServiceConfig['tls']>;
 export type BackendTlsFiles = TlsContents;
 
 export class BackendTls {
-  /** Another object once the files have changed. */
+  /** File contents. A new object after each change. */
   current: BackendTlsFiles;
-  /** The name that certificates are checked against, where it is not the target's host. */
+  /** Name to check certificates against, if it is not the target's host. */
   readonly serverName: { readonly servername?: string };
   private readonly paths: TlsPaths;
   private readonly files = new FileWatch(() => void this.read());
 
   /**
-   * @param folder what the files are relative to.
-   * @param read the files' contents, where they have been read; else they are read at once, as at the start.
-   * @throws where a file cannot be read or is none of its kind.
+   * Reads the files.
+   * @param folder base for relative file names.
+   * @param read file contents if they were read before. Otherwise the constructor reads them synchronously.
+   * @throws Error if a file cannot be read or has the wrong content.
    */
   constructor(
     private readonly service: string,
@@ -50,9 +51,9 @@ export class BackendTls {
     }
   }
 
-  /** Begins to look whether the files have changed. */
+  /** Starts to watch the files for changes. */
   follow(): void {
-    // What was put in their place between the reading and now is no change that it would see.
+    // The watch does not report changes that happened between the first read and now.
     void this.files.follow(namesOf(this.paths)).then(() => this.readOthers());
   }
 
@@ -82,8 +83,8 @@ export class BackendTls {
 }
 
 /**
- * Reads the files of a service. Rejects where one cannot be read, is none of its kind, or
- * certificate and key do not fit together.
+ * Reads the TLS files of a service. Rejects if one cannot be read, has the wrong content, or certificate and key do not
+ * match.
  */
 export async function readBackendTls(
   service: string,

@@ -1,4 +1,4 @@
-/** How an address that was taken out comes back, and what happens while none is left. Time is handed in. */
+/** Recovery of ejected addresses, and probes while none is left. Time is a parameter. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Balanced, EJECTION, GET, POST } from '../../../test/support/balanced.js';
 

@@ -1,4 +1,4 @@
-/** Which address a call goes to, and when one is taken out. Time is handed in. */
+/** Selection and ejection of addresses. Time is a parameter. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Balanced, EJECTION, GET } from '../../../test/support/balanced.js';
 import { verdictOf } from './balancer.js';

@@ -1,50 +1,51 @@
 /**
- * Chooses where a call goes: the less loaded of two random addresses, of those that are well. One that fails several
- * times in a row, or much more often than the others, is ejected for a while and then tried with a single call, the
- * probe: it is back when that succeeds and its health check passes as well. When none is left, nothing but probes goes
- * out.
+ * Chooses the address for a call: the less loaded of two random healthy addresses. An address that fails several times
+ * in a row, or much more often than the others, is ejected for a while. Then a single call, the probe, tests it. The
+ * address returns when the probe succeeds and its health check passes. If no address is left, only probes are sent.
  */
 import type { Endpoint } from './endpoint.js';
 import { failsTooOften, USUAL_EJECTION, type EjectionSettings } from './ejection.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
-/** Until an address is probed while no other is left; twice as long after each that fails. */
+/** Time until the first probe if no other address is left. Doubled after each failed probe. */
 const PROBE_INTERVAL_MS = 1_000;
-/** The longest that this becomes: nobody is served meanwhile. */
+/** Upper limit for that time. Nothing is served meanwhile. */
 const LONGEST_PROBE_INTERVAL_MS = 4_000;
-/** How long a probe waits for a request that may be repeated, before any other has to do. */
+/** How long a due probe waits for a repeatable request before any other request is used. */
 const PROBE_PATIENCE_MS = 10_000;
 
-/** How a call says of its target: well, not well, or nothing. */
+/** Result of a call for the health of its target. `none` says nothing about it. */
 export type Verdict = 'good' | 'bad' | 'none';
 
-/** What a call may do, as far as the choice needs it. */
+/** The part of a call that the choice depends on. */
 interface Choosing {
   readonly isRepeatable: boolean;
 }
 
 export class Balancer {
-  /** In service; what `pick` chooses from. */
+  /** Addresses in service, from which `pickEndpoint` chooses. */
   available: readonly Endpoint[] = [];
   private endpoints: readonly Endpoint[] = [];
   private nextProbeMs = Infinity;
 
   /**
-   * @param ejection undefined: several addresses are ejected by the usual rule, a single one never is.
-   * @param onChange called after an address came into or went out of service; `why` is a failure, or undefined.
+   * Creates a balancer without addresses.
+   * @param ejection undefined applies the defaults to services with several addresses. A single one is then never
+   *   ejected.
+   * @param onChange called after an address was ejected, readmitted, or changed its health check result.
    */
   constructor(
     private readonly ejection: EjectionSettings | undefined,
     private readonly onChange: (endpoint: Endpoint) => void,
   ) {}
 
-  /** Takes over the addresses as they are now. */
+  /** Replaces the addresses. */
   use(endpoints: readonly Endpoint[]): void {
     this.endpoints = endpoints;
     this.rebuild();
   }
 
-  /** Where a new call goes; undefined when every connection is in use, or nothing is in service. */
+  /** Returns the address for a new call, or undefined if none is in service or all connections are busy. */
   pick(call: Choosing, nowMs: number): Endpoint | undefined {
     if (nowMs >= this.nextProbeMs) {
       const probed = this.probe(call, nowMs);
@@ -58,17 +59,17 @@ export class Balancer {
     return chosen.isFull ? leastLoaded(available, undefined) : chosen;
   }
 
-  /** Where a call goes that failed at `failed`: to any other that is in service and has a free connection. */
+  /** Returns another address in service with a free connection, for a call that failed at `failed`. */
   pickOther(failed: Endpoint): Endpoint | undefined {
     return leastLoaded(this.available, failed);
   }
 
-  /** How long until a call can have a chance again at the earliest, when nothing is in service. */
+  /** Returns the time until a call can succeed at the earliest, if nothing is in service. */
   retryAfterMs(nowMs: number): number {
     return Math.max(0, Math.min(...this.endpoints.map((endpoint) => chanceMs(endpoint))) - nowMs);
   }
 
-  /** Takes note of how a call went. */
+  /** Records the result of a call. May eject or readmit the address. */
   judge(endpoint: Endpoint, call: object, verdict: Verdict, nowMs: number): void {
     if (endpoint.probe === call) {
       endpoint.probe = undefined;
@@ -79,7 +80,7 @@ export class Balancer {
     } else if (verdict === 'good') {
       endpoint.succeeded();
     } else if (verdict === 'bad') {
-      // Whatever held up everything for a moment, this process included, must not take the last one out as well.
+      // A stall of this process fails many calls in the same moment. It must not eject the last address.
       const isSameMoment = endpoint.failures > 0 && endpoint.failedMs === nowMs;
       if (isSameMoment && this.available.length === 1) return;
       endpoint.failedMs = nowMs;
@@ -92,17 +93,17 @@ export class Balancer {
     }
   }
 
-  /** Takes note of a change in what the health check of an address says, or of another success of it. */
+  /** Records a health check result: a change, or a further success. */
   check(endpoint: Endpoint, passes: boolean, nowMs: number): void {
     const changed = endpoint.passesChecks !== passes;
     endpoint.passesChecks = passes;
-    // That it passes is not enough: it did so while calls failed there. That it does so again says more.
+    // A passing check alone does not end an ejection, since checks also passed while calls failed. A recovery does.
     if (passes && changed) endpoint.cutRest(nowMs);
     this.rebuild();
     if (changed) this.onChange(endpoint);
   }
 
-  /** Whether addresses are ejected at all. */
+  /** Whether ejection is enabled. */
   get ejects(): boolean {
     return this.ejection === undefined ? this.endpoints.length > 1 : this.ejection.failures > 0;
   }
@@ -111,7 +112,9 @@ export class Balancer {
     return this.ejects && failures >= (this.ejection ?? USUAL_EJECTION).failures;
   }
 
-  /** Whether an address fails too often, and half of all would still be in service without it. */
+  /**
+   * Reports whether an address fails far more often than the others, and at least half of all would remain in service.
+   */
   private isOutlier(endpoint: Endpoint, nowMs: number): boolean {
     const others = this.available.filter((each) => each !== endpoint);
     if (!this.ejects || others.length === 0 || 2 * others.length < this.endpoints.length) return false;
@@ -123,17 +126,20 @@ export class Balancer {
     endpoint.eject(nowMs, duration, longest);
   }
 
-  /** A rest that was over begins anew, and is longer. One that was cut short because nothing else was left goes on. */
+  /**
+   * Handles a failed probe. If the ejection had expired, a longer one begins. If it had not (last-resort probe), it
+   * continues.
+   */
   private failProbe(endpoint: Endpoint, nowMs: number): void {
     endpoint.tries++;
     if (endpoint.triedMs >= endpoint.ejectedUntilMs) this.eject(endpoint, nowMs);
     else endpoint.triedMs = nowMs;
   }
 
-  /** The ejected address whose turn it is, for one call. */
+  /** Returns the ejected address that is due for a probe, if the call may be used for it. */
   private probe(call: Choosing, nowMs: number): Endpoint | undefined {
-    // With others in service the probe's caller must lose nothing: it has to be one that can go
-    // elsewhere afterwards, and have room there.
+    // With other addresses in service, a failed probe must not cost the caller anything. The call must be repeatable,
+    // and another address must have room for it.
     if (this.available.length > 0) {
       if (!call.isRepeatable && nowMs < this.nextProbeMs + PROBE_PATIENCE_MS) return undefined;
       if (leastLoaded(this.available, undefined) === undefined) return undefined;
@@ -146,7 +152,7 @@ export class Balancer {
     return due;
   }
 
-  /** When an address may be probed; Infinity: not at all. */
+  /** Returns when an address may be probed; Infinity for never. */
   private dueMs(endpoint: Endpoint): number {
     if (endpoint.state !== 'ejected' || endpoint.probe !== undefined) return Infinity;
     return this.available.length > 0 ? endpoint.ejectedUntilMs : lastResortMs(endpoint);
@@ -158,7 +164,7 @@ export class Balancer {
   }
 }
 
-/** What the end of a call says of the target; what the client did wrong, or we did, says nothing. */
+/** Returns what the result of a call says about its target. Faults of the client or the gateway say nothing. */
 export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
   switch (outcome) {
     case 'answered':
@@ -176,21 +182,21 @@ export function verdictOf(outcome: UpstreamOutcome, status: number): Verdict {
   }
 }
 
-/** When an ejected address is tried while no other is left. */
+/** Returns when an ejected address is probed if no other is left. */
 function lastResortMs({ ejectedUntilMs, triedMs, tries }: Endpoint): number {
   const pauseMs = Math.min(PROBE_INTERVAL_MS * 2 ** tries, LONGEST_PROBE_INTERVAL_MS);
   return Math.min(ejectedUntilMs, triedMs + pauseMs);
 }
 
-/** When an address that is out of service can be asked at the earliest, while no other is left. */
+/** Returns when an address can be used again at the earliest, if no other is left. */
 function chanceMs(endpoint: Endpoint): number {
   const { passesChecks, checksPassFromMs, ejectedUntilMs, probe } = endpoint;
   const byChecksMs = passesChecks ? 0 : checksPassFromMs;
-  // While a probe is under way it may be back at any moment.
+  // A probe in progress can succeed at any moment.
   return ejectedUntilMs === 0 || probe !== undefined ? byChecksMs : Math.max(byChecksMs, lastResortMs(endpoint));
 }
 
-/** A random element that is not `one`; there are at least two. */
+/** Returns a random element other than `one`, from at least two. */
 function other(endpoints: readonly Endpoint[], one: Endpoint): Endpoint {
   const at = endpoints.indexOf(one);
   const step = endpoints.length === 2 ? 1 : 1 + Math.trunc(Math.random() * (endpoints.length - 1));

@@ -1,13 +1,13 @@
 /**
- * Deadlines of many calls with one timer. Setting one is an assignment; a sweep finds what is overdue. A call may
- * therefore outlive its deadline by up to two sweeps.
+ * Manages the deadlines of many calls with one timer. Setting a deadline is an assignment. A periodic sweep finds
+ * expired ones, so a call may outlive its deadline by up to two sweeps.
  */
 
 /** Something that must be over by a certain time. */
 export interface Expiring {
-  /** From `Deadlines.after`; Infinity: never. */
+  /** Result of `Deadlines.after`; Infinity for none. */
   deadlineMs: number;
-  /** Belongs to `Deadlines`. */
+  /** Owned by `Deadlines`. */
   deadlineSlot: number;
   expire(): void;
 }
@@ -16,13 +16,13 @@ const SWEEP_INTERVAL_MS = 100;
 
 export class Deadlines {
   /**
-   * An array whose gaps are filled from its end, not a Set: a Set that is added to and deleted from leaves behind
-   * tables that point at each other, and one of them in the old generation keeps every request since alive until the
-   * next full collection. That cost ten milliseconds per scavenge under load.
+   * An array whose gaps are filled from its end, and not a Set. A Set with many insertions and deletions leaves old
+   * tables that point at each other. One of them in the old generation keeps every later request alive until a full
+   * collection. That cost ten milliseconds per scavenge under load.
    */
   private readonly open: Expiring[] = [];
   private readonly timer: NodeJS.Timeout;
-  /** Time of the last sweep: a request sets four deadlines, and the clock costs more than the rest of them. */
+  /** Time of the last sweep. A request sets four deadlines, and reading the clock would cost more than all else. */
   private sweptMs = performance.now();
 
   constructor() {
@@ -30,12 +30,12 @@ export class Deadlines {
     this.timer.unref();
   }
 
-  /** By `performance.now()`, up to one sweep old. */
+  /** Current time by `performance.now()`, up to one sweep old. */
   get nowMs(): number {
     return this.sweptMs;
   }
 
-  /** The deadline `timeoutMs` from now; never early, late by up to one sweep. */
+  /** Returns the deadline `timeoutMs` from now: never early, late by up to one sweep. */
   after(timeoutMs: number): number {
     return this.sweptMs + SWEEP_INTERVAL_MS + timeoutMs;
   }
@@ -60,14 +60,13 @@ export class Deadlines {
     const now = performance.now();
     const isLate = now - this.sweptMs > 2 * SWEEP_INTERVAL_MS;
     this.sweptMs = now;
-    // This process was held up, and what has come in meanwhile has not been read:
-    // the peers must not be blamed for that.
+    // This process was blocked, so received data has not been read yet. Read it first, so that peers are not blamed.
     if (isLate) setImmediate(() => this.expire(now));
     else this.expire(now);
   }
 
   private expire(now: number): void {
-    // A copy, because whatever expires removes itself, and may remove others.
+    // A copy, because an expired call removes itself and possibly others.
     for (const call of this.open.filter(({ deadlineMs }) => deadlineMs <= now)) {
       if (this.open[call.deadlineSlot] === call) call.expire();
     }

@@ -1,19 +1,19 @@
-/** When calls take an address out of service: by how many fail in a row, or by the share that fails. */
+/** Decides when failed calls eject an address: consecutive failures, or the share of failures. */
 import type { OutcomeWindow } from './outcome-window.js';
 
 export interface EjectionSettings {
-  /** So many failures in a row eject; 0: nothing ever does. */
+  /** Consecutive failures that eject an address; 0 disables ejection. */
   readonly failures: number;
-  /** Such a share of the calls within `window` ejects, if they fail; 0: none ever does. */
+  /** Share of failed calls within `window` that ejects; 0 disables this rule. */
   readonly share: number;
-  /** Fewer calls have no share. */
+  /** Minimum number of calls within `window` for this rule. */
   readonly requests: number;
   readonly window: number;
   readonly duration: number;
   readonly longest: number;
 }
 
-/** Applies where `ejection` is not configured and there are several addresses. */
+/** Defaults if `ejection` is not configured and a service has several addresses. */
 export const USUAL_EJECTION: EjectionSettings = {
   failures: 5,
   share: 0.25,
@@ -23,16 +23,16 @@ export const USUAL_EJECTION: EjectionSettings = {
   longest: 300_000,
 };
 
-/** The latest calls of an address. */
+/** An address with its recent calls. */
 interface Observed {
   readonly recent: OutcomeWindow;
 }
 
 /**
- * Reports whether so many calls to an address fail that it is better left alone. It never is where the others fail more
- * than half as often: then the cause is not the address, and without it the others get its calls as well. Where the
- * others have too few calls to compare with, the cause can be one caller's requests.
- * @param others that are in service.
+ * Reports whether an address fails so much more often than the others that it should be ejected. If the others fail
+ * more than half as often, the cause is not the address. With too few calls to the others, the cause could be the
+ * requests of one caller. Neither case ejects.
+ * @param others other addresses in service.
  */
 export function failsTooOften(
   { recent }: Observed,

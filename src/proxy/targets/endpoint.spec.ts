@@ -1,4 +1,4 @@
-/** When the calls to an address say that every call fails. */
+/** Conditions under which an address counts as failing. */
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Balanced } from '../../../test/support/balanced.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => line.stop());
 
-/** Notes calls that failed, so many seconds ago each; the state after each of them. */
+/** Records failed calls of so many seconds ago. Returns the state after each. */
 function statesAfter(failures: readonly (readonly [outcome: UpstreamOutcome, secondsAgo: number])[], status = 0) {
   const endpoint = line.at(0);
   const nowMs = performance.now();

@@ -1,4 +1,4 @@
-/** One address that a service is served from: its connections, what is under way there, and how it has been doing. */
+/** One address of a service: its connections, calls in progress, and health. */
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
@@ -12,28 +12,31 @@ import type { ReferenceMap } from './public-references.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import type { TargetSeries } from './upstream-metrics.js';
 
-/** How long an idle connection is kept; shorter than what servers usually allow, so that we close first. */
+/** How long idle connections are kept. Shorter than most servers allow, so that the gateway closes first. */
 const KEEP_ALIVE_MS = 4_000;
-/** After so many the longest rest is reached, whatever it is; more would be no number. */
+/** Limit for doublings of the ejection time. It is reached long before and avoids an overflow. */
 const MOST_DOUBLINGS = 32;
 
-/** An address counts as failing after so many failed calls in a row. */
+/** Consecutive failed calls after which an address counts as failing. */
 const FAILING_AFTER = 3;
-/** So much time lies between the first and the last of them, unless there was no connection: a caller can be slow. */
+/**
+ * Minimum time between the first and the last of them, because a slow caller can cause failures too. Not needed if no
+ * connection was possible.
+ */
 const FAILING_SPAN_MS = 5_000;
-/** It counts as failing for so long after the last of them. Later it may be well again. */
+/** How long the state lasts after the last failure. Later the address may have recovered. */
 const FAILING_FOR_MS = 120_000;
 
 /**
- * `failing`: in service, and its last calls failed. `ejected`: failed in a row or too often, and rests. `unhealthy`:
- * fails its health check.
+ * Health of an address. `failing`: in service, but its latest calls failed. `ejected`: temporarily out of service after
+ * failed calls. `unhealthy`: fails its health check.
  */
 export type EndpointState = 'healthy' | 'failing' | 'ejected' | 'unhealthy';
 
-/** The last call that failed there. */
+/** The latest failed call. */
 export interface LastFailure {
   readonly outcome: UpstreamOutcome;
-  /** The backend's status; 0 where there was none. */
+  /** The backend's status; 0 for none. */
   readonly status: number;
   /** Time by `performance.now()`. */
   readonly atMs: number;
@@ -41,37 +44,37 @@ export interface LastFailure {
 
 export class Endpoint {
   readonly pool: ConnectionPool;
-  /** Calls that hold a connection, or are about to. */
+  /** Calls that hold a connection or have booked one. */
   inFlight = 0;
-  /** Failures in a row. */
+  /** Consecutive failures, for ejection. */
   failures = 0;
-  /** When the last of them was counted; belongs to the balancer. */
+  /** Time of the latest one. Owned by the balancer. */
   failedMs = 0;
-  /** What its health check said last; true where there is none. */
+  /** Latest health check result; true without a health check. */
   passesChecks = true;
-  /** Why a check failed last. */
+  /** Reason of the latest failed check. */
   checkFailure: string | undefined;
-  /** By `performance.now()`; when the checks can say at the earliest that it is well, while they say that it is not. */
+  /** Earliest time at which the health check can pass, while it fails. By `performance.now()`. */
   checksPassFromMs = 0;
-  /** By `performance.now()`; 0: not ejected. Its rest is over then, and a call may try it. */
+  /** End of the ejection, after which a probe may be sent. By `performance.now()`; 0 if not ejected. */
   ejectedUntilMs = 0;
-  /** When a call was last let through to it in vain, or it was ejected; belongs to the balancer, like the next. */
+  /** Time of the ejection or of the latest probe. Owned by the balancer, like `tries`. */
   triedMs = 0;
-  /** How many calls were let through to it in vain since it was in service. */
+  /** Failed probes since the address was in service. */
   tries = 0;
-  /** The one call that is let through to it while it is ejected. */
+  /** The probe in progress. */
   probe: object | undefined;
   lastFailure: LastFailure | undefined;
-  /** How its latest calls went. */
+  /** Results of recent calls. */
   readonly recent: OutcomeWindow;
-  /** Calls that failed since the last that went well. */
+  /** Consecutive failed calls, for the state `failing`. */
   private failedInRow = 0;
   private firstFailedMs = 0;
   private failedAtMs = 0;
-  /** Calls that failed in a row, by status or outcome. */
+  /** Consecutive failed calls by status or outcome. */
   private readonly failed = new Map<string, number>();
   private ejections = 0;
-  /** Whether its checks have ended a rest of it since it was well last. */
+  /** Whether the health check has already ended an ejection early since the address last recovered. */
   private restWasCut = false;
   private returnedMs = -Infinity;
   private map: ReferenceMap | undefined;
@@ -79,10 +82,11 @@ export class Endpoint {
   private secureOptions: ConnectionOptions = {};
 
   /**
-   * @param target what it stands for in lists: origin and path as they are configured.
-   * @param series the numbers of the target, which its addresses share.
-   * @param prefix path of the target, kept before every path; empty where it has none.
-   * @param address where the name of the target leads to; undefined: the target's own host is connected to.
+   * Creates an address.
+   * @param target label in lists and metrics: configured origin and path.
+   * @param series metrics of the target, shared by its addresses.
+   * @param prefix path of the target, put before every path; may be empty.
+   * @param address resolved address; undefined connects to the target's host.
    */
   constructor(
     readonly target: string,
@@ -91,7 +95,7 @@ export class Endpoint {
     readonly prefix: string,
     readonly address: LookupAddress | undefined,
     readonly config: ServiceConfig,
-    /** For connections over TLS; undefined: the system's authorities and no certificate of our own. */
+    /** TLS settings; undefined uses the system's authorities and no client certificate. */
     readonly tls?: BackendTls,
   ) {
     this.recent = new OutcomeWindow((config.ejection ?? USUAL_EJECTION).window);
@@ -108,7 +112,7 @@ export class Endpoint {
     return this.failsThroughout && performance.now() - this.failedAtMs < FAILING_FOR_MS;
   }
 
-  /** Whether the calls that failed since the last that went well are enough to say that every call fails. */
+  /** Whether the consecutive failures are enough to conclude that every call fails. */
   get failsThroughout(): boolean {
     const { failed, failedInRow, failedAtMs, firstFailedMs } = this;
     if (failedInRow < FAILING_AFTER) return false;
@@ -120,14 +124,14 @@ export class Endpoint {
     return this.ejectedUntilMs === 0 && this.passesChecks;
   }
 
-  /** Every connection that it may have is in use. */
+  /** Whether all permitted connections are in use. */
   get isFull(): boolean {
     return this.inFlight >= this.config.connections;
   }
 
   /**
-   * Rests for `durationMs`, each further time twice as long, at most `longestMs`; it begins anew
-   * once it has been well for that long.
+   * Ejects the address for `durationMs`. The time doubles with each ejection up to `longestMs`, and starts anew after
+   * the address was in service for `longestMs`.
    */
   eject(nowMs: number, durationMs: number, longestMs: number): void {
     const wasWell = this.ejectedUntilMs === 0 && nowMs - this.returnedMs > longestMs;
@@ -138,7 +142,7 @@ export class Endpoint {
     this.failures = 0;
   }
 
-  /** Is back in service. */
+  /** Returns the address to service. */
   readmit(nowMs: number): void {
     this.ejectedUntilMs = 0;
     this.tries = 0;
@@ -148,8 +152,8 @@ export class Endpoint {
   }
 
   /**
-   * Ends a rest: its checks failed and pass again, so something has changed. Only once until it has been well again:
-   * checks that come and go would have it tried all the time.
+   * Ends an ejection early, because the health check has recovered. Allowed once per outage, so that an unstable check
+   * does not cause constant probes.
    */
   cutRest(nowMs: number): void {
     if (this.ejectedUntilMs <= nowMs || this.restWasCut) return;
@@ -157,7 +161,7 @@ export class Endpoint {
     this.ejectedUntilMs = nowMs;
   }
 
-  /** Takes note of a call that failed there. Returns whether every call fails from this one on. */
+  /** Records a failed call. Returns whether the address begins to count as failing. */
   noteFailure(failure: LastFailure): boolean {
     const wasFailing = this.failsThroughout;
     this.lastFailure = failure;
@@ -168,20 +172,20 @@ export class Endpoint {
     return !wasFailing && this.failsThroughout;
   }
 
-  /** A call went well: what failed before it is no row any more. */
+  /** Resets the consecutive failures after a successful call. */
   succeeded(): void {
     this.failures = 0;
     this.failedInRow = 0;
-    // Clearing a map makes a new table, also where it is empty, and most calls succeed.
+    // Clearing allocates a new table even for an empty map, and most calls succeed.
     if (this.failed.size > 0) this.failed.clear();
   }
 
-  /** How many calls have failed since the last that went well, by status of the backend, else by outcome. */
+  /** Counts of consecutive failed calls, by the backend's status or else by outcome. */
   get failedCalls(): Record<string, number> {
     return Object.fromEntries(this.failed);
   }
 
-  /** Connections to the address, while `Host` and server name stay those of the target. */
+  /** Creates a pool of connections to the address. `Host` and TLS server name stay those of the target. */
   connections(maxConnections: number, connectTimeoutMs: number): ConnectionPool {
     const { origin, address } = this;
     const connector = new Connector({
@@ -193,13 +197,13 @@ export class Endpoint {
     return new ConnectionPool(connector, { host: new URL(origin).host, maxConnections, idleMs: KEEP_ALIVE_MS });
   }
 
-  /** How references to it become the public's. */
+  /** Returns the mapping from references to this target to public ones. */
   references(basePath: string): ReferenceMap {
     if (this.map?.basePath !== basePath) this.map = { origin: this.origin, prefix: this.prefix, basePath };
     return this.map;
   }
 
-  /** The same object for as long as the files are the same. */
+  /** Returns TLS options. The object is the same until the files change. */
   private secure(): ConnectionOptions {
     const { tls } = this;
     if (tls !== undefined && this.secureFor !== tls.current) {

@@ -1,82 +1,82 @@
-/** What the forwarder is given and what it reports. */
+/** Types for the forwarder's input and its reports. */
 import type { Operation } from '../../config/model/schema.js';
 import type { KeyClaim } from '../../idempotency/key-claim.js';
 import type { KeptResponse } from '../../idempotency/record.js';
 import type { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage, ClientResponse } from '../../http/client/client-response.js';
 
-/** One request, ready to be sent. */
+/** A request that is ready to be forwarded. */
 export interface ForwardRequest {
   readonly operation: Operation;
-  /** Whose request it is; see `accountShare` of a service. */
+  /** Account of the caller, for `accountShare` of a service. */
   readonly accountId: string;
   readonly message: ClientMessage;
   /** Path and query relative to the base path, as received. */
   readonly path: string;
   /** Field lines for the backend, each with its CRLF, see `backendRequestHeaders`. */
   readonly fieldLines: string;
-  /** `/api/v1`: what was taken off the path. */
+  /** Base path that was removed from the path, such as `/api/v1`. */
   readonly basePath: string;
-  /** Whether a backend's own fields of CORS are dropped. */
+  /** Whether the backend's CORS fields are dropped. */
   readonly ownCors: boolean;
   readonly client: ForwardClient;
-  /** Of a request with an `Idempotency-Key`, and of no other. */
+  /** Set for requests with an `Idempotency-Key`. */
   kept?: KeptRequest;
 }
 
-/** What is kept of a request, by its `Idempotency-Key`. */
+/** The stored state of a request with an `Idempotency-Key`. */
 export interface KeptRequest {
   readonly claim: KeyClaim;
-  /** The response that its client gets where it is told a problem. */
+  /** Returns the response that the client gets for a problem, in the form in which it is stored. */
   problemResponse(problem: Problem): KeptResponse;
 }
 
-/** ResponseCaller is a caller in this process that takes a response whole. */
+/** ResponseCaller is a caller in this process that receives complete responses. */
 export interface ResponseCaller {
-  /** Largest body that it keeps, in bytes. Larger ones are cut. */
+  /** Largest body that it keeps, in bytes. Larger ones are truncated. */
   readonly mostBytes: number;
-  /** Ends the call with the reason why there is no response. */
+  /** Ends the call without a response. */
   takeProblem(problem: Problem): void;
 }
 
-/** What the forwarder and whoever holds the client's connection tell each other. */
+/** State shared by the forwarder and the owner of the client's connection. */
 export interface ForwardClient {
-  /** Another one when the connection becomes Node's: to be asked for each time. */
+  /** Changes when Node takes over the connection. Read it each time. */
   readonly response: ClientResponse;
-  /** Undefined for a response that goes to a client's connection. */
+  /** The caller in this process; undefined for a client's connection. */
   readonly caller?: ResponseCaller | undefined;
-  /** Field lines that every response to this request carries, each with its CRLF: request id, limits. */
+  /** Field lines for every response to this request, each with its CRLF: request ID, limits. */
   readonly responseLines: string;
-  /** The field `Date` of a response that begins now, with its CRLF. */
+  /** The `Date` field line for a response that starts now, with its CRLF. */
   readonly dateLine: string;
-  /** When the request came, by `performance.now()`. */
+  /** Arrival of the request, by `performance.now()`. */
   readonly startedMs: number;
-  /** Time that its backend took, all attempts and the wait for a connection together; set before the response ends. */
+  /** Total time of all attempts and the wait for a connection. Set before the response ends. */
   upstreamMs: number;
-  /** Of the bodies: read from the client, and written to it so far. */
+  /** Body bytes received from the client. */
   bytesIn: number;
   bytesOut: number;
-  /** Whether the response went out in pieces: then its end is also a matter of how fast the client takes them. */
+  /** Whether the response was streamed. Its duration then also depends on how fast the client reads. */
   isStreamed: boolean;
-  /** Whether the backend may have seen anything of the request; set before it does. */
+  /** Whether the backend may have received any part of the request. Set before the first write. */
   wasSent: boolean;
-  /** The target that failed, or answered with an error, and its status (0: none); only then set. */
+  /** Target that failed or returned an error; otherwise empty. */
   failedTarget: string;
   failedStatus: number;
   /** Whether the connection has become a WebSocket. */
   isUpgraded: boolean;
-  /** Set while a call is under way; to be told when the client's connection is done or gone. */
+  /** Notified when the client's connection closes or is done. Set while a call is in progress. */
   closeListener: CloseListener | undefined;
   /**
-   * The response is whole, and the rest of the request's body has not been passed on. To be called before the response
-   * ends, which is the last one of its connection then.
+   * Signals that the response is complete but the request body was not fully sent. Called before the response ends,
+   * which must then close the connection.
    */
   onUploadCut(): void;
-  /** Nothing has been sent to the client, and it is to be answered with this. */
+  /** Responds with a problem. Nothing has been sent to the client yet. */
   onFailed(problem: Problem): void;
 }
 
-/** Who wants to know of the end of a client's connection. */
+/** Listener for the end of a client's connection. */
 export interface CloseListener {
   onClose(): void;
 }

@@ -1,4 +1,4 @@
-/** Asks an address every so often whether it is well, on a connection of its own: the calls' may all be in use. */
+/** Checks the health of an address periodically, on a separate connection because those for calls may all be busy. */
 import type { ServiceConfig } from '../../config/model/schema.js';
 import type { ResponseHead } from '../../http/backend/response-head.js';
 import type { Call } from '../../http/backend/call.js';
@@ -8,7 +8,7 @@ import { upstreamFailure } from './upstream-errors.js';
 
 export type HealthSettings = NonNullable<ServiceConfig['health']>;
 
-/** Checks of many processes must not fall on the same instant: each pause is up to this much shorter. */
+/** Share by which each pause is shortened at random, so that many processes do not check at the same instant. */
 const JITTER = 0.1;
 
 export class HealthCheck {
@@ -18,7 +18,7 @@ export class HealthCheck {
   private stopped = false;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param onResult called with what holds from now on: when it changes, and with every success. */
+  /** Creates a health check. @param onResult called when the result changes, and with every success. */
   constructor(
     private readonly endpoint: Endpoint,
     private readonly settings: HealthSettings,
@@ -41,13 +41,13 @@ export class HealthCheck {
     const pauseMs = this.settings.interval * (1 - JITTER * Math.random());
     this.timer = setTimeout(() => void this.check(), pauseMs);
     this.timer.unref();
-    // What says nothing of the target is no check.
+    // An inconclusive check is ignored.
     if (verdict !== 'none') this.count(verdict === 'good', pauseMs);
   }
 
   /**
-   * A target is in service until its checks say otherwise; one that starts later than we
-   * do is so with its first good response.
+   * Counts a result. A target is in service until its checks fail. One that starts after the gateway returns to service
+   * with its first success.
    */
   private count(passed: boolean, pauseMs: number): void {
     const { healthyAfter, unhealthyAfter, interval } = this.settings;
@@ -62,14 +62,14 @@ export class HealthCheck {
   }
 }
 
-/** What a check says of a target; nothing where it could not be made. */
+/** Result of one check. */
 interface CheckResult {
   readonly verdict: Verdict;
-  /** Why it failed. */
+  /** Reason of the failure. */
   readonly why?: string;
 }
 
-/** One check, on a connection of its own. Never rejects. */
+/** Performs one check on a separate connection. Never rejects. */
 async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<CheckResult> {
   const pool = endpoint.connections(1, timeout);
   let timer: NodeJS.Timeout | undefined;
@@ -80,7 +80,7 @@ async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promi
     });
   } finally {
     clearTimeout(timer);
-    // What follows the head is of no interest, and neither is how it ends.
+    // Only the head matters.
     void pool.destroy();
   }
 }

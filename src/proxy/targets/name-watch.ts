@@ -1,16 +1,16 @@
-/** Follows the addresses behind a name. What is known stays while the name cannot be resolved. */
+/** Resolves a host name periodically. The known addresses stay in use while resolution fails. */
 import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
 
 const RESOLVE_INTERVAL_MS = 10_000;
-/** More addresses of one name than these are not used. */
+/** Further addresses of a name are not used. */
 const MOST_ADDRESSES = 64;
 
-/** Every address of a name, as the system resolves it. */
+/** Resolves a name to all of its addresses. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * By the system, its hosts file included; families that this machine has no address of are left out, unless nothing
- * would be left: a machine without a network has its own addresses alone, which do not count.
+ * Resolves by the system, including its hosts file. Prefers address families that this machine has. Retries with all
+ * families, because a machine without a network would get no result.
  */
 export const systemResolve: Resolve = (name) => lookedUp(name, ADDRCONFIG).catch(() => lookedUp(name, 0));
 
@@ -27,7 +27,7 @@ export class NameWatch {
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
-  /** @param onChange called with the addresses when they are others than before; never with none. */
+  /** Creates a watch. @param onChange called with the new addresses, never with an empty list. */
   constructor(
     private readonly name: string,
     private readonly resolve: Resolve,
@@ -35,7 +35,7 @@ export class NameWatch {
     private readonly intervalMs = RESOLVE_INTERVAL_MS,
   ) {}
 
-  /** Resolves at once and then again and again, one look-up at a time. */
+  /** Resolves immediately and then periodically, one lookup at a time. */
   start(): void {
     void this.look();
   }
@@ -49,7 +49,7 @@ export class NameWatch {
     try {
       this.take(await this.resolve(this.name));
     } catch {
-      // The addresses that are known stay; a call to one that is dead says so itself.
+      // The known addresses stay. Calls to a dead one fail by themselves.
     }
     if (this.stopped) return;
     this.timer = setTimeout(() => void this.look(), this.intervalMs);

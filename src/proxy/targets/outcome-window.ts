@@ -8,7 +8,7 @@ export class OutcomeWindow {
   private newFailed = 0;
   private oldCalls = 0;
   private oldFailed = 0;
-  /** By the clock of the caller; when the new half becomes the old one. */
+  /** When the new half becomes the old one, by the caller's clock. */
   private turnsMs = 0;
 
   constructor(lengthMs: number) {
@@ -29,7 +29,7 @@ export class OutcomeWindow {
     if (hasFailed) this.newFailed++;
   }
 
-  /** Forgets what is too old now. */
+  /** Drops results that are too old. */
   turnTo(nowMs: number): void {
     if (nowMs < this.turnsMs) return;
     const isRecent = nowMs < this.turnsMs + this.halfMs;

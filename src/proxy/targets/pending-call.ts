@@ -1,39 +1,38 @@
-/** What the targets of a service and a call to one of them know of each other. */
+/** Interface between a service's targets and the calls to them. */
 import type { Problem } from '../../platform/problems/errors.js';
 import type { Endpoint } from './endpoint.js';
 import type { ForwardRequest } from './forward-request.js';
 
-/** Something that a caller has open, and may have to lose. */
+/** A call or WebSocket that can be ended when its API key becomes invalid. */
 export interface LiveCall {
-  /** Whose it is; an account holds no more than its share of a service. */
+  /** Account of the caller, which has a limited share of each service. */
   readonly accountId: string;
   readonly request: ForwardRequest;
   /**
-   * Its caller may not ask any more: a stream or WebSocket is cut at once, and the call does not become one later; one
-   * that waits, or whose body is still arriving, is refused with the problem. Any other response is still given. What
-   * was cut; undefined: nothing.
+   * Ends what the caller may no longer have. Streams and WebSockets are cut, and the call does not become one later.
+   * Queued calls and uploads in progress get the problem. Any other response is still delivered. Returns what was cut.
    */
   bar(problem: Problem): CutKind | undefined;
 }
 
 export interface PendingCall extends LiveCall {
-  /** Whether it may be sent twice: an idempotent method (RFC 9110 section 9.2.2) without a body. */
+  /** Whether it is safe to repeat: an idempotent method (RFC 9110 section 9.2.2) without a body. */
   readonly isRepeatable: boolean;
-  /** Where it has been sent to; undefined while it waits for a connection. Belongs to `Upstream`, like the rest. */
+  /** The booked address; undefined while the call is queued. Owned by `Upstream`, like the next four. */
   endpoint: Endpoint | undefined;
   activeSlot: number;
   isWaiting: boolean;
   nextWaiting: PendingCall | undefined;
   previousWaiting: PendingCall | undefined;
-  /** Sends it to the endpoint, whose connection has been booked for it. */
+  /** Sends the call to an endpoint at which a connection is booked for it. */
   send(endpoint: Endpoint): void;
-  /** Whether it could be taken to another target: it may be repeated, and nothing of a response has come. */
+  /** Whether it can be retried at another target: no part of a response has arrived, and repeating is safe. */
   readonly isMovable: boolean;
-  /** Its target is out of service, another one is not. */
+  /** Moves the call to another target because its own went out of service. */
   move(): void;
-  /** Ends it while it waits. */
+  /** Ends a queued call. */
   refuse(problem: Problem): void;
 }
 
-/** What ends with its key; a value of a metric. */
+/** Kinds of calls that end with their key. Values of a metric label. */
 export type CutKind = 'answer' | 'upload' | 'websocket';

@@ -1,4 +1,4 @@
-/** References to the target become paths of the public API; all others stay. */
+/** References to the target become paths of the public API. All others stay unchanged. */
 import { describe, expect, it } from '@jest/globals';
 import { publicField, publicReference } from './public-references.js';
 

@@ -1,20 +1,20 @@
 /**
- * A backend's own address in the fields of its response, as clients must see it. What points to the target that
- * answered becomes a path of the public API, which every client resolves against the URL that it asked (RFC 9110
- * section 10.2.2): neither the `Host` of the request nor a load balancer's scheme has to be believed for it.
+ * Rewrites references to a backend in response fields. References to the target that responded become paths of the
+ * public API. Clients resolve these against the request URL (RFC 9110 section 10.2.2). So neither `Host` nor the scheme
+ * of a load balancer has to be trusted.
  */
-/** Where a target is, and where its paths begin for the public. */
+/** Maps a target to its public base path. */
 export interface ReferenceMap {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Its path without a slash at the end; empty where it has none. */
+  /** The target's path without a trailing slash; may be empty. */
   readonly prefix: string;
   readonly basePath: string;
 }
 
 const ABSOLUTE = /^(?:https?:)?\/\/[^/?#]*/i;
 
-/** The public form of a reference; what does not point to the target is returned as it is. */
+/** Returns the public form of a reference. Other references are returned unchanged. */
 export function publicReference(reference: string, { origin, prefix, basePath }: ReferenceMap): string {
   const authority = ABSOLUTE.exec(reference)?.[0];
   if (authority === undefined && prefix === '') return reference;
@@ -26,7 +26,9 @@ export function publicReference(reference: string, { origin, prefix, basePath }:
   return basePath + rest;
 }
 
-/** The public form of what `Location`, `Content-Location` or `Link` says. @param lower its name. */
+/**
+ * Returns the public form of a `Location`, `Content-Location` or `Link` value. @param lower field name in lower case.
+ */
 export function publicField(lower: string, value: string, map: ReferenceMap): string {
   if (lower !== 'link') return publicReference(value, map);
   return value.replaceAll(/<([^<>]*)>/g, (_all, target: string) => `<${publicReference(target, map)}>`);

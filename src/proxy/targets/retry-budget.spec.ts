@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { RetryBudget } from './retry-budget.js';
 
-/** Takes whatever is in a budget. */
+/** Empties a budget. */
 function empty(budget: RetryBudget): void {
   while (budget.withdraw(false));
 }

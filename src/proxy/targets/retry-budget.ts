@@ -1,20 +1,20 @@
 /**
- * How many retries a service may have: a share of its requests, so that a service in trouble is not asked twice as
- * often because of it. A bucket that each request fills a little and each retry empties by one.
+ * Limits retries to a share of a service's requests, so that retries do not double the load on a failing service. It is
+ * a token bucket: each request adds a fraction, each retry takes one.
  */
 
-/** What a service without traffic may retry at once, and what is in the bucket at start. */
+/** Initial balance, which allows retries without previous traffic. */
 const FIRST_RETRIES = 10;
-/** The most that quiet times save up. */
+/** Upper limit of the balance. */
 const MOST_RETRIES_SAVED = 100;
 
 export class RetryBudget {
   private balance = FIRST_RETRIES;
 
-  /** @param share retries per request, 0.2 for a fifth. */
+  /** Creates a budget. @param share retries per request, such as 0.2. */
   constructor(private readonly share: number) {}
 
-  /** A request has been sent for the first time. */
+  /** Adds the share of one request. Call it for first attempts only. */
   deposit(): void {
     this.balance = Math.min(MOST_RETRIES_SAVED, this.balance + this.share);
   }
@@ -24,9 +24,9 @@ export class RetryBudget {
   }
 
   /**
-   * Takes a retry; false where none is left.
-   * @param isProbe of the one call that tried an ejected target: there are few, and we chose it ourselves. Only where
-   *   there are no retries at all is there none for it.
+   * Takes one retry. Returns false if none is left.
+   * @param isProbe whether the failed call was a probe. Probes are rare and were the gateway's choice, so an empty
+   *   budget does not prevent their retry. A share of 0 does.
    */
   withdraw(isProbe: boolean): boolean {
     if (this.isEmpty && (!isProbe || this.share === 0)) return false;

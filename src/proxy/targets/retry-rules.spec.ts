@@ -1,7 +1,4 @@
-/**
- * What is sent again, as a table of every case; `test/e2e/retries.spec.ts` has those on real connections that a client
- * can see.
- */
+/** The retry rules as a complete table. `test/e2e/retries.spec.ts` tests those that a client can observe. */
 import { describe, expect, it } from '@jest/globals';
 import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -9,8 +6,8 @@ import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 /**
- * `+`: sent again. The four characters of a cell: `-` what may not be repeated, `s` the same while it tried an ejected
- * target that others stand in for, `r` what may be repeated, `b` both.
+ * `+` means retried. A row has four cells: `-` for a request that is not repeatable, `r` for a repeatable one. `s` and
+ * `b` are the same, for a probe while other targets are in service.
  */
 const TABLE = `
                     | failed by itself    | ended by us         |
@@ -33,13 +30,13 @@ out_of_resources    | .+.+     | ....     | ....     | ....     |
 out_of_ports        | ++++     | ....     | ....     | ....     |
 `;
 
-/** Outcome and its four cells. */
+/** An outcome and its four cells. */
 const ROWS = TABLE.trim()
   .split('\n')
   .slice(3)
   .map((line) => line.split('|').map((cell) => cell.trim()));
 
-/** What the rule says, in the form of a row. */
+/** Evaluates the rule in the format of a row. */
 function rowOf(outcome: UpstreamOutcome): string[] {
   const cells = [];
   for (const wasEnded of [false, true]) {

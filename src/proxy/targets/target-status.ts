@@ -1,33 +1,33 @@
-/** What an operator is told of each target: one row an address. */
+/** Target status for operators, one row per address. */
 import type { Endpoint, EndpointState, LastFailure } from './endpoint.js';
 import type { Target } from './target.js';
 
 export interface TargetStatus {
   readonly service: string;
-  /** Origin and path, as they are configured. */
+  /** Configured origin and path. */
   readonly target: string;
-  /** Where its name leads to; null where the target is no name, or has not been resolved yet. */
+  /** Resolved address; null if the target is not a name or is not resolved yet. */
   readonly address: string | null;
   readonly state: EndpointState;
   readonly inFlight: number;
-  /** Milliseconds since the epoch; null: not ejected. */
+  /** Milliseconds since the epoch; null if not ejected. */
   readonly ejectedUntilMs: number | null;
-  /** The last call that failed, by outcome and status of the backend (0: none); milliseconds since the epoch. */
+  /** The latest failed call. `status` is the backend's (0 for none), `atMs` in milliseconds since the epoch. */
   readonly lastFailure: (Pick<LastFailure, 'outcome' | 'status'> & { readonly atMs: number }) | null;
 }
 
-/** A row as all processes of a gateway see it: its state is the worst of them. */
+/** A row merged over all processes. Its state is the worst of them. */
 export interface MergedTargetStatus extends TargetStatus {
-  /** How many processes see it in which state. */
+  /** Number of processes by state. */
   readonly processes: StateCounts;
 }
 
-/** STATES has what a target can be in, from good to bad. */
+/** STATES lists the states of a target, from best to worst. */
 export const STATES = ['healthy', 'failing', 'ejected', 'unhealthy'] as const satisfies readonly EndpointState[];
 
 type StateCounts = Readonly<Record<EndpointState, number>>;
 
-/** The rows of several processes, one an address, in the order of the first. */
+/** Merges the rows of several processes into one row per address, in the order of the first. */
 export function mergeTargets(views: readonly (readonly TargetStatus[])[]): MergedTargetStatus[] {
   return mergeRows(
     views.map((rows) =>
@@ -36,7 +36,7 @@ export function mergeTargets(views: readonly (readonly TargetStatus[])[]): Merge
   );
 }
 
-/** The rows of several gateways, likewise. */
+/** Merges the rows of several gateways into one row per address. */
 export function mergeRows(views: readonly (readonly MergedTargetStatus[])[]): MergedTargetStatus[] {
   const merged = new Map<string, MergedTargetStatus>();
   for (const row of views.flat()) {
@@ -47,7 +47,7 @@ export function mergeRows(views: readonly (readonly MergedTargetStatus[])[]): Me
   return [...merged.values()];
 }
 
-/** The same text for every view of one address. */
+/** Returns a key that is equal for all rows of one address. */
 export function addressKey({ service, target, address }: TargetStatus): string {
   return JSON.stringify([service, target, address]);
 }
@@ -68,11 +68,11 @@ function worseOf(before: MergedTargetStatus, row: MergedTargetStatus): MergedTar
   };
 }
 
-/** Names of the services that cannot serve, as one process sees them. */
+/** Names of unavailable services, as one process sees them. */
 export interface LostServices {
-  /** No target is in service. */
+  /** Services without a target in service. */
   readonly withoutTarget: readonly string[];
-  /** Every call fails, and targets stay in service. */
+  /** Services whose calls all fail although targets are in service. */
   readonly failing: readonly string[];
 }
 
@@ -88,7 +88,7 @@ export function findLostServices(rows: readonly TargetStatus[]): LostServices {
   };
 }
 
-/** The rows of one service. */
+/** Lists the rows of one service. @param nowMs current time of the clock for the timestamps. */
 export function targetStates(
   { name, targets }: { readonly name: string; readonly targets: readonly Target[] },
   nowMs: number,

@@ -1,4 +1,4 @@
-/** One configured target of a service, and the addresses that it has at the moment. */
+/** A configured target of a service and its current addresses. */
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import type { ServiceConfig } from '../../config/model/schema.js';
@@ -8,11 +8,11 @@ import { HealthCheck } from './health-check.js';
 import { NameWatch, type Resolve } from './name-watch.js';
 import { TargetSeries } from './upstream-metrics.js';
 
-/** What a target tells its service. */
+/** Receives changes of a target. */
 export interface TargetListener {
-  /** Its addresses are others than before. */
+  /** The addresses have changed. */
   onAddresses(): void;
-  /** What the health check of an address says. */
+  /** The health check of an address has a result. */
   onCheck(endpoint: Endpoint, passes: boolean): void;
 }
 
@@ -25,7 +25,7 @@ export class Target {
   private readonly prefix: string;
   private readonly watch: NameWatch | undefined;
   private readonly checks = new Map<Endpoint, HealthCheck>();
-  /** Pools of addresses that are gone, while calls go on there. */
+  /** Removed addresses whose calls are still in progress. */
   private readonly closing = new Set<Endpoint>();
 
   constructor(
@@ -42,26 +42,26 @@ export class Target {
     this.prefix = pathname.replace(/\/$/, '');
     this.label = origin + this.prefix;
     this.series = new TargetSeries(service, this.label);
-    // Until the name has been resolved, and for good where there is nothing to resolve.
+    // Used until the name is resolved, and permanently for IP addresses and localhost.
     this.endpoints = [this.endpoint(undefined)];
     if (isResolved(hostname)) {
       this.watch = new NameWatch(hostname, resolve, (addresses) => this.take(addresses), resolveIntervalMs);
     }
   }
 
-  /** Begins to resolve and to check. */
+  /** Starts name resolution and health checks. */
   start(): void {
     for (const endpoint of this.endpoints) this.startCheck(endpoint);
     this.watch?.start();
   }
 
-  /** Ends what runs beside the calls. */
+  /** Stops name resolution and health checks. */
   stop(): void {
     this.watch?.stop();
     for (const check of this.checks.values()) check.stop();
   }
 
-  /** Closes idle connections at once and each of the others with its response. */
+  /** Closes idle connections immediately, and each of the others after its response. */
   async close(): Promise<void> {
     await Promise.all([...this.endpoints, ...this.closing].map(({ pool }) => pool.close()));
   }
@@ -74,7 +74,7 @@ export class Target {
     return new Endpoint(this.label, this.series, this.origin, this.prefix, address, this.config, this.tls);
   }
 
-  /** Keeps what stays, with its connections and its state. */
+  /** Replaces the addresses. Those that remain keep their connections and state. */
   private take(addresses: readonly LookupAddress[]): void {
     const before = this.endpoints;
     this.endpoints = addresses.map(
@@ -102,7 +102,7 @@ export class Target {
   }
 }
 
-/** Whether a host is a name with addresses of its own. `localhost` is this machine, on whichever family it listens. */
+/** Reports whether a host must be resolved. `localhost` is this machine, in whichever address family it listens. */
 function isResolved(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 && host !== 'localhost' && !host.endsWith('.localhost');

@@ -1,20 +1,19 @@
-/**
- * What a caller is told whose request failed on its way, or was not sent: nothing to send it to, no
- * room, too many of its own under way.
- */
+/** Problems for calls that failed or were not sent. */
 import { Problem } from '../../platform/problems/errors.js';
 import { retryFields } from '../../platform/problems/retry-after.js';
 import { failureDetail, type UpstreamFailure } from './upstream-errors.js';
 
-/** A call failed. @param cause for the log. */
+/** Returns the problem for a failed call. @param cause for the log. */
 export function failedProblem(failure: UpstreamFailure, cause: unknown): Problem {
   const detail = failureDetail(failure);
-  // The log has one line for many of these, see `Shortages`: with a cause each would be one.
+  // `Shortages` logs these in summary. A cause would add one line each.
   if (failure.code === 'gateway_overloaded') return new Problem(failure.code, { detail, headers: retryFields(0) });
   return new Problem(failure.code, { detail, cause });
 }
 
-/** No target is in service. @param retryAfterMs when there is a chance again at the earliest. */
+/**
+ * Returns the problem if no target is in service. @param retryAfterMs time until a retry can succeed at the earliest.
+ */
 export function outOfService(retryAfterMs: number): Problem {
   return new Problem('backend_unavailable', {
     detail: 'The service behind this API is unavailable at the moment. Nothing was sent to it; try again later.',
@@ -22,7 +21,7 @@ export function outOfService(retryAfterMs: number): Problem {
   });
 }
 
-/** Every connection is busy, and no more may wait or wait longer. */
+/** Returns the problem if all connections are busy and the queue is full or the wait took too long. */
 export function noRoom(): Problem {
   return new Problem('backend_unavailable', {
     detail: 'The service behind this API has no room at the moment. Nothing was sent to it; try again later.',

@@ -1,4 +1,4 @@
-/** Every way in which a call to a backend fails, and what the caller is told. */
+/** All failures of backend calls, and the error that the caller gets. */
 import { describe, expect, it } from '@jest/globals';
 import { ERRORS } from '../../platform/problems/errors.js';
 import { failureDetail, upstreamFailure, type UpstreamOutcome } from './upstream-errors.js';

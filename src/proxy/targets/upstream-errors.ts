@@ -1,11 +1,8 @@
-/**
- * From what went wrong on the way to a backend to what the caller is told. A pure table;
- * RFC 9209 section 2.3 names the cases.
- */
+/** Maps failures of backend calls to error codes for the caller. RFC 9209 section 2.3 names the cases. */
 import type { ErrorCode } from '../../platform/problems/errors.js';
 import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
 
-/** How a call to a backend ended, for metrics and the log. */
+/** Result of a backend call, for metrics and the log. */
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 export interface UpstreamFailure {
@@ -17,22 +14,22 @@ const UNREACHABLE: UpstreamFailure = { code: 'backend_unreachable', outcome: 'un
 const BAD_RESPONSE: UpstreamFailure = { code: 'backend_bad_response', outcome: 'bad_response' };
 const RESET: UpstreamFailure = { code: 'backend_bad_response', outcome: 'reset' };
 
-/** Codes of a connection whose certificate or handshake was not good enough; OpenSSL's names among them. */
+/** Error codes for rejected certificates and failed handshakes, including OpenSSL's names. */
 const CERTIFICATE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(?:GET|VERIFY)_)/;
 
-/** By `error.code`, as Node and the connections set it. */
+/** Failures by `error.code`, as set by Node and the gateway's connections. */
 const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   ECONNREFUSED: UNREACHABLE,
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EHOSTDOWN: UNREACHABLE,
-  // Of a family that this machine does not have.
+  // An address family that this machine does not have.
   EADDRNOTAVAIL: UNREACHABLE,
   ENOTFOUND: UNREACHABLE,
   EAI_AGAIN: UNREACHABLE,
-  // The address is no longer one of the name's, and its connections are closed.
+  // The name no longer resolves to the address, and its pool is closed.
   TRAILGATE_POOL_CLOSED: UNREACHABLE,
-  // Ours: nobody else can mend it.
+  // Faults of the gateway itself.
   TRAILGATE_OUT_OF_RESOURCES: { code: 'gateway_overloaded', outcome: 'out_of_resources' },
   TRAILGATE_OUT_OF_PORTS: { code: 'gateway_overloaded', outcome: 'out_of_ports' },
   ECONNRESET: RESET,
@@ -46,7 +43,7 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_TARGET_LOST: { code: 'backend_timeout', outcome: 'moved' },
   TRAILGATE_REQUEST_TOO_LARGE: { code: 'content_too_large', outcome: 'request_too_large' },
   TRAILGATE_CLIENT_GONE: { code: 'request_timeout', outcome: 'client_gone' },
-  // Seen by nobody: the head of the response is out, or the refusal has a code of its own.
+  // Never sent to a client: the head of the response is out, or the refusal has its own code.
   TRAILGATE_ACCESS_ENDED: { code: 'invalid_api_key', outcome: 'access_ended' },
   TRAILGATE_CLIENT_TOO_SLOW: { code: 'request_timeout', outcome: 'client_too_slow' },
   TRAILGATE_BAD_ANSWER: BAD_RESPONSE,
@@ -54,13 +51,10 @@ const BY_CODE: Readonly<Record<string, UpstreamFailure>> = {
   TRAILGATE_BODY_LENGTH: { code: 'request_timeout', outcome: 'client_gone' },
 };
 
-/** What the system is asked before there is a connection: where it fails, nothing was sent to anybody. */
+/** System calls before a connection is open. If one fails, nothing was sent. */
 const OPENING: ReadonlySet<unknown> = new Set(['getaddrinfo', 'connect']);
 
-/**
- * The failure that an error stands for. What nobody foresaw is a bad response of the backend, once there was a
- * connection to it.
- */
+/** Returns the failure for an error. Unknown errors on an open connection count as a bad response. */
 export function upstreamFailure(error: unknown): UpstreamFailure {
   const { code, syscall } = causeOf(error);
   if (typeof code !== 'string') return BAD_RESPONSE;
@@ -68,7 +62,7 @@ export function upstreamFailure(error: unknown): UpstreamFailure {
   return BY_CODE[code] ?? (OPENING.has(syscall) ? UNREACHABLE : BAD_RESPONSE);
 }
 
-/** Words for the caller. Nothing of the backend's name, address or message is in them. */
+/** Returns the `detail` for the caller. It must not contain the backend's name, address or message. */
 export function failureDetail(failure: UpstreamFailure): string {
   switch (failure.outcome) {
     case 'unreachable':
@@ -98,13 +92,13 @@ interface ErrorLike {
   readonly errors?: unknown;
 }
 
-/** The first code along the chain of causes: `AggregateError` of several addresses carries it one level down. */
+/** Returns the first error code along the chain of causes. An `AggregateError` has it one level down. */
 export function errorCode(error: unknown): string | undefined {
   const { code } = causeOf(error);
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The first error along the chain of causes that has a code; empty where none has. */
+/** Returns the first error with a code along the chain of causes, or an empty object. */
 function causeOf(error: unknown): ErrorLike {
   let current = error;
   for (let depth = 0; depth < 4 && typeof current === 'object' && current !== null; depth++) {

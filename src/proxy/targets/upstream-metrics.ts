@@ -1,6 +1,5 @@
 /**
- * The numbers of a service and of its targets. Series are kept, so that counting a
- * call is one look-up and two additions.
+ * Metrics of a service and its targets. Series are cached, so that counting a call costs one lookup and two additions.
  */
 import { BACKEND_STATUSES } from '../../platform/metrics/request-metrics.js';
 import { METRICS, type HistogramSeries, type ValueSeries } from '../../platform/metrics.js';
@@ -16,11 +15,11 @@ interface OutcomeSeries {
 
 const STATES = ['healthy', 'failing', 'ejected', 'unhealthy'] as const;
 
-/** The calls of one target. */
+/** Call metrics of one target. */
 export class TargetSeries {
-  /** Of what was answered, by `statusIndex`. */
+  /** Calls with a response, by `statusIndex`. */
   private readonly answered: (OutcomeSeries | undefined)[] = BACKEND_STATUSES.map(() => undefined);
-  /** Of everything else. */
+  /** Calls without a response. */
   private readonly outcomes = new Map<UpstreamOutcome, OutcomeSeries>();
 
   constructor(
@@ -28,7 +27,7 @@ export class TargetSeries {
     private readonly target: string,
   ) {}
 
-  /** How a call ended. @param status means something where it was answered. */
+  /** Counts a call. @param status used for outcome `answered` only. */
   record(outcome: UpstreamOutcome, status: number, durationMs: number): void {
     const series = outcome === 'answered' ? this.ofStatus(statusIndex(status)) : this.ofOutcome(outcome);
     series.durations.observe(durationMs / 1_000);
@@ -56,9 +55,9 @@ export class TargetSeries {
 const OVERHEAD = METRICS.requestOverhead.series();
 
 /**
- * A response that streams begins. What it costs from here on cannot be told from what its client takes, so that the
- * time until the backend was asked has to do, without that of attempts that failed.
- * @param askedMs when that was, by `performance.now()`.
+ * Records the gateway's overhead when a response starts to stream. After that, the client's speed dominates. The
+ * overhead is the time until the backend call started, without failed attempts.
+ * @param askedMs start of the backend call, by `performance.now()`.
  */
 export function noteStream(client: ForwardClient, askedMs: number): void {
   client.isStreamed = true;
@@ -66,14 +65,14 @@ export function noteStream(client: ForwardClient, askedMs: number): void {
   OVERHEAD.observe((askedMs - client.startedMs - failedMs) / 1_000);
 }
 
-/** Where a status stands in `BACKEND_STATUSES`. */
+/** Returns the index of a status in `BACKEND_STATUSES`. */
 function statusIndex(status: number): number {
   if (status < 500) return Math.max(0, Math.trunc(status / 100) - 1);
   if (status === 500) return 4;
   return status >= 502 && status <= 504 ? status - 497 : BACKEND_STATUSES.length - 1;
 }
 
-/** What a service counts of its calls, by service alone and by target. */
+/** Metrics labeled by service alone. */
 const OF_SERVICE = [
   METRICS.upstreamDuration,
   METRICS.upstreamRetries,
@@ -87,7 +86,7 @@ interface CountedTarget {
   readonly endpoints: readonly { readonly state: (typeof STATES)[number] }[];
 }
 
-/** What a service counts beside its calls. All of its series are there from the start, and go with it. */
+/** Other metrics of a service. All series exist from the start and are removed with the service. */
 export class UpstreamMetrics {
   readonly waiting: ValueSeries;
 
@@ -100,7 +99,7 @@ export class UpstreamMetrics {
     this.waiting = METRICS.upstreamWaiting.series(service);
   }
 
-  /** Its last call is over: what no other service of its name counts is forgotten. */
+  /** Removes the series unless another service of the same name still uses them. */
   end(): void {
     const { service } = this;
     for (const metric of OF_SERVICE) metric.end({ service });
@@ -111,19 +110,19 @@ export class UpstreamMetrics {
     METRICS.upstreamRetries.series(this.service, outcome).inc();
   }
 
-  /** A request that was not sent. */
+  /** Counts a request that was not sent. */
   refuse(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): void {
     METRICS.upstreamRefusals.series(this.service, reason).inc();
   }
 
-  /** The targets are no longer there. */
+  /** Sets the target counts to zero after the service was retired. */
   hideTargets(): void {
     for (const { label } of this.targets) {
       for (const state of STATES) METRICS.upstreamTargets.series(this.service, label, state).set(0);
     }
   }
 
-  /** How many addresses of each target are in which state. */
+  /** Updates the number of addresses by target and state. */
   showTargets(): void {
     for (const { label, endpoints } of this.targets) {
       for (const state of STATES) {

@@ -1,6 +1,6 @@
 /**
- * A service's targets as one: which address a call goes to, how many go out at a time and how many wait, what an
- * account may hold of it, and what is tried again.
+ * Manages all targets of a service: load balancing, limits for concurrent and queued calls, each account's share,
+ * retries.
  */
 import type { ServiceConfig } from '../../config/model/schema.js';
 import { Problem } from '../../platform/problems/errors.js';
@@ -20,16 +20,16 @@ import { WaitingLine } from './waiting-line.js';
 
 export interface UpstreamOptions {
   readonly log?: Logger;
-  /** Instead of the system's. */
+  /** Replaces the system's resolver. */
   readonly resolve?: Resolve;
   readonly resolveIntervalMs?: number;
-  /** What the files of `tls` are relative to. */
+  /** Base for relative file names in `tls`. */
   readonly folder?: string;
 }
 
-/** How often a retired service is asked whether its last call is over. */
+/** Interval at which a retired service checks whether its last call has ended. */
 const RETIRED_CHECK_INTERVAL_MS = 250;
-/** How long a retired service waits for requests that were let in before and are still at their steps. */
+/** How long a retired service waits for requests that were admitted before and have not reached it yet. */
 const RETIRED_GRACE_MS = 5_000;
 
 export class Upstream {
@@ -39,9 +39,9 @@ export class Upstream {
   private readonly balancer: Balancer;
   private readonly budget: RetryBudget;
   private readonly waiting = new WaitingLine();
-  /** Calls that hold a connection; gaps are filled from the end. */
+  /** Calls that hold a connection. Gaps are filled from the end. */
   private readonly active: PendingCall[] = [];
-  /** Calls that one account may have under way; below it nobody has to be counted. */
+  /** Maximum concurrent calls per account. While the total is below it, no counting is needed. */
   private accountCalls = 1;
   private readonly accountWaiting: number;
   private isRetired = false;
@@ -71,17 +71,17 @@ export class Upstream {
     this.tls?.follow();
   }
 
-  /** Whether there is anything that calls go to. */
+  /** Whether any address is in service. */
   get isAvailable(): boolean {
     return this.balancer.available.length > 0;
   }
 
   /**
-   * Books a connection for a new call. Undefined: it waits, and is sent later.
-   * @throws Problem when nothing is left to send it to, too many wait, or its account has too many under way.
+   * Books a connection for a new call. Returns undefined if the call is queued and sent later.
+   * @throws Problem if no target is in service, the queue is full, or the account has too many calls in progress.
    */
   admit(call: PendingCall): Endpoint | undefined {
-    // As long as fewer are under way than one account may have, no account can have too many.
+    // While the total is below an account's limit, no account can exceed it.
     if (this.active.length < this.accountCalls || this.callsOf(call.accountId) < this.accountCalls) {
       const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
       if (endpoint !== undefined) {
@@ -94,7 +94,7 @@ export class Upstream {
     return undefined;
   }
 
-  /** A call has left its target: its connection is free, and how it went is noted. */
+  /** Releases a call's connection and records its result. */
   release(call: PendingCall, outcome: UpstreamOutcome, status: number, durationMs: number): void {
     const { endpoint } = call;
     if (endpoint === undefined) return;
@@ -109,7 +109,7 @@ export class Upstream {
     const verdict = verdictOf(outcome, status);
     if (verdict !== 'none') endpoint.recent.count(verdict === 'bad', this.deadlines.nowMs);
     const beginsToFail = verdict === 'bad' && endpoint.noteFailure({ outcome, status, atMs: performance.now() });
-    // A 500 takes nobody out, but whoever looks for what fails has to find it.
+    // A 500 does not count against the target, but operators need to see it.
     if (verdict !== 'bad' && status >= 500 && outcome === 'answered')
       endpoint.lastFailure = { outcome, status, atMs: performance.now() };
     if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
@@ -118,7 +118,7 @@ export class Upstream {
     if (this.waiting.length > 0) this.serveWaiting();
   }
 
-  /** Judges a call, and logs when an address that stays in service begins to fail or answers again. */
+  /** Passes a verdict to the balancer. Logs when an address that stays in service begins to fail or recovers. */
   private judge(endpoint: Endpoint, call: PendingCall, verdict: Verdict, beginsToFail: boolean): void {
     const wasFailing = endpoint.failsThroughout;
     this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
@@ -131,15 +131,15 @@ export class Upstream {
     }
   }
 
-  /** A probe has been answered: its target is back, without waiting for the end of the response. */
+  /** Records the response to a probe. The target returns to service without waiting for the end of the response. */
   probeAnswered(call: PendingCall, endpoint: Endpoint, status: number): void {
     this.balancer.judge(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
   }
 
   /**
-   * Where a call goes that failed at `failed` and may be tried again: to another address; to the same one only where it
-   * is the only one and `sameMayDo`. Undefined: nowhere, or the budget is used up.
-   * @param wasProbe it tried an ejected target.
+   * Books an address for a retry: another one, or the same one if `sameMayDo` and it is the only one. Returns undefined
+   * if there is none or the retry budget is empty.
+   * @param wasProbe whether the failed call was a probe.
    */
   retry(call: PendingCall, failed: Endpoint, sameMayDo: boolean, wasProbe: boolean): Endpoint | undefined {
     const { available } = this.balancer;
@@ -154,31 +154,33 @@ export class Upstream {
     return next;
   }
 
-  /** Whether a probe that fails has somewhere else to go. */
+  /** Reports whether another target could take over a failed probe. */
   isSpare(probed: Endpoint): boolean {
     return this.balancer.pickOther(probed) !== undefined;
   }
 
-  /** A call that waits does so no longer. */
+  /** Removes a call from the queue. */
   leave(call: PendingCall): void {
     this.waiting.remove(call);
     this.metrics.waiting.set(this.waiting.length);
   }
 
-  /** What a call is told that has waited in vain. */
+  /** Returns the problem for a call whose wait timed out. */
   waitedInVain(call: PendingCall): Problem {
     if (this.callsOf(call.accountId) >= this.accountCalls) return this.refusal('account_share');
     return this.refusal('queue_timeout');
   }
 
-  /** Whatever is under way: what waits, and what has been sent. A copy, because whoever looks may end some. */
+  /** Lists active and queued calls. A copy, because the caller may end some of them. */
   calls(): PendingCall[] {
     const calls = [...this.active];
     for (let call = this.waiting.first; call !== undefined; call = call.nextWaiting) calls.push(call);
     return calls;
   }
 
-  /** Gets no calls but of requests on their way here, and is closed when they are over; cut off after `timeoutMs`. */
+  /**
+   * Retires the service: it only serves requests admitted before, and closes when they have ended or after `timeoutMs`.
+   */
   async retire(timeoutMs: number): Promise<void> {
     this.isRetired = true;
     for (const target of this.targets) target.stop();
@@ -192,14 +194,14 @@ export class Upstream {
     this.metrics.end();
   }
 
-  /** Closes idle connections and waits for the others, at most `timeoutMs`. */
+  /** Closes idle connections and waits up to `timeoutMs` for the others. */
   async close(timeoutMs: number): Promise<void> {
     for (const target of this.targets) target.stop();
     this.tls?.stop();
     const closed = Promise.all(this.targets.map((target) => target.close()));
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
     await Promise.race([closed, timeout]);
-    // Else they would be sent as soon as those before them are cut off.
+    // Otherwise queued calls would be sent as active ones are cut off.
     for (let call = this.waiting.first; call !== undefined; call = this.waiting.first) {
       this.leave(call);
       call.refuse(this.refusal('queue_timeout'));
@@ -224,11 +226,11 @@ export class Upstream {
     this.metrics.waiting.set(waiting.length);
   }
 
-  /** Sends those that wait to where there is room now, in their order; who has its share already is passed over. */
+  /** Sends queued calls in order while there is room. Skips calls of accounts that have used their share. */
   private serveWaiting(): void {
     const passedOver: string[] = [];
     let call = this.waiting.first;
-    // One that no longer waits was sent by what came back while another was being sent.
+    // A nested call of this method may have sent the next one already.
     while (call?.isWaiting === true) {
       const following: PendingCall | undefined = call.nextWaiting;
       if (!passedOver.includes(call.accountId)) {
@@ -239,7 +241,7 @@ export class Upstream {
     }
   }
 
-  /** Whether there was room for it. */
+  /** Sends a queued call. Returns whether there was room. */
   private sendWaiting(call: PendingCall): boolean {
     const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
     if (endpoint === undefined) return false;
@@ -250,7 +252,7 @@ export class Upstream {
     return true;
   }
 
-  /** Calls of an account that hold connections of targets in service. */
+  /** Counts an account's calls at targets in service. */
   private callsOf(accountId: string): number {
     let count = 0;
     for (const { accountId: other, endpoint } of this.active) {
@@ -285,7 +287,7 @@ export class Upstream {
     return { service: this.name, target, address: address?.address, state };
   }
 
-  /** What still waits for a response of a target that is out of service is taken elsewhere, as far as that is safe. */
+  /** Moves calls that wait for a response from a lost target to other targets, where that is safe. */
   private moveFrom(endpoint: Endpoint): void {
     for (const call of this.active.filter((each) => each.endpoint === endpoint)) {
       if (this.budget.isEmpty || this.balancer.pickOther(endpoint) === undefined) return;
@@ -293,7 +295,7 @@ export class Upstream {
     }
   }
 
-  /** What is in service has changed. */
+  /** Handles a change of the addresses in service. */
   private onCapacity(): void {
     const { config, balancer, waiting } = this;
     const { connections, accountShare } = config;
@@ -309,7 +311,7 @@ export class Upstream {
   }
 }
 
-/** Why an address is out of service, for the log. */
+/** Returns log fields that explain why an address is out of service. */
 function lossOf({ state, lastFailure, failedCalls, checkFailure, recent }: Endpoint): Record<string, unknown> {
   const { outcome, status = 0 } = lastFailure ?? {};
   const calls = {

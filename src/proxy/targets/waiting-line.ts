@@ -1,6 +1,6 @@
 /**
- * Calls that wait for a connection, first come first served. A list through the
- * calls themselves: leaving costs nothing.
+ * Queue of calls that wait for a connection, first in, first out. A linked list through the calls, so that removal is
+ * cheap.
  */
 import type { PendingCall } from './pending-call.js';
 
@@ -31,7 +31,7 @@ export class WaitingLine {
     this.length--;
   }
 
-  /** How many calls of an account wait. */
+  /** Returns the number of queued calls of an account. */
   countOf(accountId: string): number {
     let count = 0;
     for (let call = this.first; call !== undefined; call = call.nextWaiting) if (call.accountId === accountId) count++;
