@@ -1,27 +1,27 @@
 /**
- * Attempt slots: how many attempts a process has under way at the same time, over all endpoints, and how much memory
- * their bodies take. Attempts at slow receivers, and at receivers that are not known yet, share slots of their own.
- * However many of them hang, the other endpoints keep theirs.
+ * Attempt slots limit the concurrent attempts of a process over all endpoints, and the memory for their bodies.
+ * Attempts at slow receivers, and at receivers whose speed is not known yet, share separate slots. However many of them
+ * hang, the other endpoints keep theirs.
  *
- * An attempt that began as a quick one and takes long moves to the slow slots. So receivers that were quick and all
- * hang at once block the quick slots for two seconds, not until their attempts time out.
+ * A quick attempt that takes long moves to the slow slots. If all quick receivers hang at once, they block the quick
+ * slots for two seconds and not until their attempts time out.
  */
 
-/** Quick attempts under way at the same time. */
+/** Maximum number of concurrent quick attempts. */
 const MOST_QUICK = 750;
-/** No slow attempt begins while this many are under way. */
+/** No slow attempt starts while this many are in progress. */
 const MOST_SLOW = 250;
-/** Slow attempts including those that began as quick ones, as far as their bodies fit. */
+/** Maximum number of slow attempts, including those that started as quick ones. */
 const MOST_TURNED = 750;
-/** Bytes of the bodies of quick attempts. */
+/** Maximum size of all bodies of quick attempts. */
 const MOST_BYTES = 24 * 1024 * 1024;
 const MOST_SLOW_BYTES = 8 * 1024 * 1024;
-/** Bytes of a body around the data of its event. */
+/** Bytes that the body adds to the event's data. */
 const ENVELOPE_BYTES = 256;
 /** An attempt that takes longer is slow. */
 export const SLOW_MS = 2_000;
 
-/** SlotBounds says how many slots there are; tests have fewer. */
+/** SlotBounds limits the slots. Tests use lower limits. */
 export interface SlotBounds {
   readonly mostQuick: number;
   readonly mostSlow: number;
@@ -46,19 +46,19 @@ export interface AttemptSlot {
 
 /** AttemptSlots hands out the slots of a process. */
 export class AttemptSlots {
-  /** In the order in which they were taken. */
+  /** In order of creation. */
   private readonly quick = new Set<AttemptSlot>();
   private readonly slow = new Set<AttemptSlot>();
   private quickBytes = 0;
   private slowBytes = 0;
 
-  /** @param now milliseconds that never go back. */
+  /** Creates the slots. @param now monotonic clock in milliseconds. */
   constructor(
     private readonly bounds = USUAL_BOUNDS,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Takes a slot for an attempt whose event has this many bytes of data. Undefined: none is free. */
+  /** Takes a slot for an attempt. Returns undefined if none is free. @param dataBytes size of the event's data. */
   takeSlot(isSlow: boolean, dataBytes: number): AttemptSlot | undefined {
     if (!this.hasRoom(isSlow, dataBytes)) return undefined;
     const slot = { bytes: this.countBytes(isSlow, dataBytes), sinceMs: this.now() };
@@ -86,7 +86,7 @@ export class AttemptSlots {
     }
   }
 
-  /** Attempts under way. */
+  /** Number of attempts in progress. */
   get inUse(): number {
     return this.quick.size + this.slow.size;
   }
@@ -95,7 +95,7 @@ export class AttemptSlots {
   hasRoom(isSlow: boolean, dataBytes: number): boolean {
     const bytes = this.countBytes(isSlow, dataBytes);
     const { mostQuick, mostSlow, mostBytes, mostSlowBytes } = this.bounds;
-    // Two bounds, not one bound and a part of it: slow attempts cannot make a large quick body wait for ever.
+    // Separate limits: with a shared one, slow attempts could block a large quick body forever.
     return isSlow
       ? this.slow.size < mostSlow && this.slowBytes + bytes <= mostSlowBytes
       : this.quick.size < mostQuick && this.quickBytes + bytes <= mostBytes;
@@ -106,7 +106,7 @@ export class AttemptSlots {
     this.slowBytes += slot.bytes;
   }
 
-  /** A body larger than the bound counts as the whole bound: it goes out alone. */
+  /** A body larger than the limit counts as the whole limit, so that it is sent alone. */
   private countBytes(isSlow: boolean, dataBytes: number): number {
     const { mostBytes, mostSlowBytes } = this.bounds;
     return Math.min(dataBytes + ENVELOPE_BYTES, isSlow ? mostSlowBytes : mostBytes);

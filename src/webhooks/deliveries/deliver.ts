@@ -1,14 +1,18 @@
 /**
  * Delivers webhooks in four steps: lease a lane, read its due deliveries, attempt them, record the results. A lane is
- * one webhook endpoint. One process leases it at a time, so its order, rate and concurrency are exact in memory.
+ * the queue of one webhook endpoint. Only one process leases it at a time, so order, rate and concurrency are exact in
+ * memory.
  *
- * 1. `lease.ts`: claims lanes with work that no process owns.
- * 2. `due.ts`: reads what is due. Deliveries behind an open one of their resource are held back.
- * 3. `delivery-attempt.ts`: sends, as the endpoint's pace and the slots of the process allow.
+ * 1. `lease.ts`: claims lanes that have work and no owner.
+ *
+ * 2. `due.ts`: reads due deliveries. Ordered endpoints hold back those that follow an open one of the same resource.
+ *
+ * 3. `delivery-attempt.ts`: sends, within the endpoint's pace and the process's slots.
+ *
  * 4. `record.ts`: writes the attempt, the outcome of the delivery and the health of the endpoint.
  *
- * A process that is killed after step 3 and before step 4 leaves an attempt without a result. The next owner of the
- * lane repeats it: delivery is at least once.
+ * A process that is killed between steps 3 and 4 leaves an attempt without a result. The next owner of the lane repeats
+ * it: delivery is at least once.
  */
 import { DatabaseUnavailable } from '../../stores/database/database-errors.js';
 import type { Clock } from '../../platform/clock.js';
@@ -26,14 +30,14 @@ import type { DeliveryOutcome } from './rows/delivery-results.js';
 import type { DueDelivery } from './rows/due-deliveries.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** Pause of an endpoint after an attempt for which this process had no connection. */
+/** Pause of an endpoint after the process lacked the resources for a connection. */
 const SHORTAGE_PAUSE_MS = 1_000;
-/** Pause after keys that cannot be opened, and after a result that the database has refused. */
+/** Pause after signing keys could not be decrypted, or the database rejected a result. */
 const TROUBLE_PAUSE_MS = 30_000;
-/** Pause while the database is away. */
+/** Pause while the database is unavailable. */
 const OUTAGE_PAUSE_MS = 1_000;
 
-/** The parts that deliveries are made with. */
+/** Dependencies of `Delivery`. */
 export interface DeliveryParts {
   readonly lanes: Pick<HeldLanes, 'all' | 'get'>;
   readonly leases: Pick<LaneLeases, 'areValid' | 'isEnding' | 'claimThese' | 'claimDue' | 'refresh'>;
@@ -50,35 +54,35 @@ export interface DeliveryParts {
 /** Delivery delivers what is due at the endpoints that this process leases. */
 export class Delivery implements TakesTurns {
   private readonly turns: LaneTurns;
-  /** Whether a lane had its turn while nothing could begin. */
+  /** Whether a lane had its turn while no attempt could start. */
   private isHeldUp = false;
 
   constructor(private readonly parts: DeliveryParts) {
     this.turns = new LaneTurns(parts.slots, this, parts.times.makeRoomMs);
   }
 
-  /** Leases the lanes of these endpoints, unless other processes own them, and delivers what is due there. */
+  /** Leases the lanes of these endpoints unless another process owns them, and delivers what is due. */
   async lease(endpointIds: readonly string[]): Promise<void> {
     this.wakeAll(await this.parts.leases.claimThese(endpointIds));
   }
 
-  /** Leases all lanes with due deliveries that no process owns, as long as there is room. */
+  /** Leases lanes that have due deliveries and no owner, while there is room. */
   async leaseDue(): Promise<void> {
     for await (const lanes of this.parts.leases.claimDue()) this.wakeAll(lanes);
   }
 
-  /** Makes a lane look for due deliveries. */
+  /** Makes a lane read its due deliveries. */
   wake(lane: Lane): void {
     lane.mustRead = true;
     this.turns.queueTurn(lane);
   }
 
-  /** Reads these endpoints again. What waits for them goes out as they are now. */
+  /** Reloads these endpoints. Waiting deliveries use the new settings. */
   async refresh(endpointIds: readonly string[]): Promise<void> {
     try {
       await this.parts.leases.refresh(endpointIds);
     } finally {
-      // Some may have been read where others could not be.
+      // Some endpoints may have been reloaded even if others failed.
       for (const id of endpointIds) {
         const lane = this.parts.lanes.get(id);
         if (lane?.mustRead === true) this.turns.queueTurn(lane);
@@ -86,14 +90,14 @@ export class Delivery implements TakesTurns {
     }
   }
 
-  /** Gives all lanes a turn where some had one while nothing could begin. */
+  /** Gives all lanes a turn if any had one while no attempt could start. */
   resume(): void {
     if (!this.isHeldUp || !this.canBegin()) return;
     this.isHeldUp = false;
     for (const lane of this.parts.lanes.all()) this.turns.queueTurn(lane);
   }
 
-  /** Reads what is due if the lane wants more, and begins its next attempt if one may begin. */
+  /** Reads due deliveries if the lane needs more, and starts its next attempt if the limits allow. */
   takeTurn(lane: Lane): Turn {
     lane.dropExpiredKeys(this.parts.clock);
     if (!lane.isOpen || !this.canBegin()) return 'nothing';
@@ -141,7 +145,7 @@ export class Delivery implements TakesTurns {
         this.scheduleRead(lane, delivery, await results.record(lane.endpoint, delivery, made, endpoint.url));
       }
     } catch (error) {
-      // Not at once: an attempt whose result cannot be written would be repeated again and again.
+      // Pause first: an attempt whose result cannot be written would be repeated immediately.
       this.pause(lane, error);
     } finally {
       slots.freeSlot(slot);
@@ -150,7 +154,7 @@ export class Delivery implements TakesTurns {
     }
   }
 
-  /** Reads a retry when it is due, if that is soon, and the next delivery of the resource at once. */
+  /** Schedules the next read: for a retry that is due soon, or for the next delivery of an ordered resource. */
   private scheduleRead(lane: Lane, { resource }: DueDelivery, outcome: DeliveryOutcome): void {
     if (outcome.state !== 'pending') {
       if (lane.endpoint.isOrdered && resource !== null) lane.mustRead = true;

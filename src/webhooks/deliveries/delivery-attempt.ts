@@ -10,16 +10,16 @@ import type { LaneAttempt } from './lane.js';
 import { readPayloads, type DueDelivery, type EventPayload } from './rows/due-deliveries.js';
 import { expireDelivery } from './rows/retention.js';
 
-/** Events of one query: each may have a quarter of a megabyte. */
+/** Events per query. Each can have up to 256 KiB. */
 const PAYLOADS_AT_ONCE = 64;
 
-/** The parts that attempts are made with. */
+/** Dependencies of `DeliveryAttempts`. */
 export interface DeliveryAttemptsParts {
   readonly db: Kysely<Tables>;
   readonly clock: Clock;
   readonly signal: WorkSignal;
   readonly sender: WebhookSender;
-  /** Returns the timeout of an attempt where its endpoint has none. */
+  /** Returns the default timeout of an attempt, in milliseconds. */
   readonly timeoutMs: () => number;
 }
 
@@ -37,7 +37,10 @@ export class DeliveryAttempts {
     );
   }
 
-  /** Returns null where the event was deleted: the delivery has expired then. Rejects as the database does. */
+  /**
+   * Attempts a delivery. Returns null if its event was deleted, which expires the delivery. Rejects as the database
+   * does.
+   */
   async attempt({ delivery, endpoint, keys }: LaneAttempt): Promise<AttemptMade | AttemptPutOff | null> {
     const { db, sender, signal, timeoutMs, clock } = this.parts;
     const body = await this.readBody(delivery);
@@ -58,7 +61,7 @@ export class DeliveryAttempts {
     });
   }
 
-  /** A method of its own, so that an attempt does not hold the event's data beside the body. */
+  /** A separate method, so that the event's data can be freed once the body is built. */
   private async readBody({ eventId }: DueDelivery): Promise<Buffer | undefined> {
     const payload = await this.payloads.add(eventId);
     return payload && payloadOf({ ...payload, occurredAtMs: payload.occurredAt, data: payload.dataText });

@@ -1,4 +1,4 @@
-/** What a scrape says of lanes, from what is in memory. */
+/** Gauges of lanes at a scrape, from memory. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { METRICS } from '../../platform/metrics.js';
 import type { Lane } from './lane.js';

@@ -1,4 +1,4 @@
-/** Gauges of deliveries: the worker from memory at each scrape, the backlog from the database now and then. */
+/** Delivery gauges: the worker's from memory at each scrape, the backlog's from the database periodically. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
@@ -10,17 +10,17 @@ import { readBacklog } from './rows/backlog.js';
 
 const BACKLOG_INTERVAL_MS = 15_000;
 
-/** The worker, as far as gauges show it. */
+/** The worker's state for gauges. */
 export interface WatchedWorker {
   readonly lanes: Iterable<Lane>;
   readonly activeAttempts: number;
-  /** Since when the lane is due that has been for longest and has no owner; as of the last scan. */
+  /** Due time of the longest waiting lane without an owner, as of the last scan. */
   readonly unownedDueAtMs: number | undefined;
 }
 
-/** WorkerGauges shows the worker. It asks no database. */
+/** WorkerGauges exports the worker's state without database queries. */
 export class WorkerGauges implements ReadsGauges {
-  /** @param isListening undefined where the worker needs no notifications of other processes. */
+  /** Creates the gauges. @param isListening undefined if the worker needs no notifications from other processes. */
   constructor(
     private readonly worker: WatchedWorker,
     private readonly clock: Clock,
@@ -33,7 +33,7 @@ export class WorkerGauges implements ReadsGauges {
     for (const lane of this.worker.lanes) {
       const state = lane.isUnreadable ? 'unreadable' : lane.pace.isOpen ? 'breaker_open' : 'working';
       counts[state] += 1;
-      // A receiver that fails makes its own deliveries late.
+      // A failing receiver delays only its own deliveries.
       if (state !== 'breaker_open') oldestMs = Math.min(oldestMs, lane.dueSinceMs ?? Infinity);
     }
     METRICS.webhookLanes.series('working').set(counts.working);
@@ -46,9 +46,9 @@ export class WorkerGauges implements ReadsGauges {
 }
 
 /**
- * Shows how much waits to be delivered, and how many endpoints there are. Every worker shows the same numbers. They
- * stay as they are while the database is away.
- * @returns stops it.
+ * Exports the size of the backlog and the number of endpoints. Every worker exports the same numbers. They keep their
+ * values while the database is unavailable.
+ * @returns a handle that stops the updates.
  */
 export function watchBacklog(db: Kysely<Tables>, clock: Clock): { stop(): Promise<void> } {
   const reads = new RepeatedRun(

@@ -1,6 +1,6 @@
 /**
- * The worker: decides when lanes are claimed, renewed and released. Notifications and memory are hints. The deliveries
- * in the database are the truth, and a scan finds what hints have missed.
+ * The worker decides when lanes are claimed, renewed and released. Notifications and memory are hints. The deliveries
+ * in the database are authoritative, and a periodic scan finds what the hints missed.
  */
 import type { ToldEndpoints } from '../../outbox/work-signal.js';
 import type { Clock } from '../../platform/clock.js';
@@ -17,12 +17,12 @@ import type { LaneScan } from './rows/lane-scan.js';
 import type { Lanes } from './rows/lanes.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** Endpoints with work that the worker remembers. Of others the lanes say that they are due. */
+/** Limit of remembered endpoints. Others are found by the due times of their lanes. */
 const MOST_REMEMBERED = 10_000;
-/** Own lanes that one statement looks at. */
+/** Own lanes checked by one statement. */
 const LANES_PER_LOOK = 500;
 
-/** The parts that the worker directs. */
+/** Dependencies of `DeliveryWorker`. */
 export interface DeliveryWorkerParts {
   readonly rows: Lanes;
   readonly scan: LaneScan;
@@ -34,7 +34,7 @@ export interface DeliveryWorkerParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly times: WorkerTimes;
-  /** Returns whether an owner of lanes is a process that has certainly ended. */
+  /** Reports whether an owner of lanes is a process that has certainly ended. */
   readonly isDead: (owner: string) => boolean;
 }
 
@@ -43,7 +43,7 @@ export class DeliveryWorker {
   private readonly claims: RepeatedRun;
   private readonly releases: RepeatedRun;
   private readonly runs: readonly RepeatedRun[];
-  /** Endpoints with work whose lanes this process has not tried to claim yet. */
+  /** Endpoints with work that this process has not tried to claim yet. */
   private readonly notified = new Set<string>();
   /** Time by `performance.now()`. */
   private claimedDueMs = -Infinity;
@@ -70,19 +70,22 @@ export class DeliveryWorker {
     ];
   }
 
-  /** Begins to work. Looks for due lanes at once. */
+  /** Starts the worker, which immediately looks for due lanes. */
   start(): void {
     for (const run of this.runs) if (run !== this.claims) run.startLater();
     this.claims.start();
   }
 
-  /** Sets whether notifications of other processes arrive. When they begin to, some may have been lost before. */
+  /**
+   * Sets whether notifications from other processes arrive. Earlier ones may be lost, so the worker then checks all
+   * lanes.
+   */
   setListening(isListening: boolean): void {
     this.isListening = isListening;
     if (isListening) this.notify('all');
   }
 
-  /** Wakes endpoints that have work. Reads those again that were changed; with `all`, every one. */
+  /** Wakes endpoints that have work, and reloads changed ones. With `all`, applies to every endpoint. */
   notify(endpointIds: ToldEndpoints, changed: readonly string[] = []): void {
     if (this.isStopping) return;
     const { delivery, lanes } = this.parts;
@@ -95,7 +98,7 @@ export class DeliveryWorker {
     if (toRefresh.length > 0) delivery.refresh(toRefresh).catch(() => undefined);
   }
 
-  /** Begins nothing more. Attempts under way go on; lanes without any are released at once. */
+  /** Starts no more attempts. Those in progress continue; idle lanes are released immediately. */
   rest(): void {
     if (this.isStopping) return;
     this.isStopping = true;
@@ -103,7 +106,7 @@ export class DeliveryWorker {
     this.releases.runNow();
   }
 
-  /** Waits for attempts under way, at most this long, and releases the lanes. Never rejects. */
+  /** Waits up to `patienceMs` for attempts in progress, then releases the lanes. Never rejects. */
   async stop(patienceMs: number): Promise<void> {
     const { slots, results, leases, lanes } = this.parts;
     this.rest();
@@ -113,7 +116,7 @@ export class DeliveryWorker {
     }
     results.stop();
     await Promise.all(this.runs.map((run) => run.stop()));
-    // A lane with an attempt under way keeps its lease, so that no other process attempts the delivery meanwhile.
+    // A lane with an attempt in progress keeps its lease, so that no other process attempts the same delivery.
     await leases.releaseAll().catch(() => undefined);
     lanes.dropAll();
   }
@@ -145,14 +148,14 @@ export class DeliveryWorker {
   }
 
   /**
-   * Claims the lanes of notified endpoints; and all due lanes, once a second. Not more often: lanes at work are due as
-   * well, and each look reads all of them.
+   * Claims the lanes of notified endpoints, and once a second all due lanes. Not more often, because each such query
+   * also reads the lanes that are already being worked on.
    */
   private async claim(): Promise<void> {
     if (this.isStopping) return;
     const { delivery, leases } = this.parts;
     delivery.resume();
-    // Without room the lanes say that they are due.
+    // Without room, the lanes' due times are the reminder.
     if (leases.room <= 0) this.notified.clear();
     const endpointIds = [...this.notified].slice(0, leases.room);
     for (const id of endpointIds) this.notified.delete(id);
@@ -165,7 +168,7 @@ export class DeliveryWorker {
     if (this.notified.size > 0) this.claims.runNow();
   }
 
-  /** Wakes own lanes that know of nothing and have due deliveries: their notifications were lost. */
+  /** Wakes own idle lanes that have due deliveries, because their notifications were lost. */
   private async lookAtOwn(): Promise<void> {
     const { lanes, scan } = this.parts;
     const ids = lanes.idsOf((lane) => lane.mayHaveMissed);
@@ -180,7 +183,7 @@ export class DeliveryWorker {
     for (;;) {
       const released = await leases.releaseIdle();
       if (released.length === 0 || this.isStopping) return;
-      // Events that were added meanwhile found the lanes owned. `lookAgain` sees those that were being committed.
+      // Events added meanwhile found the lanes owned. `recheckReleased` catches those that were being committed.
       const nowMs = clock.now();
       this.notify(released.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ endpointId }) => endpointId));
       const ids = released.map(({ endpointId }) => endpointId);
@@ -188,7 +191,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** The scan repeats a look that fails. */
+  /** Checks released lanes again. A failed check is covered by the next scan. */
   private async lookAgain(endpointIds: readonly string[]): Promise<void> {
     if (this.isStopping) return;
     this.notify(await this.parts.scan.look(endpointIds).catch(() => []));

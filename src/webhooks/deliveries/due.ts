@@ -1,4 +1,7 @@
-/** Reads due deliveries of many lanes with one query, and holds back those behind an earlier one of their resource. */
+/**
+ * Reads due deliveries of many lanes in one query. Holds back those that must wait for an earlier one of their
+ * resource.
+ */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { Batcher } from '../../platform/batcher.js';
@@ -7,7 +10,7 @@ import { readDue, type DueDelivery } from './rows/due-deliveries.js';
 import type { LaneEndpoint } from './rows/lane-endpoints.js';
 import { holdBlocked } from './rows/order.js';
 
-/** Lanes of one query. */
+/** Lanes per query. */
 const LANES_AT_ONCE = 64;
 
 /** Due deliveries of a lane. */
@@ -34,7 +37,7 @@ export class DueReader {
     this.reads = new Batcher((requests) => this.readAll(requests), { most: LANES_AT_ONCE });
   }
 
-  /** @param except deliveries that the lane has already. Rejects as the database does. */
+  /** Reads due deliveries of a lane. Rejects as the database does. @param except IDs that the lane already has. */
   async readPage({ id, isOrdered }: LaneEndpoint, most: number, except: readonly string[]): Promise<DuePage> {
     const due = await this.reads.add({ endpointId: id, isOrdered, most, except });
     const blocked = due.filter(({ isBlocked }) => isBlocked).map((each) => each.id);
@@ -44,7 +47,7 @@ export class DueReader {
 
   private async readAll(requests: readonly DueRequest[]): Promise<readonly (readonly DueDelivery[])[]> {
     const byEndpoint = new Map<string, readonly DueDelivery[]>();
-    // Nearly all ask for the same number, and for no order.
+    // Nearly all requests have the same limit and no order, so there are few groups.
     const groups = Map.groupBy(requests, ({ most, isOrdered }) => `${most} ${isOrdered}`);
     for (const group of groups.values()) {
       const { most, isOrdered } = group[0]!;

@@ -10,7 +10,7 @@ import { disableGone, judgeFailing, type Verdicts } from '../management/endpoint
 import type { AttemptRecord } from './rows/delivery-results.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** The parts that endpoints are checked with. */
+/** Dependencies of `EndpointHealthChecks`. */
 export interface EndpointHealthChecksParts {
   readonly db: Kysely<Tables>;
   readonly clock: Clock;
@@ -22,13 +22,12 @@ export interface EndpointHealthChecksParts {
 }
 
 /**
- * EndpointHealthChecks gathers failures and checks their endpoints together, so that an endpoint that always fails
- * costs little.
- * Failures that are lost with the process do no harm: the next failure repeats the check.
+ * EndpointHealthChecks collects failures and checks their endpoints together, so that a permanently failing endpoint
+ * costs little. Failures that are lost with the process do no harm, because the next failure repeats the check.
  */
 export class EndpointHealthChecks {
   private readonly failed = new Set<string>();
-  /** URL whose receiver is gone, by endpoint. */
+  /** URL that responded with 410, by endpoint. */
   private readonly goneUrls = new Map<string, string>();
   private readonly checks: RepeatedRun;
 
@@ -41,7 +40,7 @@ export class EndpointHealthChecks {
     this.checks.startLater();
   }
 
-  /** Adds failed attempts that were recorded. Endpoints whose receiver is gone are checked at once. */
+  /** Adds recorded failures. Endpoints whose receiver is gone are checked immediately. */
   addFailures(records: readonly AttemptRecord[]): void {
     const gone = records.filter(({ outcome }) => outcome.state === 'failed' && outcome.reason === 'gone');
     for (const { delivery } of records) this.failed.add(delivery.endpointId);
@@ -49,7 +48,7 @@ export class EndpointHealthChecks {
     if (gone.length > 0) this.checks.runNow();
   }
 
-  /** Checks what is left, once. Never rejects. */
+  /** Runs a last check. Never rejects. */
   async stop(): Promise<void> {
     await this.checks.stop();
     await this.checkEndpoints().catch(() => undefined);
@@ -66,7 +65,7 @@ export class EndpointHealthChecks {
 
   private announce({ verdicts, endpointIds }: Verdicts): void {
     const { log, signal } = this.parts;
-    // Each of them is an event.
+    // Each verdict creates an event.
     countOwnEvents(verdicts.length);
     for (const { endpointId, accountId, what, reason } of verdicts) {
       const fields = { endpoint_id: endpointId, account_id: accountId, reason };

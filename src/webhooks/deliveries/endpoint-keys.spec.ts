@@ -1,4 +1,4 @@
-/** An endpoint that was released signs with the keys that were opened for it, unless they can be others by now. */
+/** A released endpoint uses its cached keys, unless they may have changed. */
 import { beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { AttemptSlots } from './attempt-slots.js';
@@ -21,7 +21,7 @@ beforeEach(() => {
   const clock = { now: () => nowMs };
   const keys = new EndpointKeys(async (ids) => {
     opened += ids.length;
-    // A key that has expired is not among them any more.
+    // An expired key is no longer among them.
     const ends = endsAtMs !== undefined && endsAtMs > nowMs && { endsAtMs };
     return ids.map(() => ({ secrets: [], privateKeys: [], ...ends }));
   }, clock);
@@ -46,7 +46,7 @@ beforeEach(() => {
   });
 });
 
-/** Takes the lane up, as it is told that there is something to do. */
+/** Claims the lane, as after a notification. */
 async function takeUp(version: number): Promise<void> {
   held.add({ id: 'a', isEnabled: true, version, url: '', concurrency: null, ratePerSecond: null } as LaneEndpoint);
   await wake();

@@ -1,4 +1,4 @@
-/** How fast an endpoint is told: its own limits, and what its receiver shows. */
+/** The pace of an endpoint follows its limits and the behavior of its receiver. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { AttemptMade } from '../sending/attempt.js';
 import { EndpointPace } from './endpoint-pace.js';
@@ -30,7 +30,7 @@ function attempt(end: AttemptMade): void {
   pace.end(end);
 }
 
-/** How many attempts may be under way. */
+/** Returns the permitted concurrency. */
 function atOnce(): number {
   let count = 0;
   while (pace.waitMs(count) !== Infinity) count += 1;

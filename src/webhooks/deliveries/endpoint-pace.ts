@@ -1,35 +1,35 @@
 /**
- * How fast one webhook endpoint is told: how many attempts at the same time, how many a second, and none at all for a
- * while when it does not respond or asks for time. Its owner alone counts, so that each of these is exact.
+ * Limits the attempts at one webhook endpoint: concurrency, rate, and pauses when it fails or sends `Retry-After`. Only
+ * the owner of the lane counts, so the limits are exact.
  */
 import type { AttemptMade } from '../sending/attempt.js';
 import { Breaker } from '../../platform/breaker.js';
 import { SLOW_MS } from './attempt-slots.js';
 
-/** Unless an endpoint says otherwise. */
+/** Defaults for endpoints without their own limits. */
 const USUAL_CONCURRENCY = 8;
 const USUAL_RATE_PER_SECOND = 50;
-/** Failures in a row of which each says that the receiver is down or has too much to do. */
+/** Consecutive failures, each a sign of an unavailable or overloaded receiver, that open the circuit breaker. */
 const FAILURES_TO_OPEN = 5;
-/** Behind an open breaker one attempt goes out after each of these pauses, which double. */
+/** While the breaker is open, one attempt is sent after each pause. The pause doubles. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A receiver that asks for more time gets it for that delivery alone. */
+/** Longest pause of the endpoint for a `Retry-After`. A longer one only delays that delivery. */
 const LONGEST_ASKED_MS = 60_000;
-/** Attempts that say whether a lane is slow. */
+/** Number of recent attempts that decide whether a lane is slow. */
 const REMEMBERED = 8;
 const TOO_MANY_REQUESTS = 429;
 const SERVER_ERRORS = 500;
 
-/** What an endpoint allows; null: the usual. */
+/** Limits of an endpoint; null for the default. */
 export interface PaceLimits {
   readonly ratePerSecond: number | null;
   readonly concurrency: number | null;
 }
 
-/** EndpointPace says when the next attempt of a lane may begin. */
+/** EndpointPace decides when the next attempt of a lane may start. */
 export class EndpointPace {
-  /** Grows with success: a receiver that is not known yet gets one attempt at a time. */
+  /** Current concurrency. It grows with success; an unknown receiver gets one attempt at a time. */
   private atOnce = 1;
   private mostAtOnce = USUAL_CONCURRENCY;
   private ratePerSecond = USUAL_RATE_PER_SECOND;
@@ -41,14 +41,14 @@ export class EndpointPace {
   private isTrusted = false;
   private breaker: Breaker;
 
-  /** @param now milliseconds that never go back. */
+  /** Creates a pace. @param now monotonic clock in milliseconds. */
   constructor(private readonly now: () => number = () => performance.now()) {
     this.filledAtMs = now();
     this.tokens = USUAL_RATE_PER_SECOND;
     this.breaker = this.newBreaker();
   }
 
-  /** Takes over what the endpoint says now. */
+  /** Applies the endpoint's limits. */
   setLimits({ ratePerSecond, concurrency }: PaceLimits): void {
     this.mostAtOnce = concurrency ?? USUAL_CONCURRENCY;
     this.ratePerSecond = ratePerSecond ?? USUAL_RATE_PER_SECOND;
@@ -56,12 +56,12 @@ export class EndpointPace {
     this.atOnce = Math.min(this.atOnce, this.mostAtOnce);
   }
 
-  /** The receiver has done well when somebody had this lane before: it is quick until it shows that it is not. */
+  /** Treats the receiver as quick until proven otherwise, because a previous owner of the lane had success. */
   trust(): void {
     this.isTrusted = true;
   }
 
-  /** Forgets what the receiver did: there is another one now. */
+  /** Resets all state, because the endpoint has a new receiver. */
   reset(): void {
     this.breaker = this.newBreaker();
     this.failuresInRow = 0;
@@ -71,7 +71,7 @@ export class EndpointPace {
     this.notBeforeMs = 0;
   }
 
-  /** How long no attempt may begin, with so many under way; Infinity: until one of those has ended. */
+  /** Returns the milliseconds until the next attempt may start; Infinity if one in progress must end first. */
   waitMs(underWay: number): number {
     const atOnce = this.isOpen ? 1 : this.atOnce;
     if (underWay >= atOnce) return Infinity;
@@ -81,20 +81,20 @@ export class EndpointPace {
     return Math.max(0, this.notBeforeMs - nowMs, forToken, this.breaker.waitMs);
   }
 
-  /** An attempt begins, as `waitMs` allowed. */
+  /** Records the start of an attempt. Call it only if `waitMs` allows it. */
   begin(): void {
     this.tokens -= 1;
     this.breaker.allows();
   }
 
-  /** There was no attempt after all. */
+  /** Records that the attempt was not made, and pauses the endpoint. */
   putOff(pauseMs: number): void {
     this.tokens += 1;
     if (this.isOpen) this.breaker.failed();
     this.notBeforeMs = Math.max(this.notBeforeMs, this.now() + pauseMs);
   }
 
-  /** An attempt has ended. */
+  /** Records the result of an attempt. */
   end(made: AttemptMade): void {
     this.remember(made.durationMs);
     if (made.retryAfterMs !== undefined) {
@@ -111,20 +111,17 @@ export class EndpointPace {
     if (made.outcome === 'succeeded') this.atOnce = Math.min(this.mostAtOnce, this.atOnce + 1);
   }
 
-  /** Whether no attempt may begin for a while, because the receiver has asked for time or does not respond. */
+  /** Whether the endpoint is paused by `Retry-After` or the circuit breaker. */
   get isPaused(): boolean {
     return this.notBeforeMs > this.now() || this.breaker.waitMs > 0;
   }
 
-  /** Whether the receiver is left alone but for one attempt now and then. */
+  /** Whether the circuit breaker is open. */
   get isOpen(): boolean {
     return this.breaker.openSinceMs !== undefined;
   }
 
-  /**
-   * Whether its attempts take so long that it must not have many of the places that all lanes share; or may, for all
-   * that is known of it.
-   */
+  /** Whether attempts must use the slow slots: they take long on average, or nothing is known about the receiver. */
   get isSlow(): boolean {
     const count = this.durationsMs.length;
     return count === 0 ? !this.isTrusted : this.durationsMs.reduce((sum, ms) => sum + ms, 0) / count > SLOW_MS;
@@ -146,7 +143,9 @@ export class EndpointPace {
   }
 }
 
-/** Whether the receiver is down, or has more to do than it can. A refused destination costs nothing, and is neither. */
+/**
+ * Reports whether a result means that the receiver is unavailable or overloaded. A forbidden destination is neither.
+ */
 function isDown({ statusCode, error }: AttemptMade): boolean {
   if (statusCode !== null) return statusCode === TOO_MANY_REQUESTS || statusCode >= SERVER_ERRORS;
   return error === null || !error.startsWith('address_refused');

@@ -1,4 +1,4 @@
-/** The lanes that this process has, by endpoint. */
+/** The lanes that this process has leased, by endpoint. */
 import type { EndpointKeys } from './endpoint-keys.js';
 import { Lane } from './lane.js';
 import type { LaneEndpoint } from './rows/lane-endpoints.js';
@@ -21,7 +21,7 @@ export class HeldLanes {
     return this.lanes.values();
   }
 
-  /** Returns the endpoints of lanes that match. */
+  /** Returns the endpoint IDs of matching lanes. */
   idsOf(matches: (lane: Lane) => boolean): string[] {
     return [...this.lanes.values()].filter(matches).map(({ endpointId }) => endpointId);
   }
@@ -30,7 +30,7 @@ export class HeldLanes {
     return this.lanes.get(endpointId);
   }
 
-  /** Adds the lane of an endpoint, or takes it again with its attempts under way. */
+  /** Adds the lane of an endpoint. A lane that is already held is taken again, with its attempts in progress. */
   add(endpoint: LaneEndpoint): Lane {
     const held = this.lanes.get(endpoint.id);
     if (held !== undefined) {
@@ -42,14 +42,14 @@ export class HeldLanes {
     return lane;
   }
 
-  /** Drops a lane without work, and keeps its opened keys for the next time. */
+  /** Drops an idle lane, and caches its keys. */
   rest(endpointId: string): void {
     const opened = this.lanes.get(endpointId)?.openedKeys;
     if (opened !== undefined) this.keys.keep(endpointId, opened);
     this.drop(endpointId);
   }
 
-  /** Drops a lane: nothing more begins there. */
+  /** Drops a lane. It starts no more attempts. */
   drop(endpointId: string): void {
     this.lanes.get(endpointId)?.drop();
     this.lanes.delete(endpointId);

@@ -1,4 +1,4 @@
-/** Nobody is taken for dead who may be alive. */
+/** An owner counts as dead only if that is certain. */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from '@jest/globals';
 import { isDeadOwner, ownerName, placeOfProcess } from './lane-owner.js';

@@ -1,16 +1,19 @@
 /**
- * The name under which a process owns lanes. It says where the process is, so that one that starts at the same
- * place can tell whether an owner is dead, and need not wait for its leases to end.
+ * Names of lane owners. A name contains the process ID and its namespace. A process that starts in the same namespace
+ * can thus detect that an owner is dead, and need not wait for its leases to expire.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 
 const OWNER = /^(\d+)@(\S+) /;
 
-/** Whether a process of that number runs at this place. */
+/** Reports whether a process with this ID runs in this namespace. */
 export type IsRunning = (pid: number) => boolean;
 
-/** Where numbers of processes mean the same: this boot of this machine, or of a container on it. Null: nobody says. */
+/**
+ * Returns an identifier of the namespace of process IDs: the boot of this machine and the PID namespace. Null if
+ * unknown.
+ */
 export function placeOfProcess(): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -20,14 +23,14 @@ export function placeOfProcess(): string | null {
   }
 }
 
-/** The name of this process as an owner; of this start of it, of no other. */
+/** Returns the owner name of this process, unique to this start. */
 export function ownerName(place: string | null, pid = process.pid): string {
   return place === null ? `${pid} ${randomUUID()}` : `${pid}@${place} ${randomUUID()}`;
 }
 
 /**
- * Whether an owner is dead for certain: it was here, and its process is no more. A number that is another process's by
- * now counts as alive; its leases end by themselves.
+ * Reports whether an owner is certainly dead: it belonged to this namespace and its process has ended. A reused process
+ * ID counts as alive; the leases then expire.
  */
 export function isDeadOwner(owner: string, place: string | null, isRunning: IsRunning = runs): boolean {
   const [, pid = '', at] = OWNER.exec(owner) ?? [];
@@ -39,7 +42,7 @@ function runs(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Somebody else's process is one as well.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

@@ -1,4 +1,4 @@
-/** The bodies of attempts under way fit in their bound, whoever they are for, and nobody waits for ever. */
+/** The bodies of attempts in progress stay within their limit, and no lane waits forever. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
@@ -68,7 +68,7 @@ const made = (durationMs: number): AttemptMade => ({
   responseBody: null,
 });
 
-/** Deliveries of an endpoint, each named after it and its number. One of which nobody knows anything yet is `new`. */
+/** Deliveries of an endpoint, named after it and numbered. An endpoint about which nothing is known is `new`. */
 async function happen(id: string, ...dataBytes: number[]): Promise<void> {
   const usual = { endpointId: id, endpointVersion: 1 };
   const rows = dataBytes.map((bytes, at) => ({ id: `${id}${at}`, ...usual, dataBytes: bytes }) as DueDelivery);
@@ -87,7 +87,7 @@ async function end(id: string, durationMs?: number): Promise<void> {
   await quiet();
 }
 
-/** Turns and promises have come to rest. */
+/** Waits until all turns and promises are done. */
 async function quiet(): Promise<void> {
   for (let count = 0; count < 5; count++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -103,7 +103,7 @@ it('a large body that waits is not passed by small ones for ever: who came first
   await happen('a', 1_000);
   await happen('b', 1_000);
   await happen('large', 3_000);
-  // Would fit, and would go on to fit.
+  // These would fit again and again.
   await happen('c', 10, 10, 10);
   expect(begun).toEqual(['a0', 'b0']);
   await end('a0');
@@ -169,7 +169,7 @@ it('endpoints that were quick and all hang keep the others waiting for two secon
   nowMs = 2_000;
   await sleep(3 * MAKE_ROOM_INTERVAL_MS);
   expect(begun.slice(4)).toEqual(['e0']);
-  // What has become slow is room that no slow one has.
+  // Attempts that became slow occupy slow slots.
   await happen('new', 10);
   expect(begun).toHaveLength(5);
   for (const id of ['a0', 'b0', 'c0']) await end(id);

@@ -1,45 +1,48 @@
 /**
- * Turns of the lanes: each lane with work begins one attempt, then the next lane, round after round while slots are
- * free. So an endpoint with a thousand deliveries delays no other. A lane that found no slot goes before all lanes that
- * come later, even where theirs would fit: else a large body might wait for ever.
+ * Schedules lanes round-robin: each lane with work starts one attempt, then the next lane, while slots are free. So an
+ * endpoint with a thousand deliveries delays no other. A lane that found no slot goes before all later lanes, even if
+ * theirs would fit. Otherwise a large body might wait forever.
  */
 import type { AttemptSlot, AttemptSlots } from './attempt-slots.js';
 import type { Lane } from './lane.js';
 
-/** Result of a turn: an attempt began, and there may be another one; no slot was free; there was nothing to begin. */
+/** Result of a turn: an attempt started and there may be more, no slot was free, or there was nothing to start. */
 export type Turn = 'began' | 'no_slot' | 'nothing';
 
-/** Takes the turns of lanes. */
+/** Handles the turns of lanes. */
 export interface TakesTurns {
-  /** Begins the next attempt of a lane, if there is one. Waits for nothing. */
+  /** Starts the next attempt of a lane, if any. Must not block. */
   takeTurn(lane: Lane): Turn;
 }
 
-/** LaneTurns decides which lane begins the next attempt. */
+/** LaneTurns decides which lane starts the next attempt. */
 export class LaneTurns {
-  /** Lanes that may have work, in the order of their turns. */
+  /** Lanes that may have work, in order of their turns. */
   private readonly ready = new Set<Lane>();
   /** Lanes that found no slot. The next free slot is theirs. */
   private readonly starved = { quick: new Set<Lane>(), slow: new Set<Lane>() };
   private isScheduled = false;
   private isMakingRoom = false;
-  /** Whether the lanes that found no slot have their turns. */
+  /** Whether the starved lanes are having their turns. */
   private isForStarved = false;
 
-  /** @param makeRoomMs how often attempts that take long are moved to the slow slots, while quick lanes are starved. */
+  /**
+   * Creates the scheduler. @param makeRoomMs interval at which long attempts move to the slow slots, while quick lanes
+   * starve.
+   */
   constructor(
     private readonly slots: AttemptSlots,
     private readonly delivery: TakesTurns,
     private readonly makeRoomMs: number,
   ) {}
 
-  /** Gives a lane a turn, together with all others that were queued in this turn of the event loop. */
+  /** Gives a lane a turn in the next turn of the event loop. */
   queueTurn(lane: Lane): void {
     this.ready.add(lane);
     this.scheduleTurns();
   }
 
-  /** Gives a lane a turn after a pause, unless it has one sooner. */
+  /** Gives a lane a turn after a pause, unless it already has an earlier one. */
   queueTurnIn(lane: Lane, waitMs: number): Turn {
     const atMs = performance.now() + waitMs;
     if (lane.turnTimer !== undefined && atMs >= lane.turnAtMs) return 'nothing';
@@ -53,7 +56,9 @@ export class LaneTurns {
     return 'nothing';
   }
 
-  /** Takes a slot for a lane's next attempt. Undefined: none is free, or starved lanes of its kind go first. */
+  /**
+   * Takes a slot for a lane's next attempt. Returns undefined if none is free, or starved lanes of its kind go first.
+   */
   takeSlot({ pace: { isSlow }, nextDataBytes }: Lane): AttemptSlot | undefined {
     if (this.starvedLanes(isSlow).size > 0 && !this.isForStarved) return undefined;
     return this.slots.takeSlot(isSlow, nextDataBytes);
@@ -77,7 +82,7 @@ export class LaneTurns {
     this.giveTurnsToStarved(false);
     this.giveTurnsToStarved(true);
     this.isForStarved = false;
-    // A lane that is added again at the end of the set has another turn: round after round, until none begins.
+    // A lane that is added again gets another turn at the end: round after round, until no attempt starts.
     for (const lane of this.ready) this.giveTurn(lane, this.ready);
     if (this.starved.quick.size > 0) this.makeRoomLater();
   }
@@ -98,7 +103,7 @@ export class LaneTurns {
     return turn;
   }
 
-  /** Attempts that take long must only delay slow endpoints. */
+  /** Frees quick slots of long attempts, which must only delay slow endpoints. */
   private makeRoomLater(): void {
     if (this.isMakingRoom) return;
     this.isMakingRoom = true;

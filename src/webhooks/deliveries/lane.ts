@@ -1,4 +1,4 @@
-/** A lane in this process: one webhook endpoint, with the deliveries that wait there and those under way. */
+/** The queue of one webhook endpoint in this process: waiting deliveries and attempts in progress. */
 import type { Clock } from '../../platform/clock.js';
 import type { SigningKeys } from '../signing/webhook-signature.js';
 import type { DuePage } from './due.js';
@@ -7,51 +7,51 @@ import { EndpointPace } from './endpoint-pace.js';
 import type { DueDelivery } from './rows/due-deliveries.js';
 import type { LaneEndpoint } from './rows/lane-endpoints.js';
 
-/** A lane reads more when it has fewer than this. */
+/** A lane reads more deliveries if it has fewer than this. */
 const FEWEST_READ = 8;
-/** Deliveries that a lane reads at a time. */
+/** Maximum number of deliveries per read. */
 const MOST_READ = 32;
 
-/** A read of due deliveries, as it began. */
+/** State of a lane when a read of due deliveries started. */
 export interface LaneRead {
   readonly endpoint: LaneEndpoint;
-  /** Undefined: to be opened. */
+  /** Undefined if the keys must be decrypted. */
   readonly keys: SigningKeys | undefined;
   readonly takenMs: number;
   readonly most: number;
-  /** Deliveries that the lane has already. */
+  /** IDs of deliveries that the lane already has. */
   readonly except: readonly string[];
 }
 
-/** An attempt that begins, with the endpoint as it is then. */
+/** An attempt with the endpoint's settings at its start. */
 export interface LaneAttempt {
   readonly delivery: DueDelivery;
   readonly endpoint: LaneEndpoint;
   readonly keys: SigningKeys;
 }
 
-/** Lane is an endpoint whose lease this process has. */
+/** Lane is an endpoint that this process has leased. */
 export class Lane {
   readonly pace = new EndpointPace();
-  /** When this process got the lease, by `performance.now()`. */
+  /** Time at which this process got the lease, by `performance.now()`. */
   takenMs = performance.now();
-  /** Whether the next turn looks for due deliveries. */
+  /** Whether the next turn reads due deliveries. */
   mustRead = true;
   /** Whether another process may have the lease. */
   isDropped = false;
-  /** The timer of the lane's next turn, and when it fires. `LaneTurns` sets them. */
+  /** Timer of the lane's next turn, and when it fires. Owned by `LaneTurns`. */
   turnTimer: NodeJS.Timeout | undefined;
   turnAtMs = 0;
   private waiting: DueDelivery[] = [];
   private readonly underWay = new Set<string>();
   private isReading = false;
   private keysUnreadable = false;
-  /** The endpoint was changed, and has not been read since. */
+  /** The endpoint was changed and must be reloaded. */
   private isStale = false;
   private lastWorkMs = performance.now();
   private pausedUntilMs = 0;
 
-  /** @param keys of this version of the endpoint, where they are opened already. */
+  /** Creates a lane. @param keys decrypted keys of this version of the endpoint, if available. */
   constructor(
     public endpoint: LaneEndpoint,
     private keys?: SigningKeys,
@@ -64,12 +64,12 @@ export class Lane {
     return this.endpoint.id;
   }
 
-  /** The keys with the version of the endpoint that they sign for. */
+  /** The keys with their version, for caching. */
   get openedKeys(): OpenedKeys | undefined {
     return this.keys && { version: this.endpoint.version, keys: this.keys };
   }
 
-  /** Replaces the endpoint. Deliveries that wait go where it points now. An older version changes nothing. */
+  /** Replaces the endpoint. Waiting deliveries use the new settings. An older version is ignored. */
   replaceEndpoint(endpoint: LaneEndpoint): void {
     const before = this.endpoint;
     if (endpoint.version < before.version) return;
@@ -81,18 +81,18 @@ export class Lane {
       this.keys = undefined;
       this.mustRead = true;
     }
-    // Deliveries that were read in another order are read again.
+    // Deliveries read under the previous ordering must be read again.
     if (!endpoint.isEnabled || before.isOrdered !== endpoint.isOrdered) this.waiting = [];
   }
 
-  /** Takes the lane again after its lease had expired: other processes may have sent what waits here. */
+  /** Takes the lane again after its lease expired. Other processes may have sent the waiting deliveries. */
   retake(endpoint: LaneEndpoint): void {
     this.takenMs = performance.now();
     this.waiting = [];
     this.replaceEndpoint(endpoint);
   }
 
-  /** Ends the lane: it begins nothing more. Attempts under way end and are recorded. */
+  /** Ends the lane. It starts no more attempts. Those in progress end and are recorded. */
   drop(): void {
     this.isDropped = true;
     this.waiting = [];
@@ -114,13 +114,13 @@ export class Lane {
   }
 
   /**
-   * Adds what was read. Returns false if the deliveries belong to another version of the endpoint: nothing begins then
-   * until the endpoint is replaced.
+   * Adds the deliveries of a read. Returns false if they belong to another version of the endpoint. The lane then
+   * pauses until the endpoint is replaced.
    */
   addRead({ endpoint, takenMs }: LaneRead, keys: SigningKeys, { due, hasMore }: DuePage): boolean {
     this.keysUnreadable = false;
     const { version, isEnabled, isOrdered } = this.endpoint;
-    // Keys that were opened before a change of the endpoint may be the previous ones.
+    // Keys decrypted before a change of the endpoint may be outdated.
     if (version === endpoint.version) this.keys = keys;
     else this.mustRead = true;
     if (this.isDropped || !isEnabled || isOrdered !== endpoint.isOrdered || this.takenMs !== takenMs) return true;
@@ -144,23 +144,23 @@ export class Lane {
     this.isReading = false;
   }
 
-  /** Forgets keys of which one has expired: they must sign nothing more. */
+  /** Drops the keys if one of them has expired, so that it signs nothing more. */
   dropExpiredKeys(clock: Clock): void {
     const endsAtMs = this.keys?.endsAtMs;
     if (endsAtMs !== undefined && endsAtMs <= clock.now()) this.keys = undefined;
   }
 
-  /** Whether `beginAttempt` has something to begin. */
+  /** Whether `beginAttempt` can be called. */
   get hasNext(): boolean {
     return this.waiting.length > 0 && this.keys !== undefined;
   }
 
-  /** Milliseconds until the endpoint's pace allows the next attempt; Infinity: until one under way has ended. */
+  /** Milliseconds until the pace allows the next attempt; Infinity if one in progress must end first. */
   get msUntilNext(): number {
     return this.pace.waitMs(this.underWay.size);
   }
 
-  /** Begins the attempt of the first delivery; call it where `hasNext`. */
+  /** Starts the attempt of the first delivery. Requires `hasNext`. */
   beginAttempt(): LaneAttempt {
     const delivery = this.waiting.shift()!;
     this.underWay.add(delivery.id);
@@ -168,7 +168,7 @@ export class Lane {
     return { delivery, endpoint: this.endpoint, keys: this.keys! };
   }
 
-  /** Puts a delivery back whose attempt was not made. */
+  /** Returns a delivery to the front of the queue after its attempt was not made. */
   putBack(delivery: DueDelivery): void {
     this.waiting.unshift(delivery);
   }
@@ -178,17 +178,17 @@ export class Lane {
     this.lastWorkMs = performance.now();
   }
 
-  /** Begins nothing for a while. */
+  /** Starts no attempts for a while. */
   pauseFor(pauseMs: number): void {
     this.pausedUntilMs = performance.now() + pauseMs;
   }
 
-  /** Milliseconds until the pause of `pauseFor` is over, or less than that. */
+  /** Milliseconds until the pause of `pauseFor` ends. Zero or negative without one. */
   get pauseMs(): number {
     return this.pausedUntilMs - performance.now();
   }
 
-  /** Whether this process may begin attempts of the lane. */
+  /** Whether this process may start attempts of the lane. */
   get isOpen(): boolean {
     return !this.isDropped && !this.isStale && this.endpoint.isEnabled;
   }
@@ -204,27 +204,27 @@ export class Lane {
     return this.waiting.length === 0 && !this.mustRead && performance.now() - this.lastWorkMs >= lingerMs;
   }
 
-  /** Whether the receiver gets nothing for a while. Another process that took the lane would not know. */
+  /** Whether the endpoint is paused. Another process that took the lane would not know. */
   get isPaused(): boolean {
     return this.endpoint.isEnabled && this.pace.isPaused;
   }
 
-  /** Whether the lane could begin more and knows of nothing: it stays so if a notification was lost. */
+  /** Whether the lane is idle. It stays so if a notification was lost. */
   get mayHaveMissed(): boolean {
     return this.waiting.length === 0 && !this.mustRead && !this.isReading && this.msUntilNext !== Infinity;
   }
 
-  /** Bytes of data of the next delivery's event; its attempt takes this much memory. */
+  /** Size of the next event's data in bytes, which is the memory that its attempt takes. */
   get nextDataBytes(): number {
     return this.waiting[0]?.dataBytes ?? 0;
   }
 
-  /** When the next delivery became due, by the database's clock; undefined where nothing waits. */
+  /** Due time of the next delivery by the database's clock; undefined if none waits. */
   get dueSinceMs(): number | undefined {
     return this.waiting[0]?.dueAt;
   }
 
-  /** Whether the signing keys cannot be opened. */
+  /** Whether the signing keys cannot be decrypted. */
   get isUnreadable(): boolean {
     return this.keysUnreadable;
   }

@@ -1,8 +1,8 @@
 /**
- * Leases of lanes: which endpoints this process delivers to. It claims lanes that no process owns, renews them, and
- * releases those without work. A lease that is not renewed expires, and another process takes the lane.
+ * Leases of lanes decide which endpoints this process delivers to. It claims lanes without an owner, renews them, and
+ * releases idle ones. A lease that is not renewed expires, and another process takes the lane.
  *
- * A claim and a release never run at the same time: a lane would be in memory here, and without an owner in the table.
+ * Claims and releases never overlap. Otherwise a lane could be in memory here without an owner in the table.
  */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
@@ -15,16 +15,16 @@ import { readLaneEndpoints } from './rows/lane-endpoints.js';
 import type { Lanes, SleepingLane } from './rows/lanes.js';
 import type { WorkerTimes } from './worker-times.js';
 
-/** Lanes that one process has. */
+/** Maximum number of lanes per process. */
 const MOST_LANES = 10_000;
-/** Lanes that one statement claims. */
+/** Lanes per claim. */
 const LANES_PER_CLAIM = 64;
 const LANES_PER_STATEMENT = 500;
-/** With so many lanes there may be no room for others: lanes without work are released sooner. */
+/** With more lanes, idle ones are released sooner to make room for others. */
 const CROWDED_LANES = 5_000;
 const CROWDED_LINGER_MS = 2_000;
 
-/** The parts that leases are kept with. */
+/** Dependencies of `LaneLeases`. */
 export interface LaneLeasesParts {
   readonly db: Kysely<Tables>;
   readonly rows: Lanes;
@@ -33,17 +33,17 @@ export interface LaneLeasesParts {
   readonly times: WorkerTimes;
 }
 
-/** LaneLeases keeps the leases of a process. All methods reject as the database does. */
+/** LaneLeases manages the leases of a process. All methods reject as the database does. */
 export class LaneLeases {
-  /** Whether this process claims nothing more, and begins no attempts. */
+  /** Whether the process is shutting down. It then claims no lanes and starts no attempts. */
   isEnding = false;
   private readonly refreshes: Batcher<string, void>;
-  /** Refreshes that no statement has begun, by endpoint: a burst of notifications reads each endpoint once. */
+  /** Pending refreshes by endpoint, so that a burst of notifications reads each endpoint once. */
   private readonly waitingRefreshes = new Map<string, Promise<void>>();
-  /** Lanes that are not held here, and may still be this process's in the table. Nothing renews them. */
+  /** Lanes that are not held here but may still be this process's in the table. They are not renewed. */
   private readonly unreleased = new Set<string>();
   private changingHands: Promise<unknown> = Promise.resolve();
-  /** Start of the last renewal by `performance.now()`. Leases are good for a while from then on. */
+  /** Start of the last renewal, by `performance.now()`. The leases are valid from then on. */
   private renewedMs = -Infinity;
   private hasReleasedAll = false;
 
@@ -51,17 +51,17 @@ export class LaneLeases {
     this.refreshes = new Batcher((ids) => this.readAgain(ids), { most: LANES_PER_STATEMENT });
   }
 
-  /** Whether attempts may begin: the leases were renewed a short time ago, and this process does not end. */
+  /** Whether attempts may start: the leases were renewed recently and the process is not shutting down. */
   get areValid(): boolean {
     return !this.isEnding && this.areRenewed;
   }
 
-  /** Lanes that one call of `claimThese` can claim now. */
+  /** Number of lanes that `claimThese` can claim now. */
   get room(): number {
     return this.isEnding ? 0 : Math.min(LANES_PER_CLAIM, MOST_LANES - this.parts.lanes.size);
   }
 
-  /** Claims the lanes of these endpoints, as far as no process owns them. */
+  /** Claims the lanes of these endpoints that have no owner. */
   async claimThese(endpointIds: readonly string[]): Promise<readonly Lane[]> {
     return this.alone(async () => {
       const startMs = performance.now();
@@ -69,7 +69,7 @@ export class LaneLeases {
     });
   }
 
-  /** Claims all lanes that are due and that no process owns, those first that have waited longest. */
+  /** Claims all due lanes without an owner, longest waiting first. */
   async *claimDue(): AsyncGenerator<readonly Lane[]> {
     for (let isMore = true; isMore && this.room > 0;) {
       yield await this.alone(async () => {
@@ -82,7 +82,7 @@ export class LaneLeases {
     }
   }
 
-  /** Reads the endpoints of held lanes again. Lanes whose endpoint is gone are dropped. */
+  /** Reloads the endpoints of held lanes. Lanes of deleted endpoints are dropped. */
   async refresh(endpointIds: readonly string[]): Promise<void> {
     await Promise.all(endpointIds.map((id) => this.refreshOne(id)));
   }
@@ -93,7 +93,7 @@ export class LaneLeases {
     return waiting;
   }
 
-  /** Renews all leases, and drops lanes that other processes own by now. */
+  /** Renews all leases. Drops lanes that another process now owns. */
   async renew(): Promise<void> {
     const { rows, lanes } = this.parts;
     const held = [...lanes.all()];
@@ -102,7 +102,7 @@ export class LaneLeases {
       const own = await rows.renew(held.map(({ endpointId }) => endpointId));
       this.renewedMs = startMs;
       for (const lane of held) {
-        // A lane that was claimed again meanwhile is this process's.
+        // A lane that was claimed again meanwhile belongs to this process.
         const isLost = !own.has(lane.endpointId) && lane.takenMs < startMs;
         if (isLost && lanes.get(lane.endpointId) === lane) lanes.drop(lane.endpointId);
       }
@@ -112,8 +112,8 @@ export class LaneLeases {
   }
 
   /**
-   * Releases lanes without work, up to a statement's worth. Returns them with the time at which each is due again.
-   * Lanes that could not be released are released the next time.
+   * Releases idle lanes, limited to one statement. Returns them with their next due times. Lanes that could not be
+   * released are retried next time.
    */
   releaseIdle(): Promise<readonly SleepingLane[]> {
     return this.alone(async () => {
@@ -128,7 +128,7 @@ export class LaneLeases {
     });
   }
 
-  /** Releases all lanes that have no attempt under way; where `isEnding`. Call it again for those that had one. */
+  /** Releases all lanes without attempts in progress, during shutdown. Call it again for the others. */
   releaseAll(): Promise<void> {
     const { rows, lanes } = this.parts;
     return this.alone(async () => {
@@ -151,15 +151,15 @@ export class LaneLeases {
     return done;
   }
 
-  /** @param atMs when the claim began, by `performance.now()`. */
+  /** Adds claimed lanes. @param atMs start of the claim, by `performance.now()`. */
   private async add(endpointIds: readonly string[], atMs: number): Promise<readonly Lane[]> {
     if (endpointIds.length === 0) return [];
     const { db, lanes } = this.parts;
-    // Until they are held. A lane that is held already stays so.
+    // Marked until they are held. A lane that is already held stays held.
     for (const id of endpointIds) if (lanes.get(id) === undefined) this.unreleased.add(id);
     this.hasReleasedAll = false;
     const endpoints = await readLaneEndpoints(db, endpointIds);
-    // Good for as long as what is renewed at that time.
+    // The new leases are as valid as leases renewed at that time.
     if (lanes.size === 0) this.renewedMs = atMs;
     return endpoints.map((endpoint) => {
       this.unreleased.delete(endpoint.id);
@@ -169,7 +169,7 @@ export class LaneLeases {
 
   private async readAgain(ids: readonly string[]): Promise<readonly void[]> {
     const { db, lanes } = this.parts;
-    // A change from here on is seen by the next read only.
+    // A later change needs another read.
     for (const id of ids) this.waitingRefreshes.delete(id);
     const endpoints = new Map((await readLaneEndpoints(db, ids)).map((each) => [each.id, each]));
     for (const id of ids) {
@@ -180,7 +180,7 @@ export class LaneLeases {
     return ids.map(() => undefined);
   }
 
-  /** The leases were not renewed for so long that they may expire: other processes will deliver. */
+  /** Drops all lanes, because their leases may have expired and other processes may deliver. */
   private dropExpired(): void {
     const { log, lanes } = this.parts;
     const text = 'Leases of webhook endpoints could not be renewed: they are left to other workers';

@@ -1,4 +1,4 @@
-/** Records attempts: what each means for its delivery and its endpoint, written together with the results of others. */
+/** Records attempts in batches, with their consequences for delivery and endpoint. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { DatabaseUnavailable } from '../../stores/database/database-errors.js';
@@ -19,10 +19,10 @@ import type { DueDelivery } from './rows/due-deliveries.js';
 import type { LaneEndpoint } from './rows/lane-endpoints.js';
 import { nextAttemptMs } from './rows/retry-schedule.js';
 
-/** Results of one transaction. SQLite has one connection, so a transaction delays everybody else. */
+/** Results per transaction. SQLite has one connection, so a transaction delays all other work. */
 const MOST_RESULTS = { sqlite: 64, postgres: 256 } as const;
 
-/** The parts that results are recorded with. */
+/** Dependencies of `DeliveryRecorder`. */
 export interface DeliveryRecorderParts {
   readonly db: Kysely<Tables>;
   readonly kind: 'sqlite' | 'postgres';
@@ -32,7 +32,7 @@ export interface DeliveryRecorderParts {
   readonly healthChecks: EndpointHealthChecks;
 }
 
-/** DeliveryRecorder writes results. They wait while the database is away, and `isStuck` is true. */
+/** DeliveryRecorder writes results. While the database is unavailable they wait, and `isStuck` is true. */
 export class DeliveryRecorder {
   private readonly results: Batcher<AttemptRecord, void>;
 
@@ -44,20 +44,20 @@ export class DeliveryRecorder {
     });
   }
 
-  /** Whether results cannot be written now. An attempt that began now might be repeated, because its result is lost. */
+  /** Whether results cannot be written now. Attempts should not start, since a lost result means a repeated attempt. */
   get isStuck(): boolean {
     return this.results.isStuck;
   }
 
-  /** Gives up results that cannot be written. The leases expire, and other processes repeat those attempts. */
+  /** Gives up unwritten results. The leases expire, and other processes repeat those attempts. */
   stop(): void {
     this.results.stop(new DatabaseUnavailable('the results of webhooks are not written any more'));
   }
 
   /**
-   * Resolves with the delivery's outcome when it is committed.
-   * @param endpoint as it is now: its schedule decides when the next attempt is due.
-   * @param url of the attempt. The endpoint may have another one by now.
+   * Records an attempt. Resolves with the delivery's outcome once it is committed.
+   * @param endpoint current settings; its schedule determines the next attempt.
+   * @param url URL of the attempt. The endpoint may have a different one by now.
    */
   async record(
     endpoint: LaneEndpoint,
@@ -65,7 +65,7 @@ export class DeliveryRecorder {
     made: AttemptMade,
     url: string,
   ): Promise<DeliveryOutcome> {
-    // A URL that is not the endpoint's any more cannot end a delivery by being gone.
+    // A 410 from a previous URL of the endpoint does not end the delivery.
     const attempt = made.outcome === 'gone' && endpoint.url !== url ? { ...made, outcome: 'failed' as const } : made;
     const outcome = outcomeOf(endpoint, delivery, attempt, this.parts.clock.now());
     this.logAttempt(endpoint, delivery, attempt, outcome);
@@ -119,7 +119,10 @@ function outcomeOf(endpoint: LaneEndpoint, delivery: DueDelivery, made: AttemptM
   return dueAtMs === undefined ? { state: 'failed', reason: 'exhausted' } : { state: 'pending', dueAtMs };
 }
 
-/** Sums up attempts by endpoint. A receiver that ends a delivery (`aborted`) has responded, so that is a success. */
+/**
+ * Summarizes attempts by endpoint. A delivery that the receiver ended (`aborted`) counts as a success, since it
+ * responded.
+ */
 export function healthOf(records: readonly AttemptRecord[]): EndpointHealth[] {
   const byEndpoint = new Map<string, EndpointHealth>();
   for (const record of records.toSorted((one, other) => one.attempt.atMs - other.attempt.atMs)) {

@@ -1,4 +1,4 @@
-/** Puts the worker together and starts it. */
+/** Creates and starts the delivery worker. */
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import { notifyWork, WORK_CHANNEL, type WorkSignal } from '../../outbox/work-signal.js';
@@ -23,7 +23,7 @@ import { Lanes } from './rows/lanes.js';
 import { WorkListener } from './work-listener.js';
 import { WORKER_TIMES, type WorkerTimes } from './worker-times.js';
 
-/** The parts of the program that webhooks are delivered with. */
+/** Dependencies of the delivery worker. */
 export interface DeliveriesParts {
   readonly db: Kysely<Tables>;
   readonly kind: 'sqlite' | 'postgres';
@@ -32,13 +32,13 @@ export interface DeliveriesParts {
   readonly signal: WorkSignal;
   readonly sender: WebhookSender;
   readonly openKeys: OpenKeys;
-  /** Returns the timeout of an attempt where its endpoint has none. */
+  /** Returns the default timeout of an attempt, in milliseconds. */
   readonly timeoutMs: () => number;
-  /** Whether owners of an account get mail. */
+  /** Whether mail is configured. */
   readonly hasMail: () => boolean;
-  /** The URL of PostgreSQL. */
+  /** URL of PostgreSQL; undefined for SQLite. */
   readonly databaseUrl: string | undefined;
-  /** Whether no other process can work on the same database. */
+  /** Whether no other process can use the same database. */
   readonly isAlone: boolean;
   readonly times?: WorkerTimes;
 }
@@ -46,21 +46,21 @@ export interface DeliveriesParts {
 /** The running worker. */
 export interface RunningDeliveries {
   readonly gauges: ReadsGauges;
-  /** Begins no more attempts. */
+  /** Starts no more attempts. */
   rest(): void;
-  /** Waits for attempts under way, at most this long, and leaves the rest to other processes. */
+  /** Waits up to `patienceMs` for attempts in progress. Leaves the rest to other processes. */
   stop(patienceMs: number): Promise<void>;
 }
 
-/** Starts to deliver. */
+/** Starts the delivery worker. */
 export async function startDeliveries(parts: DeliveriesParts): Promise<RunningDeliveries> {
   const { db, kind, clock, log, signal, databaseUrl, isAlone, times = WORKER_TIMES } = parts;
   const place = placeOfProcess();
   const isDead = (owner: string): boolean => isDeadOwner(owner, place);
   const rows = new Lanes(db, kind, clock, ownerName(place));
-  // The lanes of a process that was killed are free at once where no other process can have them.
+  // Lanes of a killed process can be freed immediately if no other process can own them.
   if (isAlone) await rows.endOthers();
-  // Where this fails, the leases expire.
+  // If this fails, the leases expire by themselves.
   else await rows.endDead(isDead).catch(() => undefined);
   const keys = new EndpointKeys(parts.openKeys, clock);
   const lanes = new HeldLanes(keys);

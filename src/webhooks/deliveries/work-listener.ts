@@ -1,21 +1,21 @@
 /**
- * Hears on a connection of its own what other processes tell over PostgreSQL. A client of `pg` whose session has ended
- * never listens again by itself, and one whose network is silent does not know. A pooler in transaction mode accepts
- * `listen`, and delivers nothing. So the process tells itself something, from another session, at first and now and
- * then: only what is heard is proof.
+ * Receives PostgreSQL notifications from other processes on a separate connection. A `pg` client never listens again
+ * after its session ended, and does not notice a silent network. A pooler in transaction mode accepts `listen` but
+ * delivers nothing. So the process periodically sends itself a notification, the beat, from another session. Only a
+ * received beat proves that notifications arrive.
  */
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { Client, Notification } from 'pg';
 import type { Logger } from '../../platform/log.js';
 
-/** How often it tells itself something, and how long it waits to hear that. */
+/** Interval of beats, and timeout for receiving one. */
 const BEAT_INTERVAL_MS = 30_000;
 const BEAT_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Until a beat that could not be sent is sent again. */
+/** Pause before a beat that could not be sent is retried. */
 const UNSENT_PAUSE_MS = 1_000;
-/** Between two tries to connect; doubles. */
+/** Pause between connection attempts. It doubles. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const BEAT = 'beat ';
@@ -23,26 +23,26 @@ const BEAT = 'beat ';
 const NOTHING_HEARD =
   'PostgreSQL accepts "listen" and delivers no notification, as behind a pooler in transaction mode';
 
-/** What is listened to, and who is told. */
+/** Dependencies and callbacks of `WorkListener`. */
 export interface WorkListenerParts {
   readonly databaseUrl: string;
   readonly channel: string;
   /**
-   * Notifies the channel, from another session. The listener's own would prove nothing: a pooler hands a session its
-   * notifications while it runs a statement.
+   * Notifies the channel from another session. The listener's own session would prove nothing, because a pooler
+   * delivers notifications to a session while it runs a statement.
    */
   readonly notify: (message: string) => Promise<unknown>;
   readonly onMessage: (message: string) => void;
-  /** It listens again: what was told meanwhile is lost. */
+  /** Notifications arrive again. Those sent meanwhile are lost. */
   readonly onUp: () => void;
   readonly onDown: () => void;
   readonly log: Logger;
-  /** Other ones in tests. */
+  /** Shorter in tests. */
   readonly beatIntervalMs?: number;
   readonly beatTimeoutMs?: number;
 }
 
-/** WorkListener listens until it is stopped, whatever happens to the database. */
+/** WorkListener listens until it is stopped, and reconnects as needed. */
 export class WorkListener {
   private client: Client | undefined;
   private socket: Socket | undefined;
@@ -56,12 +56,12 @@ export class WorkListener {
 
   constructor(private readonly parts: WorkListenerParts) {}
 
-  /** Begins. Never rejects: what does not succeed is tried again. */
+  /** Connects. Never rejects; a failed attempt is retried. */
   async start(): Promise<void> {
-    // Only where it is needed: half a megabyte.
+    // Loaded on demand, because it takes half a megabyte.
     const { Client: PgClient } = await import('pg');
     if (this.isStopped) return;
-    // Ours to destroy: a client whose server does not respond would wait for its last words.
+    // An own socket that can be destroyed: `client.end` would wait for an unresponsive server.
     const socket = new Socket();
     const client = new PgClient({
       connectionString: this.parts.databaseUrl,
@@ -85,7 +85,7 @@ export class WorkListener {
     if (this.client === client) this.sendBeat(client);
   }
 
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -103,7 +103,7 @@ export class WorkListener {
     notify(this.beat).catch(() => this.unsent(client));
   }
 
-  /** The database is away or busy. That says nothing of this connection: it is asked again. */
+  /** Retries the beat. The database is unavailable or busy, which says nothing about this connection. */
   private unsent(client: Client): void {
     if (this.client !== client || this.isStopped) return;
     clearTimeout(this.timer);
@@ -114,7 +114,7 @@ export class WorkListener {
   private hear({ payload = '' }: Notification): void {
     if (!payload.startsWith(BEAT)) return this.parts.onMessage(payload);
     const { client } = this;
-    // Those of other processes are nothing to this one.
+    // Beats of other processes are ignored.
     if (payload !== this.beat || client === undefined) return;
     clearTimeout(this.timer);
     if (!this.isListening) this.up();
@@ -133,7 +133,7 @@ export class WorkListener {
   }
 
   private unheard(client: Client): void {
-    // Nothing will be heard soon where nothing has been heard yet.
+    // If no beat ever arrived, a quick reconnect will not help.
     if (!this.isListening) this.pauseMs = this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS;
     this.lost(client, new Error(this.isListening ? 'nothing is heard' : NOTHING_HEARD));
   }

@@ -2,30 +2,30 @@
 
 /** WorkerTimes holds the intervals, in milliseconds. */
 export interface WorkerTimes {
-  /** Pause between two looks for all lanes that are due. */
+  /** Interval at which the worker looks for due lanes. */
   readonly lookMs: number;
-  /** The same pause while the worker gets no notifications from other processes. */
+  /** The same interval while the worker gets no notifications from other processes. */
   readonly deafLookMs: number;
   readonly renewMs: number;
-  /** The worker drops lanes whose leases it could not renew for this long, before they expire. */
+  /** The worker drops its lanes after this time without a successful renewal, before the leases expire. */
   readonly leasePatienceMs: number;
   readonly scanMs: number;
-  /** Each scan comes up to this much earlier or later. */
+  /** Jitter of the scan interval, in either direction. */
   readonly scanSpreadMs: number;
-  /** Pause between two reads of all endpoints in hand. */
+  /** Interval at which all held endpoints are reloaded. */
   readonly refreshMs: number;
   /**
-   * How long a worker keeps a lane without work. Taking a lane costs several statements. A longer time lets more lanes
-   * wait for a lease to expire when their worker hangs.
+   * How long a worker keeps an idle lane. Claiming a lane costs several statements. With a longer time, more lanes wait
+   * for a lease to expire if their worker hangs.
    */
   readonly lingerMs: number;
-  /** Pause between two looks for lanes to release. */
+  /** Interval at which idle lanes are released. */
   readonly sleepMs: number;
   /** Pause before a released lane is checked again for events that were being committed meanwhile. */
   readonly secondLookMs: number;
-  /** Pause between two checks of endpoints whose attempts have failed. */
+  /** Interval at which failing endpoints are checked. */
   readonly checkMs: number;
-  /** While quick lanes wait for a slot, attempts that take long move to the slow slots this often. */
+  /** Interval at which long attempts move to the slow slots while quick lanes wait for a slot. */
   readonly makeRoomMs: number;
 }
 

@@ -1,12 +1,12 @@
 /**
- * How much waits to be delivered, for metrics: of each endpoint up to a bound, so that a long queue costs no more than
- * a short one.
+ * Counts waiting deliveries for metrics. Counts per endpoint are limited, so that a long queue costs no more than a
+ * short one.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Tables } from '../../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../../stores/database/tables/webhook-tables.js';
 
-/** Of one endpoint more deliveries of a state are not counted. */
+/** Maximum count per endpoint and state. */
 const MOST_COUNTED = 1_000;
 
 /** The backlog at an instant. */
@@ -14,13 +14,13 @@ export interface Backlog {
   /** Endpoints that are not deleted. */
   readonly endpoints: Readonly<Record<WebhookEndpointTable['status'], number>>;
   readonly deliveries: {
-    /** Their time has come. */
+    /** Due for an attempt. */
     readonly due: number;
-    /** Their next attempt is later. */
+    /** Scheduled for later. */
     readonly later: number;
-    /** They stand behind one that failed, where order is wanted. */
+    /** Held back behind an earlier delivery of an ordered endpoint. */
     readonly held: number;
-    /** Their endpoint is paused or disabled. */
+    /** Waiting for a paused or disabled endpoint. */
     readonly paused: number;
   };
 }
@@ -33,9 +33,9 @@ interface Row {
   readonly held: number | string;
 }
 
-/** Counts what waits. Rejects as the database does. */
+/** Counts endpoints and waiting deliveries. Rejects as the database does. */
 export async function readBacklog(db: Kysely<Tables>, nowMs: number, most = MOST_COUNTED): Promise<Backlog> {
-  // States are constants: a partial index is not found for a parameter.
+  // States are literals, because the planner does not match a partial index to a parameter.
   const counted = (where: RawBuilder<unknown>): RawBuilder<number> => sql`(select count(*) from (
     select 1 from webhook_delivery as d where d.endpoint_id = e.id and ${where} limit ${most}) as counted)`;
   const { rows } = await sql<Row>`

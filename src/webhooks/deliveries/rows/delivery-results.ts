@@ -1,7 +1,6 @@
 /**
- * Writes what attempts came to, many together: each attempt, and what it means for its delivery, in one transaction. A
- * result that comes too late, from an owner that has lost its lane meanwhile, changes nothing; its attempt is recorded
- * all the same, for it was made. A success counts however late it comes.
+ * Writes the results of many attempts in one transaction. If an owner has lost its lane meanwhile, its late result does
+ * not change the delivery. The attempt is recorded anyway. A late success always counts.
  */
 import { sql, type Kysely, type QueryResult, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../../../stores/database/connect.js';
@@ -14,54 +13,54 @@ import { executeBatch, executeBatchInTransaction } from '../../../stores/databas
 import type { DueDelivery } from './due-deliveries.js';
 import { lockLanes, lockOrdered, releaseNext, releaseOrdered, type ResourceOfEndpoint } from './order.js';
 
-/** What is kept of a response's body, in characters. */
+/** Maximum number of stored response characters. */
 const LONGEST_KEPT_BODY = 1_024;
 
-/** One request, and what came of it. */
+/** One HTTP request and its result. */
 export interface MadeAttempt {
   readonly atMs: number;
   readonly durationMs: number;
-  /** Null: no response. */
+  /** Null without a response. */
   readonly statusCode: number | null;
-  /** Why there was none. */
+  /** Reason for a missing response. */
   readonly error: string | null;
   readonly address: string | null;
-  /** As much as is kept; null where there was no response. */
+  /** Truncated; null without a response. */
   readonly responseBody: string | null;
 }
 
-/** What becomes of the delivery. */
+/** State of a delivery after an attempt. */
 export type DeliveryOutcome =
   | { readonly state: 'succeeded' }
   | { readonly state: 'failed'; readonly reason: NonNullable<WebhookDeliveryTable['reason']> }
   | { readonly state: 'pending'; readonly dueAtMs: number };
 
-/** An attempt with its delivery, as that was read. */
+/** An attempt with its delivery as it was read before. */
 export interface AttemptRecord {
   readonly delivery: Pick<DueDelivery, 'id' | 'endpointId' | 'resource' | 'attempts' | 'cycle'>;
   readonly attempt: MadeAttempt;
-  /** Where it was sent. */
+  /** Destination of the attempt. */
   readonly url: string;
   readonly outcome: DeliveryOutcome;
-  /** Whether the endpoint wants order: then the next of the resource comes when this one has ended. */
+  /** Whether the endpoint is ordered. The end of this delivery then releases the next of its resource. */
   readonly isOrdered: boolean;
 }
 
-/** The health of an endpoint by some of its attempts. */
+/** Change of an endpoint's health by some of its attempts. */
 export interface EndpointHealth {
   readonly endpointId: string;
-  /** The last success among them; null: there was none. */
+  /** Time of the latest success; null if there was none. */
   readonly succeededAtMs: number | null;
-  /** Failed attempts after that, and the first of them. */
+  /** Number of later failures, and the time of the first. */
   readonly failures: number;
   readonly failingSinceMs: number | null;
 }
 
-/** What writing them has changed. */
+/** Changes made by `writeResults`. */
 export interface WrittenResults {
-  /** Deliveries that are now as their records say; of the others the result came too late. */
+  /** Deliveries that were changed. For the others the result came too late. */
   readonly changed: ReadonlySet<string>;
-  /** Endpoints with deliveries that were held and are due now. */
+  /** Endpoints with held deliveries that are due now. */
   readonly released: readonly string[];
 }
 
@@ -100,8 +99,8 @@ const HEALTH_COLUMNS: readonly JsonColumn[] = [
 ];
 
 /**
- * Writes results, and with them how it stands with their endpoints. Rejects as the database does; then nothing is
- * written, and all can be written again.
+ * Writes results and the health of their endpoints. Rejects as the database does. Nothing is written then, and the call
+ * can be repeated.
  */
 export async function writeResults(
   db: Kysely<Tables>,
@@ -114,9 +113,9 @@ export async function writeResults(
   const kind = kindOf(db);
   const ofHealth = health.length === 0 ? [] : [healthUpdate(kind, health).compile(db)];
   const ofResults = [outcomeUpdate(kind, records, nowMs).compile(db), attemptInsert(kind, records, nowMs).compile(db)];
-  // Whoever made these knew of no order, and the endpoint may want it by now: what was held behind them comes.
+  // The endpoint may have become ordered since these attempts started. Release what was held behind them.
   const late = unordered.length === 0 ? [] : [releaseOrdered(kind, unordered, nowMs).compile(db)];
-  // Endpoint, lane, deliveries: whoever changes several of them does so in this order.
+  // Lock order everywhere: endpoint, lane, deliveries.
   if (ended.length === 0) {
     const locks = unordered.length === 0 ? [] : [lockOrdered(kind, endpointsOf(unordered)).compile(db)];
     const results = await executeBatchInTransaction(db, [...ofHealth, ...locks, ...ofResults, ...late]);
@@ -185,7 +184,7 @@ function attemptInsert(
     attempt.address,
     storable(attempt.responseBody),
   ]);
-  // Not of a delivery that was forgotten meanwhile.
+  // The join skips deliveries that were deleted meanwhile.
   return sql`
     insert into webhook_attempt (id, delivery_id, number, cycle, at, status_code, duration_ms, error, address,
       response_body)
@@ -194,7 +193,7 @@ function attemptInsert(
     join webhook_delivery on webhook_delivery.id = of_delivery`;
 }
 
-/** Each endpoint once, in one order for all processes. */
+/** Updates each endpoint once, in a fixed order to avoid deadlocks. */
 function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHealth[]): RawBuilder<unknown> {
   const rows = health
     .toSorted((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
@@ -206,7 +205,7 @@ function healthUpdate(kind: DatabaseHandle['kind'], health: readonly EndpointHea
     from ${jsonRows(kind, HEALTH_COLUMNS, rows, 'health')} where id = of_endpoint`;
 }
 
-/** PostgreSQL takes no text with a NUL or half a character in it, and one response must not cost the others theirs. */
+/** PostgreSQL rejects text with NUL or unpaired surrogates. One response must not fail the whole batch. */
 function storable(body: string | null): string | null {
   return body === null ? null : body.slice(0, LONGEST_KEPT_BODY).toWellFormed().replaceAll('\0', '\u{fffd}');
 }

@@ -1,57 +1,60 @@
-/** What owners of lanes read, of many lanes together: which deliveries are due, and what they bring. */
+/** Queries for lane owners, over many lanes at once: due deliveries and the data of their events. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../../../stores/database/connect.js';
 import { kindOf } from '../../../stores/database/database-kind.js';
 import { jsonRows, textList } from '../../../stores/database/json-rows.js';
 import type { Tables } from '../../../stores/database/schema.js';
 
-/** A delivery as it is attempted. Hand it back with the result: what has changed meanwhile is seen by its numbers. */
+/**
+ * A due delivery. It is passed back with the result, so that changes made meanwhile are detected by `cycle` and
+ * `attempts`.
+ */
 export interface DueDelivery {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
   readonly resource: string | null;
-  /** So far, in this cycle. */
+  /** Attempts in this cycle so far. */
   readonly attempts: number;
-  /** How often it has been replayed. */
+  /** Number of replays. */
   readonly cycle: number;
   readonly createdAt: number;
   readonly dueAt: number;
-  /** Of what its event says: so much memory an attempt takes. 0 where the event is kept no more. */
+  /** Size of the event's data in bytes, for memory limits. 0 if the event was deleted. */
   readonly dataBytes: number;
-  /** An older one of its resource is open: hold it where the endpoint wants order (`holdBlocked`). */
+  /** Whether an older delivery of its resource is open. An ordered endpoint then holds this one (`holdBlocked`). */
   readonly isBlocked: boolean;
-  /** Of its endpoint as it was then; null where that is gone. */
+  /** Version of the endpoint at the time of the read; null if it was deleted. */
   readonly endpointVersion: number | null;
 }
 
-/** A lane that is read. */
+/** A lane in a query. */
 export interface AskedLane {
   readonly endpointId: string;
-  /** Deliveries that the owner has in hand. */
+  /** IDs of deliveries that the owner already has. */
   readonly except: readonly string[];
 }
 
-/** What is asked for, of lanes that are read together. */
+/** Options for a query over several lanes. */
 export interface DueQuery {
   readonly nowMs: number;
-  /** Of each lane. */
+  /** Limit per lane. */
   readonly most: number;
-  /** Whether it matters what stands before them. */
+  /** Whether `isBlocked` must be computed. */
   readonly isOrdered: boolean;
 }
 
-/** What an event says, as it goes out. */
+/** An event's content for its payload. */
 export interface EventPayload {
   readonly id: string;
   readonly type: string;
   readonly accountId: string;
   readonly occurredAt: number;
-  /** JSON, byte for byte what was accepted. */
+  /** JSON, byte for byte as accepted. */
   readonly dataText: string;
 }
 
-/** Reads deliveries that are due, by endpoint, those first that have been for longest. Without any, it is not in it. */
+/** Reads due deliveries by endpoint, longest due first. Endpoints without any are missing from the result. */
 export async function readDue(
   db: Kysely<Tables>,
   asked: readonly AskedLane[],
@@ -77,7 +80,7 @@ export async function readDue(
   return byEndpoint;
 }
 
-/** The first of each lane, from its index, as `d`: neither reads what else is pending there. */
+/** Selects the first due deliveries of each lane as `d`, from the index alone. */
 function dueOf(
   kind: DatabaseHandle['kind'],
   asked: readonly AskedLane[],
@@ -131,8 +134,8 @@ interface Row {
 }
 
 /**
- * Reads what events say, by their ids. Apart from the deliveries, because it may be large: read it when an attempt has
- * its place. An event that is not there any more is not in it.
+ * Reads the content of events. A separate query because it can be large: call it once the attempt has its slot. Deleted
+ * events are missing from the result.
  */
 export async function readPayloads(
   db: Kysely<Tables>,

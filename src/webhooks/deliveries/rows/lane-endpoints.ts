@@ -1,26 +1,28 @@
-/** What the owner of a lane knows of its endpoint: read when it takes the lane, when it is told, and now and then. */
+/**
+ * Settings of an endpoint that its lane owner needs. Read when a lane is claimed, on notification, and periodically.
+ */
 import type { Kysely } from 'kysely';
 import { kindOf } from '../../../stores/database/database-kind.js';
 import { textList } from '../../../stores/database/json-rows.js';
 import type { Tables } from '../../../stores/database/schema.js';
 import { USUAL_RETRY_SCHEDULE_MS } from './retry-schedule.js';
 
-/** A webhook endpoint as far as attempts are concerned. */
+/** Settings of a webhook endpoint for attempts. */
 export interface LaneEndpoint {
   readonly id: string;
   readonly accountId: string;
   readonly url: string;
-  /** Enabled, and not deleted: only then anything is attempted. */
+  /** Whether attempts may be made: enabled and not deleted. */
   readonly isEnabled: boolean;
   readonly isOrdered: boolean;
   readonly scheduleMs: readonly number[];
-  /** Null, in these three: the usual. */
+  /** Null for the default, as the next two. */
   readonly ratePerSecond: number | null;
   readonly concurrency: number | null;
   readonly timeoutMs: number | null;
-  /** The last attempt that came to its end has succeeded. */
+  /** Whether the latest finished attempt succeeded. */
   readonly hasDoneWell: boolean;
-  /** Grows with every change that a person makes. */
+  /** Incremented by every configuration change. */
   readonly version: number;
 }
 
@@ -42,7 +44,7 @@ const COLUMNS = [
 
 const MS_PER_SECOND = 1_000;
 
-/** Reads endpoints by their ids; what is not there is not in it. */
+/** Reads endpoints by ID. Missing ones are left out of the result. */
 export async function readLaneEndpoints(db: Kysely<Tables>, ids: readonly string[]): Promise<LaneEndpoint[]> {
   if (ids.length === 0) return [];
   const rows = await db

@@ -1,6 +1,6 @@
 /**
- * The net below every wake-up: looks through what is pending for lanes that are due and do not say so. The deliveries
- * are what is so; lanes, signals and the memory of owners are hints.
+ * Safety net for lost notifications: finds lanes with pending deliveries whose due time is too late. The deliveries are
+ * authoritative; lanes, signals and owners' memory are hints.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../../platform/clock.js';
@@ -9,7 +9,7 @@ import { jsonRows, type JsonColumn } from '../../../stores/database/json-rows.js
 import type { Tables } from '../../../stores/database/schema.js';
 import { LATEST_RETRY_MS } from './retry-schedule.js';
 
-/** So many are looked at in a scan; the next goes on behind them. */
+/** Lanes per scan. The next scan continues after them. */
 const LANES_A_SCAN = 5_000;
 
 interface Late {
@@ -22,7 +22,7 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'earliest', type: 'bigint' },
 ];
 
-/** LaneScan finds lanes that sleep too long. */
+/** LaneScan finds lanes whose due time is too late. */
 export class LaneScan {
   private scannedTo = '';
 
@@ -31,7 +31,7 @@ export class LaneScan {
     private readonly clock: Clock,
   ) {}
 
-  /** Looks through all, some thousand at a time. @returns endpoints that were due and asleep: none, if all is well. */
+  /** Checks the next lanes. @returns endpoints that were due but asleep; normally none. */
   async scan(): Promise<string[]> {
     await this.correctTimes();
     const { rows } = await this.lanesWithWork(this.scannedTo).execute(this.db);
@@ -39,7 +39,7 @@ export class LaneScan {
     return this.look(rows.map(({ id }) => id));
   }
 
-  /** Looks at some endpoints. @returns as `scan`. */
+  /** Checks these endpoints. @returns as `scan`. */
   async look(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const ids = sql`(select looked_id from ${jsonRows(
@@ -61,7 +61,7 @@ export class LaneScan {
     return rows.filter(({ earliest }) => earliest <= now).map((row) => row.endpoint_id);
   }
 
-  /** Those of some endpoints of which deliveries are due, whatever their lanes say. */
+  /** Returns the endpoints with due deliveries, regardless of their lanes' due times. */
   async dueOf(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const looked = jsonRows(
@@ -85,7 +85,7 @@ export class LaneScan {
     `.execute(this.db);
   }
 
-  /** What is due later than any retry was written by a clock that ran ahead: it is due now. */
+  /** Makes deliveries due now whose due time is later than any retry can be. A clock that ran ahead wrote them. */
   private async correctTimes(): Promise<void> {
     const now = this.clock.now();
     await this.db
@@ -96,7 +96,7 @@ export class LaneScan {
       .execute();
   }
 
-  /** From one endpoint to the next in the index: what else is pending for each is not read. */
+  /** A loose index scan: jumps from one endpoint to the next without reading all pending deliveries. */
   private lanesWithWork(after: string): RawBuilder<{ id: string }> {
     return sql<{ id: string }>`
       with recursive lanes (id, number) as (

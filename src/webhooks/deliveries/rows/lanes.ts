@@ -1,10 +1,10 @@
 /**
- * Who works on which webhook endpoint: a lane has one owner at a time, by a lease that it renews. So order,
- * concurrency, rate and the like of an endpoint are exact in the memory of one process. An owner that dies leaves its
- * lanes to others when the lease is over; until then it may be attempting what is written nowhere yet: at least once.
+ * Ownership of webhook endpoints. A lane has one owner at a time, through a lease that the owner renews. So order,
+ * concurrency and rate of an endpoint are exact in the memory of one process. If an owner dies, others take its lanes
+ * after the leases expire. Unrecorded attempts are then repeated: delivery is at least once.
  *
- * Leases go by the database's clock where several processes may hold them, so that one whose clock runs ahead takes
- * nothing from the others.
+ * With several processes, leases use the database's clock. A process whose clock runs ahead then takes nothing from
+ * others.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../../platform/clock.js';
@@ -13,19 +13,19 @@ import { textList } from '../../../stores/database/json-rows.js';
 import type { Tables } from '../../../stores/database/schema.js';
 import { ASLEEP, inOrder } from '../../../outbox/lane-rows.js';
 
-/** How long a lane stays its owner's without a renewal: longer than an attempt may take. */
+/** Duration of a lease without renewal: longer than any attempt. */
 export const LEASE_MS = 30_000;
 
-/** A lane that was put to sleep. */
+/** A lane that was released because it was idle. */
 export interface SleepingLane {
   readonly endpointId: string;
-  /** When it is due again; `ASLEEP` where nothing waits, or the endpoint is not enabled. */
+  /** Next due time; `ASLEEP` if nothing waits or the endpoint is not enabled. */
   readonly dueAtMs: number;
 }
 
-/** Lanes are claimed, kept and let go of by one process. */
+/** Lanes claims, renews and releases lanes for one process. */
 export class Lanes {
-  /** @param owner of this start of the process, of no other. */
+  /** Creates the store. @param owner name unique to this start of the process. */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly kind: DatabaseHandle['kind'],
@@ -33,21 +33,20 @@ export class Lanes {
     readonly owner: string,
   ) {}
 
-  /** Takes lanes that are due and nobody's, those first that have waited longest. */
+  /** Claims due lanes without an owner, longest waiting first. */
   claim(most: number): Promise<string[]> {
     return this.take(sql`due_at <= ${this.clock.now()}`, most);
   }
 
   /**
-   * Takes these lanes where they are nobody's, due or not: what was told behind a commit is looked at whatever the lane
-   * says.
+   * Claims these lanes if they have no owner, even if they are not due. Notified lanes may have an outdated due time.
    */
   async claimThese(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     return this.take(sql`endpoint_id in ${textList(this.kind, endpointIds)}`, endpointIds.length);
   }
 
-  /** Renews leases. @returns those that are still this process's; the others are somebody else's, or gone. */
+  /** Renews leases. @returns the endpoints that this process still owns. The others were taken or deleted. */
   async renew(endpointIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (endpointIds.length === 0) return new Set();
     const { rows } = await sql<{ endpoint_id: string }>`
@@ -58,8 +57,8 @@ export class Lanes {
   }
 
   /**
-   * Lets go of lanes that have nothing to do now; each is due again when its next delivery is. Look once more at them a
-   * little later (`LaneScan.look`): what was being committed meanwhile was not seen.
+   * Releases idle lanes and sets their due time to that of the next delivery. Check them again a little later
+   * (`LaneScan.findLate`), because deliveries that were being committed are not seen here.
    */
   async sleep(endpointIds: readonly string[]): Promise<SleepingLane[]> {
     if (endpointIds.length === 0) return [];
@@ -75,7 +74,9 @@ export class Lanes {
     return rows.map(({ endpoint_id: endpointId, due_at: dueAtMs }) => ({ endpointId, dueAtMs }));
   }
 
-  /** Lets go of all but these, as they are: another process may take them at once. */
+  /**
+   * Releases all lanes but these without changing their due time, so that another process can take them immediately.
+   */
   async release(except: readonly string[] = []): Promise<void> {
     const others = except.length === 0 ? sql`` : sql` and endpoint_id not in ${textList(this.kind, except)}`;
     const own = inOrder(this.db, sql`owner = ${this.owner}${others}`);
@@ -83,7 +84,7 @@ export class Lanes {
     await sql`update webhook_lane set owner = null, owned_until = 0 where endpoint_id in ${own}`.execute(db);
   }
 
-  /** Takes the leases from those who had them before. Only where no other process can be at work. */
+  /** Ends all leases of other owners. Call it only if no other process can be running. */
   async endOthers(): Promise<void> {
     const { db } = this;
     await sql`
@@ -92,9 +93,8 @@ export class Lanes {
   }
 
   /**
-   * Takes the leases of those who had them before and are dead: what a process that was killed had in hand waits for no
-   * lease.
-   * @param isDead asked of each owner; true only where it is certain.
+   * Ends the leases of dead owners, so that the work of a killed process need not wait for its leases to expire.
+   * @param isDead must return true only if the owner is certainly dead.
    */
   async endDead(isDead: (owner: string) => boolean): Promise<void> {
     const { db } = this;
@@ -110,7 +110,7 @@ export class Lanes {
     await sql`update webhook_lane set owner = null, owned_until = 0 where endpoint_id in ${which}`.execute(db);
   }
 
-  /** Since when the lane is due that has been for longest and is nobody's. Undefined where there is none. */
+  /** Returns the due time of the longest waiting lane without an owner, or undefined if there is none. */
   async oldestUnowned(): Promise<number | undefined> {
     const { rows } = await sql<{ due_at: number }>`
       select due_at from webhook_lane where due_at <= ${this.clock.now()} and owned_until <= ${this.now()}
@@ -121,7 +121,7 @@ export class Lanes {
 
   private async take(which: RawBuilder<unknown>, most: number): Promise<string[]> {
     const lock = this.kind === 'postgres' ? sql`for update skip locked` : sql``;
-    // A lease that ends later than any that is given now was given by a clock that ran ahead.
+    // A lease that ends later than any current one was written by a clock that ran ahead.
     const free = sql`(owned_until <= ${this.now()} or owned_until > ${this.now()} + ${sql.lit(LEASE_MS)})`;
     const { rows } = await sql<{ endpoint_id: string }>`
       with taken as materialized (
@@ -136,7 +136,7 @@ export class Lanes {
     return sql`endpoint_id in ${textList(this.kind, endpointIds)} and owner = ${this.owner}`;
   }
 
-  /** Now, by the clock of leases. */
+  /** Current time by the clock of leases. */
   private now(): RawBuilder<number> {
     return this.kind === 'postgres'
       ? sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`

@@ -1,7 +1,7 @@
 /**
- * Order by resource, for endpoints that want it: what stands behind an open delivery of its resource is held, and comes
- * when that one has succeeded or failed for good. Whoever holds and whoever releases locks the lane first: or one would
- * hold what the other has just not seen to be held.
+ * Ordering by resource, for ordered endpoints. A delivery behind an open one of the same resource is held. It becomes
+ * due when that one has succeeded or finally failed. Holding and releasing lock the lane first. Otherwise one could
+ * hold a delivery that the other has just failed to release.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { DatabaseHandle } from '../../../stores/database/connect.js';
@@ -10,13 +10,13 @@ import { jsonRows, textList, type JsonColumn } from '../../../stores/database/js
 import type { Tables } from '../../../stores/database/schema.js';
 import { inOrder, wakeLanes } from '../../../outbox/lane-rows.js';
 
-/** A resource as an endpoint hears of it. */
+/** A resource of one endpoint. */
 export interface ResourceOfEndpoint {
   readonly endpointId: string;
   readonly resource: string;
 }
 
-/** So many rows are changed in one statement. */
+/** Maximum number of rows changed per statement. */
 export const ROWS_AT_ONCE = 1_000;
 
 const COLUMNS: readonly JsonColumn[] = [
@@ -24,15 +24,17 @@ const COLUMNS: readonly JsonColumn[] = [
   { name: 'ended_resource', type: 'text' },
 ];
 
-/** Locks the lanes of endpoints until the transaction ends. On SQLite a transaction has everything. */
+/**
+ * Locks the lanes of endpoints until the transaction ends. Not needed on SQLite, where a transaction excludes all
+ * others.
+ */
 export async function lockLanes(trx: Kysely<Tables>, endpointIds: readonly string[]): Promise<void> {
   if (endpointIds.length === 0 || kindOf(trx) === 'sqlite') return;
   await inOrder(trx, sql`endpoint_id in (${sql.join(endpointIds)})`).execute(trx);
 }
 
 /**
- * Holds those of these deliveries that still stand behind an open one of their resource, where the endpoint wants order
- * still.
+ * Holds deliveries that must wait for an earlier open delivery of the same resource, if the endpoint is still ordered.
  */
 export async function holdBlocked(
   db: Kysely<Tables>,
@@ -54,9 +56,9 @@ export async function holdBlocked(
 }
 
 /**
- * Makes the next of each resource due where it is held. Call it where deliveries of them have ended, in that
- * transaction, behind `lockLanes`.
- * @returns the endpoints that have something to do by that.
+ * Makes the next held delivery of each resource due. Call it in the transaction that ended deliveries, after
+ * `lockLanes`.
+ * @returns the endpoints that have work now.
  */
 export async function releaseNext(
   trx: Kysely<Tables>,
@@ -72,7 +74,7 @@ export async function releaseNext(
   );
 }
 
-/** Locks the lanes of those of these endpoints that want order, as `lockLanes` does. */
+/** Locks the lanes of the ordered endpoints among these; see `lockLanes`. */
 export function lockOrdered(kind: DatabaseHandle['kind'], endpointIds: readonly string[]): RawBuilder<unknown> {
   return sql`
     select endpoint_id from webhook_lane where endpoint_id in (
@@ -80,7 +82,9 @@ export function lockOrdered(kind: DatabaseHandle['kind'], endpointIds: readonly 
     order by endpoint_id ${kind === 'postgres' ? sql`for update` : sql``}`;
 }
 
-/** As `releaseNext`, where the endpoints want order. Returns the endpoint of each that is due now; wakes no lane. */
+/**
+ * Like `releaseNext`, for ordered endpoints only. Returns the endpoints of the released deliveries and wakes no lane.
+ */
 export function releaseOrdered(
   kind: DatabaseHandle['kind'],
   ended: readonly ResourceOfEndpoint[],
@@ -107,9 +111,9 @@ function releaseFirst(
 }
 
 /**
- * Makes due what an endpoint holds: it wants no order any more, or much of what stood before has been given up. Behind
- * `lockLanes`, in a transaction, and again as long as there is more.
- * @returns how many: at most `ROWS_AT_ONCE`.
+ * Releases held deliveries of an endpoint, because it is no longer ordered or earlier ones were given up. Call it in a
+ * transaction after `lockLanes`, and repeat it while there are more.
+ * @returns the number of released deliveries, at most `ROWS_AT_ONCE`.
  */
 export async function releaseSome(trx: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
   const held = trx

@@ -1,6 +1,6 @@
 /**
- * Ends deliveries that have waited for too long, and forgets those that nobody can look at any more, with their
- * attempts. A few at a time: whoever delivers goes first.
+ * Expires deliveries that have waited too long, and deletes old ones with their attempts. In small batches, so that
+ * delivery is not delayed.
  */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Clock } from '../../../platform/clock.js';
@@ -19,7 +19,7 @@ interface ExpiredRow {
   readonly resource: string | null;
 }
 
-/** Ends a delivery as expired because its event was deleted. @returns endpoints with deliveries that it held back. */
+/** Expires a delivery whose event was deleted. @returns endpoints with deliveries that it held back. */
 export async function expireDelivery(
   db: Kysely<Tables>,
   { id, endpointId, resource }: DueDelivery,
@@ -37,7 +37,7 @@ export async function expireDelivery(
   });
 }
 
-/** DeliveryRetention expires and forgets deliveries. */
+/** DeliveryRetention expires and deletes deliveries. */
 export class DeliveryRetention {
   constructor(
     private readonly db: Kysely<Tables>,
@@ -45,7 +45,7 @@ export class DeliveryRetention {
     private readonly signal: WorkSignal,
   ) {}
 
-  /** Forgets and expires all that is due for it. */
+  /** Deletes and expires everything that is due. */
   async sweep(isStopped: IsStopped = neverStopped): Promise<void> {
     while ((await this.forgetSome()) === ROWS_AT_ONCE && !isStopped());
     while (!isStopped() && (await this.expireSome()) === ROWS_AT_ONCE);
@@ -60,7 +60,7 @@ export class DeliveryRetention {
     return Number(numAffectedRows ?? 0);
   }
 
-  /** What is expired can be looked at, and replayed, as long again. */
+  /** Expires deliveries. They stay visible, and can be replayed, for another retention period. */
   private async expireSome(): Promise<number> {
     const now = this.clock.now();
     const open = sql`state in ('pending', 'held') and keep_until <= ${now}`;
@@ -86,7 +86,7 @@ export class DeliveryRetention {
     return expired;
   }
 
-  /** Endpoints that were deleted are kept as long as their deliveries can be looked at. */
+  /** Deletes endpoints that were marked as deleted, once their deliveries have gone. */
   private async forgetEndpoints(): Promise<void> {
     await this.db
       .deleteFrom('webhook_endpoint')
@@ -94,7 +94,7 @@ export class DeliveryRetention {
       .execute();
   }
 
-  /** `(select id …)` of a few; what somebody else is at is left for the next time. */
+  /** Selects a batch of IDs. Rows locked by another transaction are left for the next run. */
   private some(condition: RawBuilder<unknown>, lock = sql`for update skip locked`): RawBuilder<unknown> {
     const locked = kindOf(this.db) === 'postgres' ? lock : sql``;
     return sql`(select id from webhook_delivery where ${condition} order by keep_until limit ${sql.lit(ROWS_AT_ONCE)}

@@ -1,10 +1,13 @@
-/** When a delivery is attempted again: a list of pauses, spread so that those that failed together come back apart. */
+/**
+ * Computes the time of the next attempt from a list of pauses, with jitter so that deliveries that failed together are
+ * spread.
+ */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Before the second, third … attempt: ten attempts in 75 hours, as Standard Webhooks 1.0 proposes. */
+/** Pauses before the second and later attempts: ten attempts in 75 hours, as Standard Webhooks 1.0 suggests. */
 export const USUAL_RETRY_SCHEDULE_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -17,40 +20,37 @@ export const USUAL_RETRY_SCHEDULE_MS: readonly number[] = [
   24 * HOUR_MS,
 ];
 
-/** Bounds of a schedule that an endpoint brings. An empty one is one attempt and no more. */
+/** Limits for an endpoint's own schedule. An empty one means a single attempt. */
 export const MOST_RETRIES = 20;
 export const SHORTEST_PAUSE_MS = SECOND_MS;
 export const LONGEST_PAUSE_MS = 24 * HOUR_MS;
 export const LONGEST_SCHEDULE_MS = 7 * 24 * HOUR_MS;
 
-/** Of a pause, either way. */
+/** Share by which a pause varies in either direction. */
 const JITTER = 0.1;
 
-/**
- * The latest that a retry can stand in the table from now: what is due later was written by a clock that ran ahead, and
- * is due now.
- */
+/** Latest possible due time of a retry, from now. A later one was written by a clock that ran ahead and is due now. */
 export const LATEST_RETRY_MS = LONGEST_PAUSE_MS * (1 + JITTER);
 
-/** What is asked of the schedule after an attempt that failed. */
+/** Input for `nextAttemptMs`. */
 export interface FailedAttempt {
   readonly scheduleMs: readonly number[];
-  /** Attempts so far, this one too; from 1 on. */
+  /** Attempts so far including this one; at least 1. */
   readonly attempts: number;
   readonly nowMs: number;
-  /** What the receiver asked for. Waited for at least, as long as that is no longer than the longest pause. */
+  /** The receiver's `Retry-After`, a minimum for the pause. Capped at the longest pause. */
   readonly retryAfterMs?: number | undefined;
-  /** From 0 on, below 1. */
+  /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
-/** When the next attempt is due; undefined where there was the last one. */
+/** Returns the due time of the next attempt, or undefined after the last one. */
 export function nextAttemptMs(attempt: FailedAttempt): number | undefined {
   const { scheduleMs, attempts, nowMs, retryAfterMs: asked = 0, random } = attempt;
   const pauseMs = scheduleMs[attempts - 1];
   if (pauseMs === undefined) return undefined;
   const spreadMs = pauseMs * (1 - JITTER + 2 * JITTER * random());
-  // Not before what was asked for, and not all at that instant.
+  // At least the requested pause, with jitter on top.
   const askedMs = Math.min(asked, LONGEST_PAUSE_MS) * (1 + JITTER * random());
   return nowMs + Math.round(Math.max(spreadMs, askedMs));
 }
