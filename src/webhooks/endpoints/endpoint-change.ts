@@ -1,9 +1,9 @@
-/** What a change makes of the row of a webhook endpoint. */
+/** Applies changes to the row of a webhook endpoint. */
 import type { AuditAction } from '../../records/audit-actions.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import type { UpdateWebhookEndpoint } from './endpoint-fields.js';
 
-/** The row as it is behind a change that somebody asks for. */
+/** Returns the changed row. */
 export function changedEndpoint(
   before: WebhookEndpointTable,
   changes: UpdateWebhookEndpoint,
@@ -12,7 +12,7 @@ export function changedEndpoint(
   const status = changes.status ?? before.status;
   const hasNewStatus = status !== before.status;
   const hasNewUrl = changes.url !== undefined && changes.url !== before.url;
-  // Where it is, and what comes behind a decision of people, has not failed yet.
+  // A new URL, and an endpoint that a person enabled, start without failures.
   const isFresh = hasNewUrl || (hasNewStatus && status === 'enabled');
   return {
     ...before,
@@ -35,7 +35,7 @@ export function changedEndpoint(
   };
 }
 
-/** What the audit log calls a change. */
+/** Returns the audit action for a change. */
 export function statusAction(before: WebhookEndpointTable, after: WebhookEndpointTable): AuditAction {
   if (before.status === after.status) return 'webhook_endpoint.updated';
   return `webhook_endpoint.${after.status}`;

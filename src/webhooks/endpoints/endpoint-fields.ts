@@ -1,4 +1,4 @@
-/** What a webhook endpoint may be given from outside: one schema for the admin API, its description and the store. */
+/** Request schemas for webhook endpoints, shared by the admin API, its OpenAPI description and the store. */
 import { z } from 'zod';
 import { plainText } from '../../records/plain-text.js';
 import { endPreviousSecret } from '../../accounts/api-key-fields.js';
@@ -26,23 +26,23 @@ const longest = LONGEST_PAUSE_MS / MS_PER_SECOND;
 
 /** `customer.created`, `customer.*` */
 const PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)*\.(?:[a-z0-9_]+|\*)$/;
-/** Of an event's type. */
+/** Format of an event type. */
 const EVENT_TYPE_PATTERN = /^[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
 
-/** The type of an event. */
+/** An event type. */
 export const eventTypeField = z
   .string()
   .max(LONGEST_TYPE)
   .regex(EVENT_TYPE_PATTERN, 'must be resource.verb, for example customer.created')
   .meta({ example: 'customer.created' });
 
-// What it leads to is judged by the rules in force, with words of their own.
+// The destination is checked by the current outbound rules, which have their own messages.
 const url = z.string().min(1, 'must not be empty').max(LONGEST_URL, 'must have at most 2,048 characters').meta({
   description: 'Where events are posted to: an absolute https URL on the public internet.',
   example: 'https://shop.example.com/webhooks',
 });
 
-/** A type, or a family of them. */
+/** An event type or a family of types. */
 export const eventPatternField = z
   .string()
   .max(LONGEST_TYPE)
@@ -114,7 +114,7 @@ export const createWebhookEndpointSchema = z
   })
   .meta({ id: 'CreateWebhookEndpoint' });
 
-/** A time, RFC 3339 with an offset. */
+/** A time in RFC 3339 format with an offset. */
 export const instantField = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-11-22T09:00:00+01:00' })
   .max(40);

@@ -1,4 +1,4 @@
-/** Webhook endpoints as rows, as the control plane shows them, and as the audit log keeps them. */
+/** Converts webhook endpoint rows for the admin API and for the audit log. */
 import type { Transaction } from 'kysely';
 import type { AuditedFields } from '../../records/audit-log.js';
 import { kindOf } from '../../stores/database/database-kind.js';
@@ -6,27 +6,27 @@ import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import { Problem } from '../../platform/problems/errors.js';
 
-/** An integrator's URL, and what it wants to be told. */
+/** A webhook endpoint. */
 export interface WebhookEndpoint {
   readonly id: string;
   readonly accountId: string;
   readonly url: string;
   readonly description: string;
-  /** Types, and families such as `customer.*`; empty: all. */
+  /** Event types and families such as `customer.*`; empty for all. */
   readonly eventTypes: readonly string[];
-  /** Pauses before the second attempt and those behind it, in seconds; null: the usual ones. */
+  /** Pauses before the second and later attempts, in seconds; null for the default. */
   readonly retrySchedule: readonly number[] | null;
   readonly isOrdered: boolean;
-  /** Null: the usual. So are the two below. */
+  /** Null for the default, as the next two. */
   readonly ratePerSecond: number | null;
   readonly concurrency: number | null;
   readonly timeoutMs: number | null;
   readonly status: WebhookEndpointTable['status'];
   readonly disabledReason: WebhookEndpointTable['disabled_reason'];
   readonly statusChangedAt: number;
-  /** When the endpoint got its URL. */
+  /** Time at which the current URL was set. */
   readonly urlSetAt: number;
-  /** Since when nothing has arrived there; null: the last attempt succeeded. */
+  /** Start of the current failures; null if the latest attempt succeeded. */
   readonly failingSince: number | null;
   readonly failures: number;
   readonly lastSuccessAt: number | null;
@@ -35,7 +35,7 @@ export interface WebhookEndpoint {
   readonly version: number;
 }
 
-/** The endpoint of a row. */
+/** Converts a row. */
 export function webhookEndpointOf(row: WebhookEndpointTable): WebhookEndpoint {
   return {
     id: row.id,
@@ -61,7 +61,7 @@ export function webhookEndpointOf(row: WebhookEndpointTable): WebhookEndpoint {
   };
 }
 
-/** The fields of an endpoint that people change, by the names of the API. */
+/** Returns the fields that can be changed, by their API names. */
 export function changeableFields(row: WebhookEndpointTable): AuditedFields {
   return {
     url: row.url,
@@ -76,13 +76,13 @@ export function changeableFields(row: WebhookEndpointTable): AuditedFields {
   };
 }
 
-/** Such fields as the audit log keeps them: in the query of a URL receivers put their tokens. */
+/** Removes the query from the URL for the audit log, because receivers put tokens there. */
 export function auditedEndpoint(fields: AuditedFields): AuditedFields {
   const { url } = fields;
   return typeof url === 'string' ? { ...fields, url: url.replace(/\?.*$/s, '?…') } : fields;
 }
 
-/** The endpoint's row, held until the transaction ends. Rejects with `resource_not_found`. */
+/** Reads and locks an endpoint's row until the transaction ends. Rejects with `resource_not_found`. */
 export async function lockWebhookEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpointTable> {
   const row = await trx
     .selectFrom('webhook_endpoint')

@@ -1,19 +1,19 @@
-/** What the running configuration allows of webhook endpoints: where they may be, what they may want, how many. */
+/** Rules of the current configuration for webhook endpoints: destinations, event types and their number. */
 import type { GatewayFile } from '../../config/model/schema.js';
 import { parseDestination, outboundRules, type OutboundRules } from '../../http/outbound/destination.js';
 import { OutboundRefused } from '../../http/outbound/outbound-refused.js';
 import { Problem, type FieldError } from '../../platform/problems/errors.js';
 import type { EventCatalogue } from '../../outbox/event-catalogue.js';
 
-/** What is judged. */
+/** Values to check. */
 export interface AskedOfEndpoint {
   readonly url: string | undefined;
   readonly eventTypes: readonly string[] | undefined;
-  /** What the endpoint wants already: it may keep what the configuration does not have any more. */
+  /** Event types that the endpoint already has. It may keep them even if the configuration no longer defines them. */
   readonly known?: readonly string[];
 }
 
-/** EndpointRules reads the configuration anew on each question, so that a reload is in force at once. */
+/** EndpointRules reads the configuration for each check, so that a reload applies immediately. */
 export class EndpointRules {
   private built: { readonly of: GatewayFile['webhooks']; readonly rules: OutboundRules } | undefined;
 
@@ -22,19 +22,19 @@ export class EndpointRules {
     private readonly events: EventCatalogue,
   ) {}
 
-  /** Most endpoints of an account. */
+  /** Maximum number of endpoints per account. */
   get maxEndpoints(): number {
     return this.webhooks().maxEndpoints;
   }
 
-  /** What destinations are judged by. */
+  /** Rules for destinations. */
   get outbound(): OutboundRules {
     const webhooks = this.webhooks();
     if (this.built?.of !== webhooks) this.built = { of: webhooks, rules: outboundRules(webhooks) };
     return this.built.rules;
   }
 
-  /** Throws `validation_failed` with a pointer for each thing that is not allowed. */
+  /** Checks URL and event types. @throws Problem `validation_failed` with a pointer for each fault. */
   check({ url, eventTypes = [], known = [] }: AskedOfEndpoint): void {
     const refused = url === undefined ? undefined : this.refusalOf(url);
     const errors: FieldError[] = refused === undefined ? [] : [refused];

@@ -1,19 +1,19 @@
 /**
- * What becomes of the deliveries of an endpoint that is enabled again, loses its order or is deleted: a part at a time,
- * because there may be very many, and each part behind the lane's lock, as everywhere where order changes.
+ * Changes the open deliveries of an endpoint that is enabled, loses its order or is deleted. Works in batches because
+ * there may be very many. Each batch locks the lane, as every change of order does.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookDeliveryTable } from '../../stores/database/tables/webhook-tables.js';
 import { lockLanes, releaseSome, ROWS_AT_ONCE } from '../deliveries/rows/order.js';
 
-/** Deliveries by when they were made, both ends included, in milliseconds. */
+/** A range of creation times in milliseconds, both ends included. */
 export interface DeliverySpan {
   readonly sinceMs: number;
   readonly untilMs: number;
 }
 
-/** Ends what is open and was made outside of a span, or all; resolves with how many. */
+/** Ends open deliveries, except those created within a range. Returns their number. */
 export async function endOpenDeliveries(
   db: Kysely<Tables>,
   endpointId: string,
@@ -37,7 +37,7 @@ export async function endOpenDeliveries(
   });
 }
 
-/** Makes deliveries due at once that wait for their next attempt: what they failed for may be mended. */
+/** Makes waiting deliveries due now, because the cause of their failure may be fixed. Returns their number. */
 export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
   return inParts(db, endpointId, async (trx) => {
     const waiting = trx
@@ -52,7 +52,7 @@ export async function makeDueNow(db: Kysely<Tables>, endpointId: string, nowMs: 
   });
 }
 
-/** Lets go of what was held behind others: who reads it next puts it into order anew. */
+/** Releases held deliveries. The next read restores the order. Returns their number. */
 export async function releaseHeldDeliveries(db: Kysely<Tables>, endpointId: string, nowMs: number): Promise<number> {
   return inParts(db, endpointId, (trx) => releaseSome(trx, endpointId, nowMs));
 }

@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints as the control plane manages them. Each change is one transaction with its audit entry; the workers
- * are told behind its commit.
+ * Manages webhook endpoints. Each change is one transaction with its audit entry. Workers are notified after the
+ * commit.
  */
 import { sql, type Transaction } from 'kysely';
 import { lockAccount } from '../../accounts/accounts.js';
@@ -33,7 +33,7 @@ import {
 } from './endpoint-rows.js';
 import { endOpenDeliveries, makeDueNow, releaseHeldDeliveries, type DeliverySpan } from './open-deliveries.js';
 
-/** What the endpoints stand on. */
+/** Dependencies of `WebhookEndpoints`. */
 export interface WebhookEndpointsDependencies {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
@@ -42,13 +42,13 @@ export interface WebhookEndpointsDependencies {
   readonly rules: EndpointRules;
 }
 
-/** An endpoint with the secret that was just made: the only moment at which it exists in the clear. */
+/** An endpoint with its new secret. The plain secret is never available again. */
 export interface WebhookEndpointWithSecret {
   readonly endpoint: WebhookEndpoint;
   readonly secret: string;
 }
 
-/** Whoever asks for a change, and what else it depends on. */
+/** Actor and conditions of a change. */
 export interface EndpointChange {
   readonly context: ChangeContext;
   readonly expected?: ExpectedVersions;
@@ -57,11 +57,11 @@ export interface EndpointChange {
 
 const MS_PER_SECOND = 1_000;
 
-/** Rejects with a `Problem` for what the caller got wrong, with the database's error for what it did not. */
+/** All methods reject with a `Problem` for faults of the caller, and otherwise as the database does. */
 export class WebhookEndpoints {
   constructor(private readonly deps: WebhookEndpointsDependencies) {}
 
-  /** Makes an endpoint and its secret. Rejects with `too_many_endpoints` where the account has as many as it may. */
+  /** Creates an endpoint and its secret. Rejects with `too_many_endpoints` if the account has reached its limit. */
   async create(
     accountId: string,
     input: CreateWebhookEndpoint,
@@ -84,14 +84,14 @@ export class WebhookEndpoints {
     return { endpoint: webhookEndpointOf(row), secret };
   }
 
-  /** Rejects with `resource_not_found`. */
+  /** Reads an endpoint. Rejects with `resource_not_found`. */
   async get(id: string): Promise<WebhookEndpoint> {
     const query = this.deps.database.db.selectFrom('webhook_endpoint').selectAll().where('id', '=', id);
     const row = await query.where('deleted_at', 'is', null).executeTakeFirst();
     return webhookEndpointOf(row ?? webhookEndpointNotFound());
   }
 
-  /** The endpoints of an account in the order in which they were made. */
+  /** Lists the endpoints of an account in order of creation. */
   async list(accountId: string, { limit, cursor }: PageRequest): Promise<Page<WebhookEndpoint>> {
     const list = `webhook-endpoints:${accountId}`;
     let query = this.deps.database.db
@@ -107,10 +107,7 @@ export class WebhookEndpoints {
     return pageOf(list, limit, rows, webhookEndpointOf);
   }
 
-  /**
-   * Changes what is named and leaves the rest; what waits goes to a new URL. A change to the values that it has already
-   * leaves no trace.
-   */
+  /** Changes the given fields. Waiting deliveries go to a new URL. A change without effect is not recorded. */
   async update(id: string, changes: UpdateWebhookEndpoint, change: EndpointChange): Promise<WebhookEndpoint> {
     const { database, clock, rules, signal } = this.deps;
     const before = await this.get(id);
@@ -122,7 +119,7 @@ export class WebhookEndpoints {
     rules.check({ url: changes.url, eventTypes: changes.event_types, known: before.eventTypes });
     const isEnabling = changes.status === 'enabled' && before.status !== 'enabled';
     if (isEnabling) {
-      // What is not to go out is given up while nobody works on it.
+      // Unwanted deliveries are ended before the endpoint is enabled, while no worker handles them.
       await database.db.transaction().execute((trx) => this.check(trx, id, changes, change));
       await this.prepareWaiting(id, changes);
     }
@@ -136,7 +133,7 @@ export class WebhookEndpoints {
     return webhookEndpointOf(row);
   }
 
-  /** Gives the endpoint a new secret; the ones of before sign too until the overlap ends. */
+  /** Rotates the secret. Previous secrets also sign until the overlap ends. */
   async rotateSecret(
     id: string,
     input: RotateWebhookSecret,
@@ -164,14 +161,15 @@ export class WebhookEndpoints {
       await record(trx, context, row, 'webhook_endpoint.secret_rotated', { before: null, after });
       return { endpoint: webhookEndpointOf(row), secret };
     });
-    // A receiver that refused the signature may take it now. One that cannot know the new secret yet would use up attempts.
+    // A receiver that rejected the signature may accept it now. If the receiver cannot know the new secret yet, retries
+    // would be wasted.
     const isVerifiable = rotation.overlapMs > 0 || rotation.brought !== null;
     if (made.endpoint.status === 'enabled' && isVerifiable) await this.hasten(id);
     signal.tellChanged([id]);
     return made;
   }
 
-  /** Signs with the current secret alone from now on. Where there is no other, nothing changes. */
+  /** Ends the previous secrets, so that only the current one signs. No effect without previous ones. */
   async endPreviousSecret(
     id: string,
     { context, expected }: Pick<EndpointChange, 'context' | 'expected'>,
@@ -196,7 +194,7 @@ export class WebhookEndpoints {
     return webhookEndpointOf(row);
   }
 
-  /** Deletes the endpoint and its secrets; what waits for it is given up. Deliveries can be looked at still. */
+  /** Deletes the endpoint and its secrets, and ends open deliveries. Past deliveries stay visible. */
   async delete(id: string, { context, expected }: Pick<EndpointChange, 'context' | 'expected'>): Promise<void> {
     const { database, clock, signal } = this.deps;
     const now = clock.now();
@@ -226,7 +224,7 @@ export class WebhookEndpoints {
     throw new Problem('too_many_endpoints', { detail });
   }
 
-  /** Holds the row, once the change may be made. */
+  /** Locks the row and checks that the change is permitted. */
   private async check(
     trx: Transaction<Tables>,
     id: string,
@@ -240,7 +238,7 @@ export class WebhookEndpoints {
       throw new Problem('forbidden', { detail: `Only operators may ${what}.`, requiredRoles: ['operator'] });
     }
     const after = changedEndpoint(before, changes, this.deps.clock.now());
-    // A repeated change has nothing to be in the way of.
+    // A change without effect cannot conflict.
     if (changedFields(changeableFields(before), changeableFields(after)) === null) return before;
     await checkVersion(trx, before, expected, await timeZoneOf(trx, before));
     context.authorize?.('webhook_endpoint', accessOf(before), accessOf(after));
@@ -257,7 +255,7 @@ export class WebhookEndpoints {
     const after = changedEndpoint(before, changes, now);
     const difference = changedFields(changeableFields(before), changeableFields(after));
     if (difference === null) return before;
-    // Who holds deliveries for their order asks whether it is wanted, behind the same lock.
+    // `holdBlocked` reads `ordered` under the same lock.
     if (after.ordered !== before.ordered) await lockLanes(trx, [before.id]);
     await trx.updateTable('webhook_endpoint').set(after).where('id', '=', before.id).execute();
     await record(trx, context, after, statusAction(before, after), difference);
@@ -266,7 +264,7 @@ export class WebhookEndpoints {
     return after;
   }
 
-  /** Gives up what is not chosen, and lets go of what was held: with what is given up its order has changed. */
+  /** Ends deliveries that were not selected, and releases held ones, whose order has changed by that. */
   private async prepareWaiting(id: string, { deliver = 'all' }: UpdateWebhookEndpoint): Promise<void> {
     const { database, clock } = this.deps;
     const now = clock.now();
@@ -280,8 +278,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Makes waiting deliveries due. Never rejects: the change before it has committed, and its response may hold the only copy of
-   * a secret. Where it fails, they are attempted by their schedule.
+   * Makes waiting deliveries due. Never rejects, because the change before it is committed and its response may hold
+   * the only copy of a secret. If this fails, the deliveries keep their schedule.
    */
   private async hasten(id: string): Promise<void> {
     const { database, clock } = this.deps;
@@ -290,7 +288,7 @@ export class WebhookEndpoints {
       await makeDueNow(database.db, id, now);
       await database.db.transaction().execute((trx) => wakeLanes(trx, [id], now));
     } catch {
-      // By their schedule.
+      // They keep their schedule.
     }
   }
 }
