@@ -52,7 +52,7 @@ describe('events of operations', () => {
       pairs.map(([data, at]) => new Promise<void>((resolve) => events.add(emitted({ id: 'x', ...data }, at), resolve))),
     );
     const rows = await database.db.selectFrom('event').select(['resource']).orderBy('id').execute();
-    // A number is no id by the schema of this type.
+    // The schema of this type does not accept a number as ID.
     expect(rows.map(({ resource }) => resource)).toEqual(['cus_1', null, null, null]);
   });
 
@@ -78,10 +78,10 @@ describe('events of operations', () => {
     expect([gone, counted('dropped') - before]).toEqual([1, 1]);
     const named = [{ type: 'customer.created', account_id: 'acc_1', resource: 'cus_1' }];
     expect(lines.at(-1)).toEqual({ event: 'event_dropped', dropped: 1, waiting: 10_000, named });
-    // A gauge counts what its response has not waited for, and nothing that merely has its turn before it.
+    // The gauge counts only events whose responses did not wait, and not those that await their transaction.
     events.readGauges();
     expect(METRICS.eventsUnwritten.series().value).toBe(0);
-    // The first transaction has failed, and the next is some time away.
+    // The first transaction has failed. The next is some time away.
     await eventually('it says so', () => said.includes('events_unwritten'));
     await events.stop(50);
     expect([gone, counted('dropped') - before]).toEqual([10_001, 10_001]);

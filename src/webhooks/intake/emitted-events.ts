@@ -1,6 +1,6 @@
 /**
- * Events that responses of the backends are. What has become of a change outside of our database cannot be undone, so
- * an event is never refused: its response waits for it for a moment, then goes out, and the event waits in memory.
+ * Stores events that are made from backend responses. The backend has already made the change, so such an event is
+ * never rejected. Its response waits briefly for it. After that the event waits in memory.
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -18,48 +18,48 @@ import type { ForeignEvent } from '../../outbox/event-types.js';
 import { addEvents } from '../../outbox/outbox.js';
 import { EventSchemas } from './event-batch.js';
 
-/** Whose events they are. */
+/** Source name of these events. */
 const SOURCE = 'emits';
-/** A response waits no longer for its event. */
+/** Maximum time that a response waits for its event. */
 const RESPONSE_TIMEOUT_MS = 500;
-/** Of all that wait, in a process. */
+/** Limits for events waiting in this process. */
 const MOST_EVENTS = 10_000;
 const MOST_BYTES = 16 * 1_024 * 1_024;
 const EVENTS_PER_TRANSACTION = 250;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** The last of them have so long when the program ends; less than a phase of the end has. */
+/** Time for the last events during shutdown; shorter than a shutdown phase. */
 const STOP_TIMEOUT_MS = 4_000;
-/** One operation is complained of so often. */
+/** Interval between log messages about one operation. */
 const COMPLAINT_INTERVAL_MS = 60_000;
-/** Of those that are lost, so many are named in a line of the log. */
+/** Maximum number of lost events listed in one log line. */
 const MOST_NAMED = 20;
-/** As of events that are handed in. */
+/** Same format as for events sent by services. */
 const RESOURCE = /^[\x21-\x7e]{1,200}$/;
 
-/** An event as its response makes it. */
+/** An event made from a response. */
 export interface Emitted {
   readonly accountId: string;
   readonly emits: { readonly type: string; readonly resource: readonly string[] | undefined };
   readonly data: Readonly<Record<string, unknown>>;
-  /** The data as it was sent. */
+  /** The data as sent by the backend. */
   readonly text: string;
 }
 
 interface Waiting extends ForeignEvent {
-  /** Until it is held to its schema, or is late: then the text is enough to remember. */
+  /** Parsed data until the schema check or the timeout. After that only the text is kept. */
   data: Emitted['data'] | undefined;
   state: 'unchecked' | 'accepted' | 'unusable';
-  /** Until its response has gone out. */
+  /** Set until the response has been released. */
   done: (() => void) | undefined;
-  /** When it goes out at the latest, by `performance.now()`. */
+  /** Time at which the response is released at the latest, by `performance.now()`. */
   lateAtMs: number;
 }
 
-/** What the log says of an event that is lost. */
+/** Log fields of a lost event. */
 type Lost = Pick<Waiting, 'type' | 'accountId' | 'resource'>;
 
-/** EmittedEvents writes them, those that come meanwhile together in the next transaction. */
+/** EmittedEvents writes events in batches: those that arrive during a transaction share the next one. */
 export class EmittedEvents implements ReadsGauges {
   private readonly schemas: EventSchemas;
   private readonly waiting: Waiting[] = [];
@@ -68,9 +68,9 @@ export class EmittedEvents implements ReadsGauges {
   private bytes = 0;
   private count = 0;
   private failures = 0;
-  /** Lost since the log has last said so. */
+  /** Lost events that the log has not reported yet. */
   private unsaid = 0;
-  /** One for all: they wait in the order in which they are late. */
+  /** One timer for all events, which are in order of their deadlines. */
   private timer: NodeJS.Timeout | undefined;
   private isStopping = false;
   private isOver = false;
@@ -87,7 +87,7 @@ export class EmittedEvents implements ReadsGauges {
     this.schemas = new EventSchemas(() => types() ?? []);
   }
 
-  /** Takes an event; calls `done` once: when it is written, or has to be waited for too long. Never throws. */
+  /** Adds an event. Calls `done` once, when the event is stored or storing takes too long. Never throws. */
   add({ accountId, emits, data, text }: Emitted, done: () => void): void {
     const resource = resourceIn(data, emits.resource);
     if (this.waiting.length >= MOST_EVENTS || this.bytes + text.length > MOST_BYTES) {
@@ -99,7 +99,7 @@ export class EmittedEvents implements ReadsGauges {
       type: emits.type,
       accountId,
       dataText: text,
-      // Of ours: an id that a client chooses may come twice.
+      // Generated here, because IDs chosen by clients may repeat.
       dedupeKey: `${SOURCE}:${this.process}:${++this.count}`,
       source: SOURCE,
       resource,
@@ -113,11 +113,11 @@ export class EmittedEvents implements ReadsGauges {
     this.waiting.push(event);
     this.bytes += text.length;
     this.timer ??= setTimeout(() => this.letLateGo(), RESPONSE_TIMEOUT_MS);
-    // With those that come in this turn of the loop: a transaction costs more than an event.
+    // Batches the events of this turn of the event loop, because a transaction costs more than an event.
     this.writing ??= nextTurn().then(() => this.write());
   }
 
-  /** Counts a response of success that is no event. */
+  /** Counts and logs a successful response that could not become an event. */
   unusable(operation: string, reason: string): void {
     METRICS.events.series(SOURCE, 'unusable').inc();
     const now = performance.now();
@@ -126,7 +126,7 @@ export class EmittedEvents implements ReadsGauges {
     this.log.warn({ event: 'event_unusable', operation, reason }, 'A response that ought to be an event is none');
   }
 
-  /** Writes what is left, for so long at most; what cannot be written is lost, and counted. */
+  /** Writes the remaining events for up to `timeoutMs`. The rest is lost and counted. */
   async stop(timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
     this.isStopping = true;
     this.endPause();
@@ -142,7 +142,7 @@ export class EmittedEvents implements ReadsGauges {
     for (const event of lost) letGo(event);
   }
 
-  /** Those whose responses have gone out: what waits for its turn is no sign of anything. */
+  /** Counts only events whose responses were released. Others merely wait for their transaction. */
   readGauges(): void {
     const late = this.waiting.reduce((count, { done }) => (done === undefined ? count + 1 : count), 0);
     METRICS.eventsUnwritten.series().set(late);
@@ -178,7 +178,10 @@ export class EmittedEvents implements ReadsGauges {
     this.writing = undefined;
   }
 
-  /** Those whose data is as their type says. Never rejects: what cannot be checked must not hold up the others. */
+  /**
+   * Returns the events whose data matches the schema of their type. Never rejects, because one event must not block the
+   * others.
+   */
   private async accepted(events: readonly Waiting[]): Promise<readonly Waiting[]> {
     const checks = new Map<string, DataCheck | null | undefined>();
     for (const event of events) {
@@ -228,7 +231,7 @@ export class EmittedEvents implements ReadsGauges {
     });
   }
 
-  /** @param isLast nobody will hear of them later. */
+  /** Counts and logs lost events. @param isLast whether this is the last chance to log them. */
   private drop(lost: readonly Lost[], isLast = false): void {
     METRICS.events.series(SOURCE, 'dropped').inc(lost.length);
     this.unsaid += lost.length;
@@ -244,14 +247,14 @@ export class EmittedEvents implements ReadsGauges {
   }
 }
 
-/** Lets its response go, where it has not gone. */
+/** Releases the response, once. */
 function letGo(event: Waiting): void {
   const { done } = event;
   event.done = undefined;
   done?.();
 }
 
-/** What an event is about; null where nothing stands there that could be an id. */
+/** Returns the resource ID of an event, or null if the data has none. */
 function resourceIn(data: unknown, parts: readonly string[] | undefined): string | null {
   if (parts === undefined) return null;
   let value: unknown = data;

@@ -1,4 +1,4 @@
-/** The events of one request, judged one by one before any of them is written. */
+/** Validates all events of a request before any is written. */
 import { createHash } from 'node:crypto';
 import { compileDataSchema, type DataCheck } from '../../config/data-schema.js';
 import type { EventType } from '../../config/model/schema.js';
@@ -6,16 +6,16 @@ import { canonicalDigits, isExactNumber, toPlain } from '../../platform/json/exa
 import type { FieldError } from '../../platform/problems/errors.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 
-/** Of one event's data, as JSON. */
+/** Maximum size of one event's data as JSON. */
 const MOST_EVENT_BYTES = 256 * 1_024;
-/** Errors that one response names: whoever has more has one cause for most. */
+/** Maximum number of errors per response, since they usually share a cause. */
 const MOST_ERRORS = 20;
 const DAY_MS = 86_400_000;
-/** Older than that nobody waits for it any more; and clocks differ. */
+/** Accepted range of timestamps. The tolerance for the future covers clock differences. */
 const OLDEST_MS = 30 * DAY_MS;
 const NEWEST_MS = 5 * 60_000;
 
-/** An event as a service hands it in. */
+/** An event sent by a service. */
 export interface HandedInEvent {
   readonly id: string;
   readonly type: string;
@@ -23,18 +23,18 @@ export interface HandedInEvent {
   /** Numbers keep their digits (`ExactNumber`). */
   readonly data: Readonly<Record<string, unknown>>;
   readonly resource?: string | undefined;
-  /** RFC 3339. */
+  /** Time in RFC 3339 format. */
   readonly timestamp?: string | undefined;
 }
 
-/** What came of judging them. */
+/** Result of the validation. */
 export interface JudgedBatch {
   readonly events: readonly ForeignEvent[];
-  /** The first of what is wrong; none where all may be written. */
+  /** The first errors; empty if all events are valid. */
   readonly errors: readonly FieldError[];
 }
 
-/** Judges events by their types, schemas and times. Whether their accounts are there, the database says. */
+/** Validates types, data and timestamps. The existence of accounts is checked by the database later. */
 export async function judgeBatch(
   service: string,
   handedIn: readonly HandedInEvent[],
@@ -70,7 +70,7 @@ function foreignEvent(service: string, event: HandedInEvent, dataText: string, o
   };
 }
 
-/** Ids are a service's own: two of them may count the same way. */
+/** IDs are unique per service only. */
 function dedupeKeyOf(service: string, id: string): string {
   return `svc:${service}:${id}`;
 }
@@ -94,14 +94,14 @@ async function dataError(
   return fault && { pointer: `/data${encodeURI(fault.pointer)}`, detail: fault.detail };
 }
 
-/** EventSchemas knows the types, and compiles a schema when the first event of its type comes. */
+/** EventSchemas compiles the schema of a type when its first event arrives. */
 export class EventSchemas {
   private types: readonly EventType[] | undefined;
   private checks = new Map<string, Promise<DataCheck> | null>();
 
   constructor(private readonly current: () => readonly EventType[]) {}
 
-  /** The check of a type; null: it takes any object; undefined: there is no such type. */
+  /** Returns the check for a type; null if it accepts any object, undefined if the type does not exist. */
   async checkOf(type: string): Promise<DataCheck | null | undefined> {
     const types = this.current();
     if (types !== this.types) {
@@ -118,14 +118,16 @@ export class EventSchemas {
   }
 }
 
-/** Hashes a value of JSON so that equal values have one hash, however they were written. */
+/** Hashes a JSON value. Equal values have equal hashes, regardless of formatting and key order. */
 function fingerprintOf(value: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(value)))
     .digest('base64url');
 }
 
-/** Returns the number with this value, or a list of its digits where JavaScript has none: `1.0` and `1` are equal. */
+/**
+ * Normalizes a number, so that `1.0` and `1` are equal. Returns its digits if JavaScript cannot represent it exactly.
+ */
 function numberIn(digits: string): unknown {
   const form = canonicalDigits(digits);
   const number = Number(digits);
@@ -138,6 +140,6 @@ function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (isExactNumber(value)) return numberIn(value.rawJSON);
   const entries = Object.entries(value).map(([name, each]): [string, unknown] => [name, sorted(each)]);
-  // A list of pairs: `__proto__` is a name like any other, and numbers stand first in objects.
+  // Pairs instead of an object, which would treat `__proto__` specially and move numeric keys first.
   return entries.toSorted(([one], [other]) => (one < other ? -1 : 1));
 }

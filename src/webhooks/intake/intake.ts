@@ -1,6 +1,6 @@
 /**
- * Takes in what services hand in: all events of a request or none. Requests that come while a transaction is under way
- * share the next one, so that many small ones cost no more commits than a few large ones.
+ * Accepts events from services: all events of a request or none. Requests that arrive during a transaction share the
+ * next one. Many small requests thus cost no more commits than a few large ones.
  */
 import type { CompiledQuery, Kysely } from 'kysely';
 import type { EventType } from '../../config/model/schema.js';
@@ -18,26 +18,26 @@ import { addEvents, type AddedEvents } from '../../outbox/outbox.js';
 import { EventSchemas, judgeBatch, type HandedInEvent } from './event-batch.js';
 import { knownEvents, knownEventsQuery, knownIn, type KnownEvent } from './known-events.js';
 
-/** A transaction takes no more requests when it has so many events. */
+/** Maximum number of events per transaction, unless one request has more. */
 const EVENTS_PER_TRANSACTION = 1_000;
 
-/** Requests that wait for their transaction; more are refused, so that a database that is slow fills no memory. */
+/** Maximum number of waiting requests. More are rejected, so that a slow database does not exhaust memory. */
 const MOST_WAITING = 200;
 
-/** What became of one event. */
+/** Result for one event. */
 export interface TakenEvent {
-  /** `evt_…`, as receivers have it. */
+  /** Event ID as sent to receivers: `evt_…`. */
   readonly eventId: string;
-  /** Endpoints that are told of it. */
+  /** Number of endpoints that get the event. */
   readonly deliveries: number;
-  /** It was handed in before. */
+  /** Whether the event was accepted before. */
   readonly isDuplicate: boolean;
 }
 
-/** The events that were taken of a request, or the reason for its refusal. */
+/** Accepted events of a request, or the reason for its rejection. */
 type Reply = readonly TakenEvent[] | Problem;
 
-/** EventIntake judges and writes what services hand in. */
+/** EventIntake validates and stores events from services. */
 export class EventIntake {
   private readonly schemas: EventSchemas;
   private readonly requests: Batcher<readonly ForeignEvent[], Reply>;
@@ -52,14 +52,14 @@ export class EventIntake {
     this.requests = new Batcher((requests) => this.write(requests), {
       most: EVENTS_PER_TRANSACTION,
       sizeOf: (events) => events.length,
-      // What is wrong with one must not cost the others theirs.
+      // An invalid request must not fail the others in its batch.
       isOneAtFault: (error) => error instanceof Problem,
     });
   }
 
   /**
-   * Takes events in; they stand in the database when this resolves, in their order. Rejects with a `Problem` where one
-   * of them is wrong or contradicts what was handed in before, or as the database does: then none is written.
+   * Stores the events of a request. They are committed when this resolves. Rejects with a `Problem` if one is invalid
+   * or conflicts with an earlier event, or as the database does. Nothing is stored then.
    */
   async take(service: string, handedIn: readonly HandedInEvent[]): Promise<readonly TakenEvent[]> {
     const { events, errors } = await judgeBatch(service, handedIn, this.schemas, this.clock.now());
@@ -87,7 +87,7 @@ export class EventIntake {
   }
 }
 
-/** Adds the events of those requests in which nothing is wrong. */
+/** Adds the events of all valid requests. */
 async function writeRequests(
   trx: Kysely<Tables>,
   requests: readonly (readonly ForeignEvent[])[],
@@ -103,7 +103,7 @@ async function writeRequests(
     requests.flatMap((events, index) => (refusals[index] === undefined ? events : [])),
     nowMs,
   );
-  // Somebody else has handed in one of them in this moment: it has to be looked at again whether that is the same.
+  // Another process stored one of them at the same moment. Check whether it is the same event.
   const late = all.filter(({ dedupeKey }) => known.get(dedupeKey)?.id === null && !added.events.has(dedupeKey));
   const foundLate = await knownEvents(trx, late);
   if (late.some((event) => foundLate.get(event.dedupeKey)?.fingerprint !== event.fingerprint)) throw conflict('');
@@ -131,7 +131,9 @@ function takenOf(
   return { eventId: other?.id ?? '', deliveries: other?.deliveries ?? 0, isDuplicate: true };
 }
 
-/** Notes what a request will add, for those behind it; a conflict where one of its ids stands for something else. */
+/**
+ * Registers the events of a request for the following ones. Returns a conflict if an ID belongs to a different event.
+ */
 function noteOrConflict(events: readonly ForeignEvent[], known: Map<string, KnownEvent>): Problem | undefined {
   const noted: string[] = [];
   for (const { dedupeKey, fingerprint } of events) {

@@ -1,19 +1,19 @@
-/** Events that were handed in before, by their names. */
+/** Finds events that were stored before. */
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
 import { kindOf } from '../../stores/database/database-kind.js';
 import { textList } from '../../stores/database/json-rows.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 
-/** What is known of an event by its name. */
+/** A stored event. */
 export interface KnownEvent {
-  /** Null: it is going to be added in this transaction. */
+  /** Null if it will be added in this transaction. */
   readonly id: string | null;
   readonly fingerprint: string | null;
   readonly deliveries: number;
 }
 
-/** Those of these events that are there already, by dedupe key. */
+/** Returns those of the events that are stored already, by dedupe key. */
 export async function knownEvents(
   trx: Kysely<Tables>,
   events: readonly ForeignEvent[],
@@ -21,7 +21,7 @@ export async function knownEvents(
   return events.length === 0 ? new Map() : knownIn(await trx.executeQuery(knownEventsQuery(trx, events)));
 }
 
-/** What `knownEvents` executes: for who has more to ask of the database with it. */
+/** Returns the query of `knownEvents`, to be combined with others. */
 export function knownEventsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
   return trx
     .selectFrom('event')
@@ -36,7 +36,7 @@ export function knownEventsQuery(trx: Kysely<Tables>, events: readonly ForeignEv
     .compile();
 }
 
-/** What `knownEventsQuery` came to, by dedupe key. */
+/** Reads the result of `knownEventsQuery`, by dedupe key. */
 export function knownIn({ rows }: QueryResult<unknown>): Map<string, KnownEvent> {
   return new Map(
     (rows as readonly KnownRow[]).map(({ id, dedupe_key: key, fingerprint, deliveries }) => [
