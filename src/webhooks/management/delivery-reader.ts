@@ -1,4 +1,4 @@
-/** Deliveries as those see them who manage an endpoint: a page of them, or one with its attempts and what is sent. */
+/** Reads deliveries for the admin API: a page of them, or one with its attempts and payload. */
 import { sql, type Kysely } from 'kysely';
 import { decodeCursor, pageOf, type Page, type PageRequest } from '../../stores/database/cursor.js';
 import type { Tables } from '../../stores/database/schema.js';
@@ -6,29 +6,29 @@ import type { WebhookAttemptTable, WebhookDeliveryTable } from '../../stores/dat
 import { Problem } from '../../platform/problems/errors.js';
 import { payloadOf } from '../sending/attempt.js';
 
-/** What counts of a list's row; the newest attempt of a delivery says how it stands. */
+/** Latest attempt of a delivery, as shown in lists. */
 export type LastAttempt = Pick<WebhookAttemptTable, 'at' | 'status_code' | 'error'>;
 
-/** A delivery, without what it delivers. */
+/** A delivery without its payload. */
 export interface Delivery {
   readonly row: WebhookDeliveryTable;
-  /** Null where the event is kept no more. */
+  /** Null if the event was deleted. */
   readonly type: string | null;
   readonly lastAttempt: LastAttempt | null;
 }
 
-/** A delivery with all that is kept of it. */
+/** A delivery with its attempts and payload. */
 export interface DeliveryDetail extends Delivery {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly attempts: readonly WebhookAttemptTable[];
-  /** JSON as it is sent; null where the event is kept no more. */
+  /** JSON as sent; null if the event was deleted. */
   readonly payload: string | null;
 }
 
-/** As the API knows it: what is held waits too. */
+/** Status in the API. Held deliveries count as pending. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
-/** Which deliveries. */
+/** Filter for deliveries. */
 export interface DeliveryQuery extends PageRequest {
   readonly status?: DeliveryStatus | undefined;
   readonly type?: string | undefined;
@@ -36,17 +36,17 @@ export interface DeliveryQuery extends PageRequest {
   readonly untilMs?: number | undefined;
 }
 
-/** So many that wait are counted, no more: there may be a million. */
+/** Limit for counting waiting deliveries, of which there may be a million. */
 export const MOST_COUNTED = 1_000;
 
-/** Of one delivery; those of its first cycles may be left out. */
+/** Maximum number of attempts returned per delivery, latest first. */
 const MOST_ATTEMPTS = 200;
 
-/** DeliveryReader reads what the workers write. */
+/** DeliveryReader reads deliveries that the workers wrote. */
 export class DeliveryReader {
   constructor(private readonly db: Kysely<Tables>) {}
 
-  /** The deliveries of an endpoint, the newest first. */
+  /** Lists the deliveries of an endpoint, newest first. */
   async list(endpointId: string, query: DeliveryQuery): Promise<Page<Delivery>> {
     const { cursor, limit, status, type, sinceMs, untilMs } = query;
     const list = `deliveries:${JSON.stringify([endpointId, status, type, sinceMs, untilMs])}`;
@@ -56,7 +56,7 @@ export class DeliveryReader {
       .selectAll('delivery')
       .select('event.type')
       .where('delivery.endpoint_id', '=', endpointId);
-    // As constants: what waits and what has failed have indexes of their own, which a parameter would not find.
+    // Literals, because the planner does not match the partial indexes to a parameter.
     if (status === 'pending') select = select.where(sql<boolean>`delivery.state in ('pending', 'held')`);
     else if (status !== undefined) select = select.where('delivery.state', '=', sql.lit(status));
     if (type !== undefined) select = select.where('event.type', '=', type);
@@ -75,7 +75,7 @@ export class DeliveryReader {
     }));
   }
 
-  /** Rejects with `resource_not_found`. */
+  /** Reads a delivery. Rejects with `resource_not_found`. */
   async get(id: string): Promise<DeliveryDetail> {
     const row = await this.db.selectFrom('webhook_delivery').selectAll().where('id', '=', id).executeTakeFirst();
     if (row === undefined) throw deliveryNotFound();
@@ -105,7 +105,7 @@ export class DeliveryReader {
     };
   }
 
-  /** How many deliveries of an endpoint wait, at most `MOST_COUNTED`. */
+  /** Returns the number of waiting deliveries of an endpoint, at most `MOST_COUNTED`. */
   async countWaiting(endpointId: string): Promise<number> {
     const rows = await this.db
       .selectFrom('webhook_delivery')

@@ -1,10 +1,10 @@
-/** Tells the owners of an account by mail that a webhook endpoint of theirs was disabled. */
+/** Informs the owners of an account by email that a webhook endpoint was disabled. */
 import type { Transaction } from 'kysely';
 import type { Tables } from '../../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../../stores/database/tables/webhook-tables.js';
 import { addNotice } from '../../mail/mail-outbox.js';
 
-/** Adds a mail to each owner. Give it the transaction that disables: one change, one mail. */
+/** Queues an email to each owner, in the transaction that disables the endpoint. */
 export async function mailDisabled(
   trx: Transaction<Tables>,
   { id: endpointId, account_id: accountId, url }: WebhookEndpointTable,

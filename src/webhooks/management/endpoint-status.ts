@@ -1,6 +1,6 @@
 /**
- * What becomes of a webhook endpoint that fails: its account is warned after a day and it is disabled after five, each
- * with one notice, however many processes and events see it. Deliveries wait meanwhile.
+ * Handles failing webhook endpoints: warns the account after one day, and disables the endpoint after five. Each
+ * happens once, however many processes and events detect it. Deliveries wait meanwhile.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
@@ -13,15 +13,15 @@ import type { WebhookEndpointState } from '../../outbox/own-events.js';
 import { addEvents } from '../../outbox/outbox.js';
 import { mailDisabled } from './disabled-mail.js';
 
-/** Nothing has arrived for so long: the account is warned; the endpoint is disabled. */
+/** Time without a success after which the account is warned, and after which the endpoint is disabled. */
 const WARN_AFTER_MS = 24 * 3_600_000;
 const DISABLE_AFTER_MS = 5 * 24 * 3_600_000;
-/** And so many attempts have failed meanwhile. */
+/** Minimum number of failed attempts before an endpoint is disabled. */
 const FEWEST_FAILURES = 5;
 
 const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
 
-/** What was decided of an endpoint. */
+/** A decision about an endpoint. */
 export interface EndpointVerdict {
   readonly endpointId: string;
   readonly accountId: string;
@@ -29,15 +29,15 @@ export interface EndpointVerdict {
   readonly reason: 'gone' | 'failing';
 }
 
-/** What was decided, and who has to be told of it by an event: behind the commits. */
+/** Decisions, and the endpoints that have new deliveries. Announce both after the commit. */
 export interface Verdicts {
   readonly verdicts: readonly EndpointVerdict[];
   readonly endpointIds: readonly string[];
 }
 
 /**
- * Disables endpoints whose receivers have said that they are gone.
- * @param goneUrls each endpoint with the URL that was asked: with another one it goes on.
+ * Disables endpoints that responded with 410.
+ * @param goneUrls endpoints with the URL that responded. An endpoint with a different URL by now stays enabled.
  */
 export async function disableGone(
   db: Kysely<Tables>,
@@ -49,7 +49,7 @@ export async function disableGone(
   return merged(all);
 }
 
-/** Looks at endpoints of which attempts have failed: warns, or disables. */
+/** Checks endpoints with failed attempts. Warns their accounts or disables them. */
 export async function judgeFailing(
   db: Kysely<Tables>,
   endpointIds: readonly string[],
@@ -73,8 +73,8 @@ export async function judgeFailing(
 }
 
 /**
- * Exactly one caller gets the row that is changed, and with it writes the entry, the event and the mails.
- * @param why without a URL: it fails.
+ * Disables an endpoint. Only the caller whose update takes effect writes audit entry, event and emails.
+ * @param why `goneUrl` after a 410; empty for an endpoint that keeps failing.
  */
 async function disable(
   db: Kysely<Tables>,
@@ -93,7 +93,7 @@ async function disable(
       .where('id', '=', id)
       .where('status', '=', 'enabled')
       .where('deleted_at', 'is', null);
-    // Not where a success has come in between.
+    // Unless there was a success meanwhile.
     if (goneUrl === undefined) update = update.where('failing_since', '<=', nowMs - DISABLE_AFTER_MS);
     else update = update.where('url', '=', goneUrl);
     const row = await update.returningAll().executeTakeFirst();
@@ -143,7 +143,7 @@ function eventOf(
   return { type, accountId: row.account_id, data, dedupeKey: `webhook_endpoint.${name}`, exceptEndpointId: row.id };
 }
 
-/** In the query of a URL receivers put their tokens. */
+/** Removes the query from a URL, because receivers put tokens there. */
 function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '?…');
 }

@@ -1,4 +1,4 @@
-/** What manages webhooks, as the admin role has it. */
+/** Creates the webhook services of the admin role. */
 import type { EventType, GatewayFile } from '../../config/model/schema.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { ThrottleWindows } from '../../quota/throttle-windows.js';
@@ -14,22 +14,22 @@ import { DeliveryReader } from './delivery-reader.js';
 import { Replays } from './replays.js';
 import { TestSend } from './test-send.js';
 
-/** What webhooks stand on. */
+/** Dependencies of the webhook services. */
 export interface WebhookParts {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
   readonly secretBox: SecretBox | null;
   readonly signal: WorkSignal;
-  /** What tests are sent with. */
+  /** Sends test events. */
   readonly sender: WebhookSender;
-  /** What tests are counted by. */
+  /** Rate limits for test events. */
   readonly throttles: ThrottleWindows;
-  /** The configuration in force. */
+  /** Returns the current configuration. */
   readonly file: () => Pick<GatewayFile, 'webhooks'>;
   readonly eventTypes: () => readonly EventType[];
 }
 
-/** The parts of webhooks that people and programs ask. */
+/** The webhook services. */
 export interface Webhooks {
   readonly endpoints: WebhookEndpoints;
   readonly secrets: WebhookSecrets;
@@ -40,7 +40,7 @@ export interface Webhooks {
   readonly sender: WebhookSender;
 }
 
-/** Puts them together. */
+/** Creates the webhook services. */
 export function openWebhooks(parts: WebhookParts): Webhooks {
   const { database, clock, secretBox, signal, sender, throttles, file, eventTypes } = parts;
   const catalogue = new EventCatalogue(eventTypes);

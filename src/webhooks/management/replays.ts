@@ -1,6 +1,6 @@
 /**
- * Deliveries that are attempted again because somebody asks: one, or all of an endpoint that stand so. Each begins its
- * schedule anew. Everything that is kept can be replayed, as often as anybody wants.
+ * Replays deliveries on request: a single one, or all of an endpoint that match. Each starts its schedule anew.
+ * Deliveries can be replayed any number of times while they are retained.
  */
 import { sql, type RawBuilder, type SelectQueryBuilder, type SqlBool, type Transaction } from 'kysely';
 import { newId } from '../../stores/database/ids.js';
@@ -18,23 +18,23 @@ import { wantsType } from '../../outbox/event-patterns.js';
 import { TEST_SOURCE } from '../../outbox/own-events.js';
 import { deliveryNotFound } from './delivery-reader.js';
 
-/** Which deliveries of an endpoint. */
+/** Filter for the deliveries of an endpoint. */
 export interface ReplayQuery {
   readonly status: 'failed' | 'succeeded' | 'all';
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-  /** Undefined: all. */
+  /** Undefined for all. */
   readonly types?: readonly string[] | undefined;
 }
 
-/** So many rows are changed in one transaction. */
+/** Maximum number of rows changed per transaction. */
 const ROWS_AT_ONCE = 1_000;
-/** In one request: more is asked for in parts. */
+/** Maximum number of deliveries per request. */
 const MOST_REPLAYED = 100_000;
 
 type Deliveries = SelectQueryBuilder<Tables, 'webhook_delivery', object>;
 
-/** Replays asks the workers to attempt deliveries again. */
+/** Replays makes the workers attempt deliveries again. */
 export class Replays {
   constructor(
     private readonly database: DatabaseHandle,
@@ -42,7 +42,7 @@ export class Replays {
     private readonly signal: WorkSignal,
   ) {}
 
-  /** Attempts one again, at once. Rejects with `webhook_endpoint_disabled`, or with `conflict` for one that is held. */
+  /** Replays one delivery now. Rejects with `webhook_endpoint_disabled`, or with `conflict` if it is held. */
   async retry(id: string, context: ChangeContext): Promise<void> {
     const now = this.clock.now();
     const endpointId = await this.database.db.transaction().execute(async (trx) => {
@@ -65,15 +65,15 @@ export class Replays {
   }
 
   /**
-   * Attempts all that are asked for again; with `all`, events that the endpoint was too young for are delivered, too.
-   * What is under way or waits already is left as it is. The audit log has it before the first is changed, with how
-   * many there were: an end of the program on the way leaves what was done so far, and who asked for it.
-   * @returns how many.
+   * Replays all matching deliveries. With status `all`, also delivers events that are older than the endpoint.
+   * Deliveries that are waiting or in progress are not changed. The audit entry, with their number, is written first.
+   * If the process ends halfway, the entry shows who started it.
+   * @returns the number of replayed deliveries.
    */
   async replayAll(endpointId: string, query: ReplayQuery, context: ChangeContext): Promise<number> {
     const { db } = this.database;
     const now = this.clock.now();
-    // Of now: what fails from here on is another matter.
+    // Deliveries that fail from now on are not included.
     const asked = { ...query, untilMs: Math.min(query.untilMs ?? now, now) };
     const endpoint = await db.transaction().execute(async (trx) => {
       const found = await enabledEndpoint(trx, endpointId);
@@ -93,14 +93,14 @@ export class Replays {
       after = page.after;
     }
     if (query.status === 'all') total += await this.addMissing(endpoint, asked, now);
-    // Whoever replays has mended something: what waits for its next attempt goes out, too.
+    // The receiver has probably been fixed, so make its waiting deliveries due as well.
     await makeDueNow(db, endpointId, now);
     await db.transaction().execute((trx) => wakeLanes(trx, [endpointId], now));
     this.signal.tell([endpointId]);
     return total;
   }
 
-  /** Makes the deliveries of events that are older than the endpoint, or that it did not want then. */
+  /** Creates deliveries for events that are older than the endpoint, or that it did not subscribe to then. */
   private async addMissing(endpoint: WebhookEndpoint, query: ReplayQuery, now: number): Promise<number> {
     const { db } = this.database;
     let total = 0;
@@ -140,7 +140,9 @@ export class Replays {
   }
 }
 
-/** How many are asked for. Rejects with `validation_failed` where they are too many for one request. */
+/**
+ * Returns the number of matching deliveries. Rejects with `validation_failed` if there are too many for one request.
+ */
 async function countMatching(trx: Transaction<Tables>, endpointId: string, query: ReplayQuery): Promise<number> {
   const some = matching(trx.selectFrom('webhook_delivery'), endpointId, query)
     .select('id')
@@ -155,7 +157,7 @@ async function countMatching(trx: Transaction<Tables>, endpointId: string, query
   throw new Problem('validation_failed', { detail: 'That is too much at once.', errors });
 }
 
-/** The next deliveries behind an id; `after` is undefined behind the last. */
+/** Replays the next deliveries after an ID. `after` is undefined at the end. */
 async function replayPage(
   trx: Transaction<Tables>,
   endpointId: string,
@@ -181,7 +183,10 @@ async function replayPage(
   return { count: Number(result.numUpdatedRows), after: ids.length < ROWS_AT_ONCE ? undefined : last };
 }
 
-/** An update that makes deliveries due, as if they were new. What is held is not touched: its turn comes. */
+/**
+ * Returns an update that makes deliveries due as if they were new. Held deliveries are excluded, because their turn
+ * will come.
+ */
 function replay(trx: Transaction<Tables>, now: number) {
   return trx
     .updateTable('webhook_delivery')
@@ -197,11 +202,11 @@ function replay(trx: Transaction<Tables>, now: number) {
     .where('state', '!=', 'held');
 }
 
-/** Ended deliveries of an endpoint; tests are sent anew instead. */
+/** Selects matching finished deliveries of an endpoint, except tests, which are sent anew instead. */
 function matching(deliveries: Deliveries, endpointId: string, query: ReplayQuery): Deliveries {
   const { status, sinceMs, untilMs, types } = query;
   let found = deliveries.where('endpoint_id', '=', endpointId).where('kind', '=', 'event');
-  // As a constant: what has failed has an index of its own, which a parameter would not find.
+  // A literal, because the planner does not match the partial index to a parameter.
   if (status === 'all') found = found.where('state', 'in', ['failed', 'succeeded']);
   else found = found.where('state', '=', sql.lit(status));
   if (sinceMs !== undefined) found = found.where('created_at', '>=', sinceMs);
@@ -215,14 +220,14 @@ function matching(deliveries: Deliveries, endpointId: string, query: ReplayQuery
   return found;
 }
 
-/** Whether an event is of a type or family, in SQL. */
+/** Returns an SQL condition for an event type or family. */
 function isOfType(type: string): RawBuilder<SqlBool> {
   if (!type.endsWith('.*')) return sql`event.type = ${type}`;
-  // `_` is any character to `like`.
+  // `_` matches any character in `like`.
   return sql`event.type like ${`${type.slice(0, -1).replaceAll('_', '~_')}%`} escape '~'`;
 }
 
-/** Asks whether the current URL may receive events from this time on: they may be older than the URL. */
+/** Checks whether the actor may send events from this time on, which may be older than the current URL. */
 function authorizeHistory({ authorize }: ChangeContext, { urlSetAt }: WebhookEndpoint, sinceMs: number): void {
   authorize?.('webhook_history', { sinceMs: urlSetAt }, { sinceMs });
 }

@@ -1,6 +1,6 @@
 /**
- * Sends a test to an endpoint: one signed attempt at once, by whoever was asked and not by the workers, also while the
- * endpoint is paused. It is kept as a delivery, which can be looked at and attempted again.
+ * Sends a test event to an endpoint: one signed attempt, made by this process and not by the workers, even if the
+ * endpoint is paused. It is stored as a delivery that can be viewed and replayed.
  */
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
@@ -18,7 +18,7 @@ import { TEST_EVENT, TEST_SOURCE } from '../../outbox/own-events.js';
 import { type AttemptMade, payloadOf, type WebhookSender } from '../sending/attempt.js';
 import type { WebhookSecrets } from '../signing/secret-store.js';
 
-/** What tests are sent with. */
+/** Dependencies of `TestSend`. */
 export interface TestSendParts {
   readonly database: DatabaseHandle;
   readonly clock: Clock;
@@ -26,14 +26,14 @@ export interface TestSendParts {
   readonly catalogue: EventCatalogue;
   readonly sender: WebhookSender;
   readonly throttles: ThrottleWindows;
-  /** For a whole attempt, where the endpoint does not say. */
+  /** Returns the default timeout of an attempt, in milliseconds. */
   readonly timeoutMs: () => number;
 }
 
-/** Of one process: each holds a connection, and somebody waits. */
+/** Maximum number of concurrent tests per process. Each holds a connection while a person waits. */
 const MOST_TESTS = 20;
 
-/** TestSend sends tests. */
+/** TestSend sends test events. */
 export class TestSend {
   private underWay = 0;
   private readonly ofEndpoint: Throttle;
@@ -45,8 +45,8 @@ export class TestSend {
   }
 
   /**
-   * Rejects with `too_many_requests` where the endpoint or its account had too many tests in the last minute.
-   * @returns the id of the delivery, which has had its attempt.
+   * Sends a test event. Rejects with `too_many_requests` if the endpoint or its account exceeded the limit per minute.
+   * @returns the ID of the delivery, whose attempt is finished.
    */
   async send(endpoint: WebhookEndpoint, type: string | undefined, context: ChangeContext): Promise<string> {
     const published = this.typeOf(type);
@@ -63,7 +63,10 @@ export class TestSend {
     }
   }
 
-  /** A test sends a request to any public address and shows its response, so nobody may send many. */
+  /**
+   * Enforces the rate limits. A test sends a request to any public address and shows the response, so it could be
+   * abused.
+   */
   private async count({ id, accountId }: WebhookEndpoint): Promise<void> {
     const ofAccount = await this.ofAccount.count(accountId);
     if (!ofAccount.admitted) throw tooMany('The account', THROTTLES.webhookTestsOfAccount, ofAccount);
@@ -106,7 +109,7 @@ export class TestSend {
     return delivery.id;
   }
 
-  /** Written before it is sent: whatever happens then, somebody has asked for it. */
+  /** Records the test before it is sent, so that it is audited in any case. */
   private async begin(delivery: WebhookDeliveryTable, type: string, data: string, context: ChangeContext) {
     const { database } = this.parts;
     const { event_id: id, account_id: accountId, endpoint_id: endpointId, created_at: now } = delivery;
@@ -159,7 +162,7 @@ export class TestSend {
         .set({ attempts: 1, updated_at: clock.now() })
         .set(hasArrived ? { state: 'succeeded', reason: null } : { state: 'failed', reason })
         .where('id', '=', delivery.id)
-        // Somebody may have asked for it again meanwhile.
+        // Unless it was replayed meanwhile.
         .where('cycle', '=', 0)
         .execute();
     });
@@ -172,7 +175,7 @@ function tooMany(whose: string, { limit }: ThrottleRow, verdict: ThrottleVerdict
   return new Problem('too_many_requests', { detail, headers: ['Retry-After', seconds] });
 }
 
-/** As it stands until its attempt is done; the workers do not look at it. */
+/** Returns the delivery in its state before the attempt. Workers ignore it. */
 function newDelivery(endpoint: WebhookEndpoint, nowMs: number): WebhookDeliveryTable {
   return {
     id: newId('whd', nowMs),
