@@ -1,34 +1,33 @@
-/** What an attempt came to, by the status of the response. */
+/** Determines the outcome of an attempt from the response. */
 
 /**
- * - `succeeded`: 2xx.
- * - `gone`: 410, the receiver is not there any more; its endpoint is disabled.
- * - `aborted`: the receiver wants no more attempts of this delivery, and says so.
- * - `failed`: anything else, a redirect and no response at all too; it is attempted again.
+ * Outcome of an attempt. `succeeded`: 2xx. `gone`: 410, and the endpoint is disabled. `aborted`: the receiver asked for
+ * no more attempts of this delivery. `failed`: anything else, including redirects and missing responses. Only `failed`
+ * is retried.
  */
 export type AttemptOutcome = 'succeeded' | 'gone' | 'aborted' | 'failed';
 
-/** Of an attempt, as far as it says what happens next. */
+/** Outcome with the requested pause. */
 export interface AttemptResult {
   readonly outcome: AttemptOutcome;
-  /** Of 429 and 503: the receiver has too much to do. */
+  /** `Retry-After` of a 429 or 503 response. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** What is looked at of a response. */
+/** The relevant parts of a response. */
 export interface AttemptResponse {
   readonly statusCode: number;
   readonly retryAfter?: string | undefined;
-  /** The field `webhook-delivery`. */
+  /** Value of the `webhook-delivery` field. */
   readonly webhookDelivery?: string | undefined;
 }
 
 const GONE = 410;
 const ASKS_FOR_TIME: ReadonlySet<number> = new Set([429, 503]);
-/** By which a receiver ends a delivery; Svix has it, too. */
+/** Value with which a receiver ends a delivery, as with Svix. */
 const ABORT = 'abort-message';
 
-/** Judges a response; undefined stands for an attempt without one. */
+/** Returns the outcome for a response; undefined means that there was none. */
 export function attemptResult(response: AttemptResponse | undefined, nowMs: number): AttemptResult {
   if (response === undefined) return { outcome: 'failed' };
   const { statusCode, retryAfter, webhookDelivery } = response;
@@ -40,7 +39,7 @@ export function attemptResult(response: AttemptResponse | undefined, nowMs: numb
 }
 
 const SECONDS = /^\d{1,9}$/;
-/** The one form of a date that is still sent (RFC 9110 section 5.6.7). */
+/** The only date format that may be generated (RFC 9110 section 5.6.7). */
 const IMF_FIXDATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const MS_PER_SECOND = 1_000;
 

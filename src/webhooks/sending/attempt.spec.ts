@@ -1,4 +1,4 @@
-/** What an attempt sends, and what comes of it: real receivers that do everything but what they should. */
+/** What an attempt sends, and its results with misbehaving real receivers. */
 import { createHmac, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
@@ -12,7 +12,7 @@ import { newSigningSeed, privateKeyOf } from '../signing/webhook-secret.js';
 import { type AttemptMade, payloadOf, WebhookSender, type WebhookToSend } from './attempt.js';
 
 const NOW_MS = Date.parse('2026-11-22T17:04:05.123Z');
-/** Of attempts that are not to be late: on a machine that is busy with other things, too. */
+/** Timeout of attempts that must not time out, even on a busy machine. */
 const PATIENCE_MS = 30_000;
 const SECRET = Buffer.alloc(32, 7);
 const PRIVATE_KEY = privateKeyOf(newSigningSeed());

@@ -1,6 +1,6 @@
 /**
- * One attempt of a webhook: judge its destination, sign, send, judge the response. It never fails: what went wrong is
- * what came of it.
+ * Makes one webhook attempt: check the destination, sign, send, evaluate the response. Failures are results, not
+ * errors.
  */
 import type { GuardedConnections } from '../../http/outbound/guarded-agent.js';
 import { parseDestination, type OutboundRules } from '../../http/outbound/destination.js';
@@ -15,68 +15,67 @@ import { VERSION } from '../../platform/version.js';
 import { attemptResult, type AttemptResult } from './attempt-outcome.js';
 import { signatureFields, type SigningKeys } from '../signing/webhook-signature.js';
 
-/** Of the response, for people. */
+/** Bytes of the response that are stored for display. */
 const KEPT_BYTES = 1_024;
 const USER_AGENT = `Trailgate-Webhooks/${VERSION}`;
 const NUL = /\0/g;
 
-/** What is sent, and where to. */
+/** A webhook and its destination. */
 export interface WebhookToSend {
-  /** As its endpoint has it now. */
+  /** Current URL of the endpoint. */
   readonly url: string;
   /** `evt_…` */
   readonly eventId: string;
-  /** `payloadOf` the event. */
+  /** Result of `payloadOf`. */
   readonly body: Buffer;
   readonly keys: SigningKeys;
-  /** For all of the attempt. */
+  /** Timeout of the whole attempt. */
   readonly timeoutMs: number;
-  /** Of the request that the event comes from. */
+  /** Trace context of the request that caused the event. */
   readonly traceparent?: string | undefined;
 }
 
-/** Payload of an event for its receiver. */
+/** An event to send. */
 export interface EventToSend {
-  /** `evt_…`, which is the `webhook-id`, too. */
+  /** `evt_…`, also sent as `webhook-id`. */
   readonly id: string;
   readonly type: string;
   readonly accountId: string;
   readonly occurredAtMs: number;
-  /** JSON as it was accepted. */
+  /** JSON as accepted. */
   readonly data: string;
 }
 
 /**
- * Builds the body. `data` is put in as it is: read and written again, a number of more digits than JavaScript has, or
- * two members of one name, would come out as something else than was handed in.
+ * Builds the body. `data` is inserted unchanged. Parsing would lose the digits of large numbers and duplicate members.
  */
 export function payloadOf({ id, type, accountId, occurredAtMs, data }: EventToSend): Buffer {
   const head = JSON.stringify({ id, type, timestamp: formatUtc(occurredAtMs), account_id: accountId });
   return Buffer.from(`${head.slice(0, -1)},"data":${data}}`);
 }
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export interface AttemptMade extends AttemptResult {
   readonly atMs: number;
   readonly durationMs: number;
   readonly statusCode: number | null;
-  /** Null where a response came; else the reason, with a code of the system's where there is one. */
+  /** Reason for a missing response, with the system's error code if any; otherwise null. */
   readonly error: string | null;
-  /** Where the response came from. */
+  /** Remote address of the response. */
   readonly address: string | null;
-  /** Its beginning as text. */
+  /** Beginning of the response body as text. */
   readonly responseBody: string | null;
 }
 
-/** No attempt: this process had no connection to give. It is nobody's failure but ours, and is tried again soon. */
+/** No attempt was made because this process lacked resources. It does not count as a failure and is retried soon. */
 export interface AttemptPutOff {
   readonly shortOf: OwnResource;
 }
 
-/** What attempts are made with. */
+/** Dependencies of `WebhookSender`. */
 export interface WebhookSenderParts {
   readonly connections: GuardedConnections;
-  /** Asked at each attempt: the configuration may have changed. */
+  /** Read at each attempt, because the configuration can change. */
   readonly rules: () => OutboundRules;
   readonly clock: Clock;
 }
@@ -85,7 +84,7 @@ export interface WebhookSenderParts {
 export class WebhookSender {
   constructor(private readonly parts: WebhookSenderParts) {}
 
-  /** Makes one. Never rejects, unless there is no key to sign with. */
+  /** Makes an attempt. Rejects only if there is no signing key. */
   async attempt(webhook: WebhookToSend): Promise<AttemptMade | AttemptPutOff> {
     const atMs = this.parts.clock.now();
     const signature = signatureFields(webhook.eventId, atMs, webhook.body, webhook.keys);
@@ -143,22 +142,24 @@ function judgedPart({ statusCode, headers }: GuardedResponse): Parameters<typeof
   return { statusCode, retryAfter: headers['retry-after'], webhookDelivery: Array.isArray(field) ? field[0] : field };
 }
 
-/** UTF-8, without a character that was cut off at the end, and without what PostgreSQL has no place for. */
+/** Decodes UTF-8. Drops a truncated last character, and replaces NUL, which PostgreSQL rejects. */
 function textOf(body: Buffer): string {
   return new TextDecoder().decode(body, { stream: body.length >= KEPT_BYTES }).replaceAll(NUL, '\uFFFD');
 }
 
-/** Without the address that a name led to: whoever chose the name need not learn what we are told inside. */
+/**
+ * Returns the error text without the resolved address. The owner of the endpoint must not learn internal DNS results.
+ */
 function errorText(error: unknown): string {
   if (error instanceof OutboundRefused) return `address_refused (${error.reason})`;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What we lacked ourselves, where that is why nothing was sent. */
+/** Returns the local resource whose shortage caused the failure, if any. */
 function shortageIn(error: unknown): OwnResource | undefined {
   if (!(error instanceof OutboundFailed)) return undefined;
   const isAboutName = error.reason === 'name_not_found' || error.reason === 'name_unresolved';
-  // A resolver without a socket says that there is no such name.
+  // A resolver that cannot open a socket reports that the name does not exist.
   if (isAboutName) return SHORTAGES.isOutOfDescriptors ? 'file_descriptors' : undefined;
   return resourceOf(error.code);
 }

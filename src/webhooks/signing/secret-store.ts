@@ -1,6 +1,6 @@
 /**
- * The secrets that the webhooks of an endpoint are signed with, as they are kept: sealed, because they have to be read
- * again for every attempt. Each comes with a key pair. During a rotation an endpoint has several.
+ * Stores the signing secrets of webhook endpoints. They are encrypted, not hashed, because each attempt needs them.
+ * Each secret comes with a key pair. During a rotation an endpoint has several.
  */
 import { createHmac } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
@@ -20,45 +20,48 @@ import {
 } from './webhook-secret.js';
 import type { SigningKeys } from './webhook-signature.js';
 
-/** So many secrets sign at a time: beyond that the oldest one ends. */
+/** Maximum number of active secrets. A further rotation ends the oldest. */
 const MOST_LIVE = 3;
 const FINGERPRINT_PURPOSE = 'webhook secrets';
 
-/** A public key of an endpoint, and until when it signs. */
+/** A public key of an endpoint. */
 export interface WebhookPublicKey {
   /** `whpk_…` */
   readonly key: string;
   readonly createdAt: number;
-  /** Null: the current one. */
+  /** End of its validity; null for the current key. */
   readonly expiresAt: number | null;
 }
 
 export interface SecretRotation {
-  /** Null: a secret is generated. */
+  /** A secret supplied by the caller; null to generate one. */
   readonly brought: Buffer | null;
   readonly overlapMs: number;
-  /** Whether the oldest secret may end before its time. */
+  /** Whether the oldest secret may be ended early. */
   readonly endsPrevious: boolean;
 }
 
-/** WebhookSecrets makes secrets, seals them, and opens them for whoever signs. */
+/** WebhookSecrets creates, encrypts and decrypts signing secrets. */
 export class WebhookSecrets {
-  /** @param box null: there is no key that all machines have, and nothing can be sealed or signed. */
+  /** Creates the store. @param box null without a shared encryption key, so that nothing can be encrypted or signed. */
   constructor(
     private readonly db: Kysely<Tables>,
     private readonly box: SecretBox | null,
   ) {}
 
-  /** Throws `secrets_unavailable` where there is no key to seal with: before anything else is changed. */
+  /**
+   * Returns the encryption box. Call it before any change. @throws Problem `secrets_unavailable` without an encryption
+   * key.
+   */
   check(): SecretBox {
     if (this.box !== null) return this.box;
     throw secretsUnavailable('Nothing can be sealed: the installation has no key for secrets.');
   }
 
   /**
-   * Gives an endpoint a secret. Throws `webhook_secret_in_use` for one that an endpoint has.
-   * @param brought of whoever moves here from elsewhere; else one is made.
-   * @returns the secret in the clear, `whsec_…`: nothing will show it again.
+   * Adds a secret to an endpoint. Rejects with `webhook_secret_in_use` if another endpoint has it.
+   * @param brought an existing secret of the receiver; null to generate one.
+   * @returns the plain secret, `whsec_…`. It is never available again.
    */
   async add(trx: Transaction<Tables>, endpointId: string, brought: Buffer | null, nowMs: number): Promise<string> {
     const box = this.check();
@@ -103,8 +106,8 @@ export class WebhookSecrets {
   }
 
   /**
-   * Ends the previous secrets at the end of the overlap at the latest, and gives the endpoint a new one. At most three
-   * sign at a time. Throws `previous_secret_active` where the oldest would end now without `endsPrevious`.
+   * Adds a new secret and limits the previous ones to the overlap. At most three are active. Rejects with
+   * `previous_secret_active` if the oldest would end now without `endsPrevious`.
    */
   async rotate(
     trx: Transaction<Tables>,
@@ -126,7 +129,9 @@ export class WebhookSecrets {
     return this.add(trx, endpointId, brought, nowMs);
   }
 
-  /** Ends all secrets but the current one. @returns until when the last of them would have signed; null: none did. */
+  /**
+   * Ends all secrets but the current one. @returns when the last of them would have expired; null if there was none.
+   */
   async endPrevious(trx: Transaction<Tables>, endpointId: string, nowMs: number): Promise<number | null> {
     const live = await liveOf(trx, [endpointId], nowMs);
     const ends = live.flatMap(({ expires_at: endMs }) => endMs ?? []);
@@ -136,21 +141,27 @@ export class WebhookSecrets {
     return Math.max(...ends);
   }
 
-  /** What an attempt is signed with, the current keys first. Throws `secrets_unavailable` where they do not open. */
+  /**
+   * Returns the signing keys of an endpoint, current ones first. Rejects with `secrets_unavailable` if decryption
+   * fails.
+   */
   async signingKeys(endpointId: string, nowMs: number): Promise<SigningKeys> {
     const [keys] = await this.signingKeysOf([endpointId], nowMs);
     if (keys instanceof Error) throw keys;
     return keys!;
   }
 
-  /** As `signingKeys`, of many endpoints with one query: for each its keys, or why they do not open. */
+  /**
+   * Returns the signing keys of many endpoints with one query. The result has an error for keys that cannot be
+   * decrypted.
+   */
   async signingKeysOf(endpointIds: readonly string[], nowMs: number): Promise<readonly (SigningKeys | Error)[]> {
     const box = this.check();
     const rows = Map.groupBy(await liveOf(this.db, endpointIds, nowMs), (row) => row.endpoint_id);
     return endpointIds.map((id) => opened(box, rows.get(id) ?? []));
   }
 
-  /** The public keys that sign now, by endpoint, the current ones first. */
+  /** Returns the active public keys by endpoint, current ones first. */
   async publicKeys(endpointIds: readonly string[], nowMs: number): Promise<ReadonlyMap<string, WebhookPublicKey[]>> {
     const keys = new Map<string, WebhookPublicKey[]>(endpointIds.map((id) => [id, []]));
     if (endpointIds.length === 0) return keys;
@@ -168,14 +179,14 @@ export class WebhookSecrets {
     return keys;
   }
 
-  /** Forgets secrets that sign nothing any more; resolves with how many. Run now and then by the worker role. */
+  /** Deletes expired secrets and returns their number. The worker role calls it periodically. */
   async deleteExpired(nowMs: number): Promise<number> {
     const result = await this.db.deleteFrom('webhook_secret').where('expires_at', '<=', nowMs).executeTakeFirst();
     return Number(result.numDeletedRows);
   }
 }
 
-/** The secrets of endpoints that sign now, the newest first. */
+/** Reads the active secrets of endpoints, newest first. */
 function liveOf(db: Kysely<Tables>, endpointIds: readonly string[], nowMs: number): Promise<WebhookSecretTable[]> {
   return db
     .selectFrom('webhook_secret')
@@ -200,7 +211,9 @@ function opened(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKey
   }
 }
 
-/** What a sealed text belongs to: moved to another row or column it does not open. */
+/**
+ * Returns the associated data for encryption, so that a ciphertext moved to another row or column cannot be decrypted.
+ */
 function boundTo(id: string, part?: 'seed'): string {
   return part === undefined ? `webhook_secret:${id}` : `webhook_secret:${id}:${part}`;
 }

@@ -1,4 +1,4 @@
-/** Signatures of webhooks: those of the specification to the byte, and worth nothing on anything else. */
+/** Webhook signatures equal those of the specification byte for byte, and verify nothing else. */
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import {
@@ -14,7 +14,7 @@ import { signatureFields, type SigningKeys } from './webhook-signature.js';
 const ID = 'msg_p5jXN8AQM9LWM0D4loKWxJek';
 const AT_MS = 1_614_265_330_000;
 const BODY = Buffer.from('{"test": 2432232314}');
-/** Of the libraries of the specification, and of Svix's server. */
+/** Test vectors of the specification's libraries and of Svix's server. */
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const V1 = 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=';
 const KEY_PAIR = Buffer.from(
@@ -29,7 +29,7 @@ const keys = (parts: Partial<SigningKeys>): SigningKeys => ({ secrets: [], priva
 const signatureOf = (parts: Partial<SigningKeys>, body = BODY, id = ID, atMs = AT_MS) =>
   signatureFields(id, atMs, body, keys(parts))['webhook-signature'];
 
-/** What a receiver does, written from the specification and not from our code. */
+/** A receiver's verification, written from the specification alone. */
 function isGenuine(fields: Record<string, string>, body: Buffer, sharedSecret: string, publicKey: string): boolean {
   const content = `${fields['webhook-id']}.${fields['webhook-timestamp']}.${body.toString()}`;
   const der = Buffer.concat([

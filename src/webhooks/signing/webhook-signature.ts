@@ -1,33 +1,33 @@
-/** Signs a webhook as Standard Webhooks 1.0 says: over its id, the time of the attempt and the bytes of its body. */
+/** Signs webhooks according to Standard Webhooks 1.0: over ID, time of the attempt and body. */
 import { createHmac, sign, type KeyObject } from 'node:crypto';
 
 const MS_PER_SECOND = 1_000;
-/** Nothing that could end the id in the signed content, or the field that it is sent in. */
+/** Characters that cannot end the ID in the signed content or in the header field. */
 const ID = /^[\w-]{1,128}$/;
 
-/** SigningKeys are those of an endpoint: the current ones first, and behind them the ones of before, in an overlap. */
+/** SigningKeys are the active keys of an endpoint: the current ones first, then previous ones during an overlap. */
 export interface SigningKeys {
-  /** Each gives a signature `v1`. */
+  /** Keys for `v1` signatures. */
   readonly secrets: readonly Buffer[];
-  /** Each gives a signature `v1a`. */
+  /** Keys for `v1a` signatures. */
   readonly privateKeys: readonly KeyObject[];
-  /** When the first of them ends, and the others are to be opened without it; undefined: none does. */
+  /** Time at which the first of them expires and the keys must be reloaded; undefined if none does. */
   readonly endsAtMs?: number | undefined;
 }
 
-/** The three fields of a webhook. */
+/** The three header fields of a webhook. */
 export interface SignatureFields {
   readonly 'webhook-id': string;
-  /** Whole seconds of the attempt, not of the event: receivers refuse what is five minutes old. */
+  /** Time of the attempt in seconds, not of the event. Receivers reject timestamps older than five minutes. */
   readonly 'webhook-timestamp': string;
   readonly 'webhook-signature': string;
 }
 
 /**
- * The fields that an attempt is sent with.
- * @param id of the event: the same in every attempt, and what receivers tell repetitions by.
- * @param body as it is sent, byte for byte.
- * @throws where there is no key at all, or the id is not one.
+ * Returns the signature fields of an attempt.
+ * @param id event ID, the same in every attempt. Receivers use it to detect duplicates.
+ * @param body the exact bytes that are sent.
+ * @throws Error without a key, or if the ID is invalid.
  */
 export function signatureFields(id: string, attemptedAtMs: number, body: Buffer, keys: SigningKeys): SignatureFields {
   if (!ID.test(id)) throw new Error('the id of a webhook has letters, digits, _ and - only');
