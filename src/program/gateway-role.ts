@@ -108,7 +108,7 @@ async function startGateway(
   const exposed = new ExposedKeys(keys.authenticator, rooms.keyStore, admission.failedAttempts, log.logger);
   const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request), log.logger);
   const proxyStatus = new ProxyStatus();
-  proxyStatus.use(file.gateway.proxyStatus);
+  proxyStatus.setEnabled(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
   const documents = referenceDocuments(config.current, description, { publicUrl: () => publicUrl.get() });
   const mcp = openMcp(rooms, opened, { openApi: () => documents.openApi(), errors: errorCatalogueText });
@@ -131,7 +131,7 @@ async function startGateway(
     return () => {
       cors.use(changed.file.gateway.cors);
       entranceRules.use(changed.file);
-      proxyStatus.use(changed.file.gateway.proxyStatus);
+      proxyStatus.setEnabled(changed.file.gateway.proxyStatus);
       if (described !== undefined) documents.use(changed, described);
       planSeries.use(changed.file.plans);
       deps.connections.use(changed.file.gateway, changed.file.services);
@@ -141,7 +141,7 @@ async function startGateway(
     ReferenceModule.of(documents, routes.basePath),
     PublicKeysModule.of(new PublicKeys(webhooks.secrets, clock)),
   ]);
-  const live = new LiveStreams(() => forwarder.calls(), keys.authenticator);
+  const live = new LiveStreams(() => forwarder.listCalls(), keys.authenticator);
   live.follow(keys.bus);
   shutdown.add('cut what is left', () => cutWhatIsLeft(forwarder, deps.connections));
   shutdown.add('let go of streams', async () => live.stop());

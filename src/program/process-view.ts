@@ -36,7 +36,7 @@ export class ProcessView {
   own(): WorkerState {
     const { forwarder, quotas, clock, log } = this.rooms;
     return {
-      targets: forwarder?.targets(clock.now()) ?? [],
+      targets: forwarder?.listTargets(clock.now()) ?? [],
       quotaStoreLostSinceMs: quotas.limiter.lostSinceMs ?? null,
       logLoss: log.lost ?? null,
     };

@@ -19,7 +19,7 @@ export function openBackends({ config, log, gauges, shutdown }: Ground, events: 
   shutdown.add('close backends', () => forwarder.close(CLOSE_TIMEOUT_MS));
   config.onChange(async ({ config: { file: next } }) => {
     const services = await forwarder.prepare(next.services);
-    return () => forwarder.use(next.services, services);
+    return () => forwarder.replaceServices(next.services, services);
   });
   return forwarder;
 }

@@ -110,7 +110,7 @@ afterEach(async () => {
   for (const server of [front, ...servers]) if (server.listening) await stop(server);
 });
 
-const addresses = (): (string | null)[] => forwarder.targets(0).map(({ address }) => address);
+const addresses = (): (string | null)[] => forwarder.listTargets(0).map(({ address }) => address);
 
 const knownAddresses = (...expected: string[]): Promise<void> =>
   eventually(`the addresses are ${expected.join()}`, () => addresses().join() === expected.join());

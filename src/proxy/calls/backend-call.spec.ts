@@ -258,7 +258,7 @@ it.each([0, 3])(
         if (upstreamMs >= 0) sentOnce++;
         for (const how of isRefused ? ['refused'] : told) ends.set(how, (ends.get(how) ?? 0) + 1);
       }
-      expect(upstream.calls()).toEqual([]);
+      expect(upstream.listCalls()).toEqual([]);
       expect((deadlines as unknown as { open: unknown[] }).open).toEqual([]);
       for (const { endpoints } of upstream.targets) expect(endpoints.map(({ inFlight }) => inFlight)).toEqual([0]);
     }

@@ -81,7 +81,7 @@ export class Forwarder implements ReadsGauges {
    * Replaces the services. Unchanged ones keep their connections and the health of their targets. Replaced ones finish
    * their calls with the old configuration.
    */
-  use(services: GatewayFile['services'], prepared: PreparedServices = new Map()): void {
+  replaceServices(services: GatewayFile['services'], prepared: PreparedServices = new Map()): void {
     const before = this.upstreams;
     const unchanged = new Map([...before].filter(([name]) => this.isUnchanged(name, services[name])));
     for (const [name, upstream] of before) if (!unchanged.has(name)) this.retire(upstream);
@@ -168,14 +168,14 @@ export class Forwarder implements ReadsGauges {
    * Lists the state of every address of every target. @param nowMs the current time of the clock for the returned
    * timestamps.
    */
-  targets(nowMs: number): TargetStatus[] {
+  listTargets(nowMs: number): TargetStatus[] {
     return [...this.upstreams.values()].flatMap((upstream) => targetStates(upstream, nowMs));
   }
 
   /** Lists all calls in progress and all open WebSockets. */
-  calls(): LiveCall[] {
+  listCalls(): LiveCall[] {
     const services = [...this.upstreams.values(), ...this.retired];
-    return [...services.flatMap((upstream) => upstream.calls()), ...this.openSockets];
+    return [...services.flatMap((upstream) => upstream.listCalls()), ...this.openSockets];
   }
 
   /** Ends all open WebSockets, and any that opens later. */

@@ -39,7 +39,7 @@ export class ProxyStatus {
   /** Whether responses carry the field. */
   isOn = false;
 
-  use(isOn: boolean): void {
+  setEnabled(isOn: boolean): void {
     this.isOn = isOn;
   }
 }

@@ -172,7 +172,7 @@ export class Upstream {
   }
 
   /** Lists active and queued calls. A copy, because the caller may end some of them. */
-  calls(): PendingCall[] {
+  listCalls(): PendingCall[] {
     const calls = [...this.active];
     for (let call = this.waiting.first; call !== undefined; call = call.nextWaiting) calls.push(call);
     return calls;
@@ -187,7 +187,7 @@ export class Upstream {
     this.metrics.hideTargets();
     const nowMs = performance.now();
     const [fromMs, untilMs] = [nowMs + RETIRED_GRACE_MS, nowMs + timeoutMs];
-    while (performance.now() < fromMs || (this.calls().length > 0 && performance.now() < untilMs)) {
+    while (performance.now() < fromMs || (this.listCalls().length > 0 && performance.now() < untilMs)) {
       await new Promise((resolve) => setTimeout(resolve, RETIRED_CHECK_INTERVAL_MS).unref());
     }
     await this.close(0);
