@@ -42,7 +42,7 @@ export class Balanced {
     const changes: string[] = [];
     this.changes = changes;
     this.balancer = new Balancer(ejection, ({ target, state }) => changes.push(`${target} ${state}`));
-    this.balancer.use(this.endpoints);
+    this.balancer.setEndpoints(this.endpoints);
   }
 
   at(index: number): Endpoint {
@@ -55,7 +55,7 @@ export class Balanced {
   fail(index: number, times: number): void {
     for (let time = 0; time < times; time++) {
       this.nowMs += 100;
-      this.balancer.judge(this.at(index), {}, 'bad', this.nowMs);
+      this.balancer.recordVerdict(this.at(index), {}, 'bad', this.nowMs);
     }
   }
 
@@ -65,7 +65,7 @@ export class Balanced {
       this.nowMs += 100;
       const hasFailed = outcome === 'x';
       this.at(index).recent.count(hasFailed, this.nowMs);
-      this.balancer.judge(this.at(index), {}, hasFailed ? 'bad' : 'good', this.nowMs);
+      this.balancer.recordVerdict(this.at(index), {}, hasFailed ? 'bad' : 'good', this.nowMs);
     }
   }
 
@@ -73,8 +73,8 @@ export class Balanced {
   failProbe(index: number): void {
     this.nowMs = this.at(index).ejectedUntilMs;
     const probe = { ...GET };
-    if (this.balancer.pick(probe, this.nowMs) !== this.at(index)) throw new Error('the address is not tried');
-    this.balancer.judge(this.at(index), probe, 'bad', this.nowMs);
+    if (this.balancer.pickEndpoint(probe, this.nowMs) !== this.at(index)) throw new Error('the address is not tried');
+    this.balancer.recordVerdict(this.at(index), probe, 'bad', this.nowMs);
   }
 
   async stop(): Promise<void> {

@@ -11,12 +11,13 @@ describe('an address that was taken out', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.nowMs += 9_999;
-    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(1));
     line.nowMs += 1;
     const probe = { ...GET };
-    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
-    for (let index = 0; index < 20; index++) expect(line.balancer.pick({ ...GET }, line.nowMs)).toBe(line.at(1));
-    line.balancer.judge(line.at(0), probe, 'good', line.nowMs);
+    expect(line.balancer.pickEndpoint(probe, line.nowMs)).toBe(line.at(0));
+    for (let index = 0; index < 20; index++)
+      expect(line.balancer.pickEndpoint({ ...GET }, line.nowMs)).toBe(line.at(1));
+    line.balancer.recordVerdict(line.at(0), probe, 'good', line.nowMs);
     expect(line.changes).toEqual(['t0 ejected', 't0 healthy']);
     expect(line.balancer.available).toEqual(line.endpoints);
   });
@@ -42,8 +43,8 @@ describe('an address that was taken out', () => {
     const comeBack = (): void => {
       line.nowMs = line.at(0).ejectedUntilMs;
       const probe = { ...GET };
-      expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
-      line.balancer.judge(line.at(0), probe, 'good', line.nowMs);
+      expect(line.balancer.pickEndpoint(probe, line.nowMs)).toBe(line.at(0));
+      line.balancer.recordVerdict(line.at(0), probe, 'good', line.nowMs);
     };
     comeBack();
     line.nowMs += 20_000;
@@ -60,44 +61,44 @@ describe('an address that was taken out', () => {
     line.fail(0, 3);
     line.at(1).inFlight = 4;
     line.nowMs += 10_000;
-    expect(line.balancer.pick(GET, line.nowMs)).toBeUndefined();
+    expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBeUndefined();
     line.at(1).inFlight = 3;
-    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(0));
+    expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(0));
   });
 
   it('is not tried with a call that could not go elsewhere, unless no other comes for long', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     line.nowMs += 10_000;
-    expect(line.balancer.pick(POST, line.nowMs)).toBe(line.at(1));
+    expect(line.balancer.pickEndpoint(POST, line.nowMs)).toBe(line.at(1));
     line.nowMs += 10_000;
-    expect(line.balancer.pick(POST, line.nowMs)).toBe(line.at(0));
+    expect(line.balancer.pickEndpoint(POST, line.nowMs)).toBe(line.at(0));
   });
 
   it('stays out when a call from before succeeds, and its probe may be repeated when its client left', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
-    line.balancer.judge(line.at(0), {}, 'good', line.nowMs);
+    line.balancer.recordVerdict(line.at(0), {}, 'good', line.nowMs);
     expect(line.balancer.available).toEqual([line.at(1)]);
     line.nowMs += 10_000;
     const probe = { ...GET };
-    line.balancer.pick(probe, line.nowMs);
-    line.balancer.judge(line.at(0), probe, 'none', line.nowMs);
-    expect(line.balancer.pick({ ...GET }, line.nowMs)).toBe(line.at(0));
+    line.balancer.pickEndpoint(probe, line.nowMs);
+    line.balancer.recordVerdict(line.at(0), probe, 'none', line.nowMs);
+    expect(line.balancer.pickEndpoint({ ...GET }, line.nowMs)).toBe(line.at(0));
   });
 
   it('is not tried while its health check fails, and rests to the end while that passes as it always did', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
-    line.balancer.check(line.at(0), false, line.nowMs);
+    line.balancer.recordCheck(line.at(0), false, line.nowMs);
     line.nowMs += 60_000;
-    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(1));
     line.make(2, EJECTION);
     line.fail(0, 3);
     for (let checks = 0; checks < 9; checks++) {
       line.nowMs += 1_000;
-      line.balancer.check(line.at(0), true, line.nowMs);
-      expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+      line.balancer.recordCheck(line.at(0), true, line.nowMs);
+      expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(1));
     }
   });
 
@@ -106,11 +107,11 @@ describe('an address that was taken out', () => {
     line.fail(0, 3);
     line.nowMs += 10_000;
     const probe = { ...GET };
-    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
-    line.balancer.check(line.at(0), false, line.nowMs);
-    line.balancer.judge(line.at(0), probe, 'good', line.nowMs);
+    expect(line.balancer.pickEndpoint(probe, line.nowMs)).toBe(line.at(0));
+    line.balancer.recordCheck(line.at(0), false, line.nowMs);
+    line.balancer.recordVerdict(line.at(0), probe, 'good', line.nowMs);
     expect(line.balancer.available).toEqual([line.at(1)]);
-    line.balancer.check(line.at(0), true, line.nowMs);
+    line.balancer.recordCheck(line.at(0), true, line.nowMs);
     expect(line.balancer.available).toEqual(line.endpoints);
   });
 
@@ -118,17 +119,17 @@ describe('an address that was taken out', () => {
     line.make(2, EJECTION);
     line.fail(0, 3);
     const flap = (): void => {
-      line.balancer.check(line.at(0), false, line.nowMs);
+      line.balancer.recordCheck(line.at(0), false, line.nowMs);
       line.nowMs += 1_000;
-      line.balancer.check(line.at(0), true, line.nowMs);
+      line.balancer.recordCheck(line.at(0), true, line.nowMs);
     };
     flap();
     const probe = { ...GET };
-    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
-    line.balancer.judge(line.at(0), probe, 'bad', line.nowMs);
+    expect(line.balancer.pickEndpoint(probe, line.nowMs)).toBe(line.at(0));
+    line.balancer.recordVerdict(line.at(0), probe, 'bad', line.nowMs);
     expect(line.at(0).ejectedUntilMs - line.nowMs).toBe(20_000);
     flap();
-    expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(1));
   });
 });
 
@@ -138,13 +139,13 @@ describe('when nothing is left', () => {
     line.fail(0, 3);
     line.fail(1, 3);
     expect(line.balancer.available).toEqual([]);
-    expect(line.balancer.pick(POST, line.nowMs)).toBeUndefined();
+    expect(line.balancer.pickEndpoint(POST, line.nowMs)).toBeUndefined();
     line.nowMs += 1_000;
     const probe = { ...POST };
-    expect(line.balancer.pick({ ...POST }, line.nowMs)).toBe(line.at(0));
-    expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(1));
-    expect(line.balancer.pick(POST, line.nowMs)).toBeUndefined();
-    line.balancer.judge(line.at(1), probe, 'good', line.nowMs);
+    expect(line.balancer.pickEndpoint({ ...POST }, line.nowMs)).toBe(line.at(0));
+    expect(line.balancer.pickEndpoint(probe, line.nowMs)).toBe(line.at(1));
+    expect(line.balancer.pickEndpoint(POST, line.nowMs)).toBeUndefined();
+    line.balancer.recordVerdict(line.at(1), probe, 'good', line.nowMs);
     expect(line.balancer.available).toEqual([line.at(1)]);
   });
 
@@ -153,20 +154,20 @@ describe('when nothing is left', () => {
     line.fail(0, 3);
     const untilMs = line.at(0).ejectedUntilMs;
     for (const pauseMs of [1_000, 2_000, 4_000, 4_000, 4_000]) {
-      expect(line.balancer.pick(GET, line.nowMs + pauseMs - 1)).toBeUndefined();
+      expect(line.balancer.pickEndpoint(GET, line.nowMs + pauseMs - 1)).toBeUndefined();
       expect(line.balancer.retryAfterMs(line.nowMs)).toBe(pauseMs);
       line.nowMs += pauseMs;
       const probe = { ...GET };
-      expect(line.balancer.pick(probe, line.nowMs)).toBe(line.at(0));
+      expect(line.balancer.pickEndpoint(probe, line.nowMs)).toBe(line.at(0));
       expect(line.balancer.retryAfterMs(line.nowMs)).toBe(0);
-      line.balancer.judge(line.at(0), probe, 'bad', line.nowMs);
+      line.balancer.recordVerdict(line.at(0), probe, 'bad', line.nowMs);
     }
     expect(line.at(0).ejectedUntilMs).toBe(untilMs);
   });
 
   it('because of health checks, a call has a chance when the first of them can pass', () => {
     line.make(2, EJECTION);
-    for (const endpoint of line.endpoints) line.balancer.check(endpoint, false, line.nowMs);
+    for (const endpoint of line.endpoints) line.balancer.recordCheck(endpoint, false, line.nowMs);
     line.at(0).checksPassFromMs = line.nowMs + 9_000;
     line.at(1).checksPassFromMs = line.nowMs + 7_000;
     expect(line.balancer.retryAfterMs(line.nowMs)).toBe(7_000);
@@ -174,9 +175,9 @@ describe('when nothing is left', () => {
 
   it('because of health checks, no call is let through', () => {
     line.make(2, EJECTION);
-    for (const endpoint of line.endpoints) line.balancer.check(endpoint, false, line.nowMs);
+    for (const endpoint of line.endpoints) line.balancer.recordCheck(endpoint, false, line.nowMs);
     line.nowMs += 3_600_000;
-    expect(line.balancer.pick(GET, line.nowMs)).toBeUndefined();
+    expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBeUndefined();
     expect(line.changes).toEqual(['t0 unhealthy', 't1 unhealthy']);
   });
 });

@@ -11,12 +11,12 @@ describe('the choice', () => {
   it('of two is the less busy one', () => {
     line.make(2);
     line.at(0).inFlight = 3;
-    for (let index = 0; index < 20; index++) expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    for (let index = 0; index < 20; index++) expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(1));
   });
 
   it('of two that are as busy is even', () => {
     line.make(2);
-    const first = Array.from({ length: 400 }, () => line.balancer.pick(GET, line.nowMs)).filter(
+    const first = Array.from({ length: 400 }, () => line.balancer.pickEndpoint(GET, line.nowMs)).filter(
       (chosen) => chosen === line.at(0),
     );
     expect(first.length).toBeGreaterThan(120);
@@ -26,16 +26,16 @@ describe('the choice', () => {
   it('of many is never the busiest, and any other at times', () => {
     line.make(5);
     line.at(2).inFlight = 3;
-    const chosen = new Set(Array.from({ length: 400 }, () => line.balancer.pick(GET, line.nowMs)));
+    const chosen = new Set(Array.from({ length: 400 }, () => line.balancer.pickEndpoint(GET, line.nowMs)));
     expect(chosen).toEqual(new Set([line.at(0), line.at(1), line.at(3), line.at(4)]));
   });
 
   it('is the one with a free connection, and nothing when there is none', () => {
     line.make(3);
     for (const endpoint of line.endpoints) endpoint.inFlight = 4;
-    expect(line.balancer.pick(GET, line.nowMs)).toBeUndefined();
+    expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBeUndefined();
     line.at(1).inFlight = 3;
-    for (let index = 0; index < 20; index++) expect(line.balancer.pick(GET, line.nowMs)).toBe(line.at(1));
+    for (let index = 0; index < 20; index++) expect(line.balancer.pickEndpoint(GET, line.nowMs)).toBe(line.at(1));
   });
 
   it('after a failure is another one', () => {
@@ -97,7 +97,7 @@ describe('a share of failures', () => {
     line.call(0, '.x'.repeat(10));
     expect(line.changes).toEqual(['t0 ejected']);
     line.at(0).readmit(line.nowMs);
-    line.balancer.use(line.endpoints);
+    line.balancer.setEndpoints(line.endpoints);
     line.call(1, '.'.repeat(20));
     line.call(0, '.x'.repeat(9));
     expect(line.changes).toEqual(['t0 ejected']);
@@ -108,7 +108,7 @@ describe('failures in a row', () => {
   it('take an address out, a success in between does not let them add up', () => {
     line.make(2, EJECTION);
     line.fail(0, 2);
-    line.balancer.judge(line.at(0), {}, 'good', line.nowMs);
+    line.balancer.recordVerdict(line.at(0), {}, 'good', line.nowMs);
     line.fail(0, 2);
     expect(line.changes).toEqual([]);
     line.fail(0, 1);
@@ -119,7 +119,7 @@ describe('failures in a row', () => {
   it('what says nothing of the target line.changes nothing', () => {
     line.make(2, EJECTION);
     line.fail(0, 2);
-    line.balancer.judge(line.at(0), {}, 'none', line.nowMs);
+    line.balancer.recordVerdict(line.at(0), {}, 'none', line.nowMs);
     line.fail(0, 1);
     expect(line.changes).toEqual(['t0 ejected']);
   });
@@ -136,7 +136,7 @@ describe('failures in a row', () => {
   it('of one and the same moment take out every address but the last', () => {
     line.make(2, EJECTION);
     for (const index of [0, 1]) {
-      for (let time = 0; time < 50; time++) line.balancer.judge(line.at(index), {}, 'bad', line.nowMs);
+      for (let time = 0; time < 50; time++) line.balancer.recordVerdict(line.at(index), {}, 'bad', line.nowMs);
     }
     expect(line.changes).toEqual(['t0 ejected']);
     line.fail(1, 2);

@@ -4,7 +4,7 @@
  * address returns when the probe succeeds and its health check passes. If no address is left, only probes are sent.
  */
 import type { Endpoint } from './endpoint.js';
-import { failsTooOften, USUAL_EJECTION, type EjectionSettings } from './ejection.js';
+import { failsTooOften, DEFAULT_EJECTION, type EjectionSettings } from './ejection.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 /** Time until the first probe if no other address is left. Doubled after each failed probe. */
@@ -40,13 +40,13 @@ export class Balancer {
   ) {}
 
   /** Replaces the addresses. */
-  use(endpoints: readonly Endpoint[]): void {
+  setEndpoints(endpoints: readonly Endpoint[]): void {
     this.endpoints = endpoints;
     this.rebuild();
   }
 
   /** Returns the address for a new call, or undefined if none is in service or all connections are busy. */
-  pick(call: Choosing, nowMs: number): Endpoint | undefined {
+  pickEndpoint(call: Choosing, nowMs: number): Endpoint | undefined {
     if (nowMs >= this.nextProbeMs) {
       const probed = this.probe(call, nowMs);
       if (probed !== undefined) return probed;
@@ -70,7 +70,7 @@ export class Balancer {
   }
 
   /** Records the result of a call. May eject or readmit the address. */
-  judge(endpoint: Endpoint, call: object, verdict: Verdict, nowMs: number): void {
+  recordVerdict(endpoint: Endpoint, call: object, verdict: Verdict, nowMs: number): void {
     if (endpoint.probe === call) {
       endpoint.probe = undefined;
       if (verdict === 'good') endpoint.readmit(nowMs);
@@ -94,7 +94,7 @@ export class Balancer {
   }
 
   /** Records a health check result: a change, or a further success. */
-  check(endpoint: Endpoint, passes: boolean, nowMs: number): void {
+  recordCheck(endpoint: Endpoint, passes: boolean, nowMs: number): void {
     const changed = endpoint.passesChecks !== passes;
     endpoint.passesChecks = passes;
     // A passing check alone does not end an ejection, since checks also passed while calls failed. A recovery does.
@@ -109,7 +109,7 @@ export class Balancer {
   }
 
   private isTooMany(failures: number): boolean {
-    return this.ejects && failures >= (this.ejection ?? USUAL_EJECTION).failures;
+    return this.ejects && failures >= (this.ejection ?? DEFAULT_EJECTION).failures;
   }
 
   /**
@@ -118,11 +118,11 @@ export class Balancer {
   private isOutlier(endpoint: Endpoint, nowMs: number): boolean {
     const others = this.available.filter((each) => each !== endpoint);
     if (!this.ejects || others.length === 0 || 2 * others.length < this.endpoints.length) return false;
-    return failsTooOften(endpoint, others, this.ejection ?? USUAL_EJECTION, nowMs);
+    return failsTooOften(endpoint, others, this.ejection ?? DEFAULT_EJECTION, nowMs);
   }
 
   private eject(endpoint: Endpoint, nowMs: number): void {
-    const { duration, longest } = this.ejection ?? USUAL_EJECTION;
+    const { duration, longest } = this.ejection ?? DEFAULT_EJECTION;
     endpoint.eject(nowMs, duration, longest);
   }
 

@@ -14,7 +14,7 @@ export interface EjectionSettings {
 }
 
 /** Defaults if `ejection` is not configured and a service has several addresses. */
-export const USUAL_EJECTION: EjectionSettings = {
+export const DEFAULT_EJECTION: EjectionSettings = {
   failures: 5,
   share: 0.25,
   requests: 20,
@@ -40,12 +40,12 @@ export function failsTooOften(
   { share, requests }: EjectionSettings,
   nowMs: number,
 ): boolean {
-  recent.turnTo(nowMs);
+  recent.advanceTo(nowMs);
   if (share === 0 || recent.calls < requests || recent.failed < share * recent.calls) return false;
   let calls = 0;
   let failed = 0;
   for (const other of others) {
-    other.recent.turnTo(nowMs);
+    other.recent.advanceTo(nowMs);
     calls += other.recent.calls;
     failed += other.recent.failed;
   }

@@ -6,7 +6,7 @@ import type { ServiceConfig } from '../../config/model/schema.js';
 import { ConnectionPool } from '../../http/backend/connection-pool.js';
 import { Connector } from '../../http/backend/connector.js';
 import type { BackendTls, BackendTlsFiles } from './backend-tls.js';
-import { USUAL_EJECTION } from './ejection.js';
+import { DEFAULT_EJECTION } from './ejection.js';
 import { OutcomeWindow } from './outcome-window.js';
 import type { ReferenceMap } from './public-references.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
@@ -98,7 +98,7 @@ export class Endpoint {
     /** TLS settings; undefined uses the system's authorities and no client certificate. */
     readonly tls?: BackendTls,
   ) {
-    this.recent = new OutcomeWindow((config.ejection ?? USUAL_EJECTION).window);
+    this.recent = new OutcomeWindow((config.ejection ?? DEFAULT_EJECTION).window);
     this.pool = this.connections(config.connections, config.timeouts.connect);
   }
 

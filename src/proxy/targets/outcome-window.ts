@@ -24,13 +24,13 @@ export class OutcomeWindow {
   }
 
   count(hasFailed: boolean, nowMs: number): void {
-    if (nowMs >= this.turnsMs) this.turnTo(nowMs);
+    if (nowMs >= this.turnsMs) this.advanceTo(nowMs);
     this.newCalls++;
     if (hasFailed) this.newFailed++;
   }
 
   /** Drops results that are too old. */
-  turnTo(nowMs: number): void {
+  advanceTo(nowMs: number): void {
     if (nowMs < this.turnsMs) return;
     const isRecent = nowMs < this.turnsMs + this.halfMs;
     this.oldCalls = isRecent ? this.newCalls : 0;

@@ -57,7 +57,7 @@ export class Upstream {
     this.tls = config.tls === undefined ? undefined : new BackendTls(name, config.tls, folder, log, tlsFiles);
     const listener = {
       onAddresses: () => this.useAddresses(),
-      onCheck: (endpoint: Endpoint, passes: boolean) => this.balancer.check(endpoint, passes, performance.now()),
+      onCheck: (endpoint: Endpoint, passes: boolean) => this.balancer.recordCheck(endpoint, passes, performance.now()),
     };
     this.targets = config.targets.map(
       (url) => new Target(name, url, config, listener, resolve, resolveIntervalMs, this.tls),
@@ -83,7 +83,7 @@ export class Upstream {
   admit(call: PendingCall): Endpoint | undefined {
     // While the total is below an account's limit, no account can exceed it.
     if (this.active.length < this.accountCalls || this.callsOf(call.accountId) < this.accountCalls) {
-      const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
+      const endpoint = this.balancer.pickEndpoint(call, this.deadlines.nowMs);
       if (endpoint !== undefined) {
         this.budget.deposit();
         this.book(call, endpoint);
@@ -121,7 +121,7 @@ export class Upstream {
   /** Passes a verdict to the balancer. Logs when an address that stays in service begins to fail or recovers. */
   private judge(endpoint: Endpoint, call: PendingCall, verdict: Verdict, beginsToFail: boolean): void {
     const wasFailing = endpoint.failsThroughout;
-    this.balancer.judge(endpoint, call, verdict, this.deadlines.nowMs);
+    this.balancer.recordVerdict(endpoint, call, verdict, this.deadlines.nowMs);
     if (this.balancer.ejects || !endpoint.isAvailable) return;
     if (beginsToFail) {
       const line = { event: 'target_failing', ...this.lineOf(endpoint), ...lossOf(endpoint) };
@@ -133,7 +133,7 @@ export class Upstream {
 
   /** Records the response to a probe. The target returns to service without waiting for the end of the response. */
   probeAnswered(call: PendingCall, endpoint: Endpoint, status: number): void {
-    this.balancer.judge(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
+    this.balancer.recordVerdict(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
   }
 
   /**
@@ -243,7 +243,7 @@ export class Upstream {
 
   /** Sends a queued call. Returns whether there was room. */
   private sendWaiting(call: PendingCall): boolean {
-    const endpoint = this.balancer.pick(call, this.deadlines.nowMs);
+    const endpoint = this.balancer.pickEndpoint(call, this.deadlines.nowMs);
     if (endpoint === undefined) return false;
     this.leave(call);
     this.budget.deposit();
@@ -268,7 +268,7 @@ export class Upstream {
   }
 
   private useAddresses(): void {
-    this.balancer.use(this.targets.flatMap(({ endpoints }) => endpoints));
+    this.balancer.setEndpoints(this.targets.flatMap(({ endpoints }) => endpoints));
     this.onCapacity();
   }
 
