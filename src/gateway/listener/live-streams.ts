@@ -84,7 +84,7 @@ export class LiveStreams {
     // Set before `bar`, because the log line is written as soon as the connection has ended.
     const { problemCode } = exchange;
     exchange.problemCode = problem.code;
-    const kind = call.bar(problem);
+    const kind = call.revokeAccess(problem);
     if (kind === undefined) exchange.problemCode = problemCode;
     else METRICS.streamsCut.series(kind, problem.code as (typeof CUT_CODES)[number]).inc();
   }

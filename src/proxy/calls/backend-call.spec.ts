@@ -177,8 +177,8 @@ class Life {
     else if (chance < 0.8) this.response.emit('drain');
     else if (chance < 0.85) this.client.closeListener?.onClose();
     else if (chance < 0.9 && this.isHolding) this.call.expire();
-    else if (chance < 0.93 && this.isHolding) this.call.bar(new Problem('invalid_api_key'));
-    else if (chance < 0.96 && this.call.endpoint !== undefined && this.call.isMovable) this.call.move();
+    else if (chance < 0.93 && this.isHolding) this.call.revokeAccess(new Problem('invalid_api_key'));
+    else if (chance < 0.96 && this.call.endpoint !== undefined && this.call.isMovable) this.call.moveToOtherTarget();
   }
 
   /** State of the call in `Deadlines` and `Upstream`. */

@@ -7,7 +7,7 @@ import type { Deadlines, Expiring } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind, PendingCall } from '../targets/pending-call.js';
-import { mayRetry, toldAfterSending } from '../targets/retry-rules.js';
+import { mayRetry, withoutAutomaticRetry } from '../targets/retry-rules.js';
 import { failedProblem } from '../targets/unavailable.js';
 import { upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
 import type { Upstream } from '../targets/upstream.js';
@@ -35,7 +35,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   /** Start of the latest attempt, by `performance.now()`. */
   protected startedMs = performance.now();
   /** Set once the caller's key is no longer valid. The response may then not be streamed. */
-  protected barred: Problem | undefined;
+  protected revocation: Problem | undefined;
   private retries = 0;
   /** Deadline for the response of a retry. */
   private responseDueMs = Infinity;
@@ -100,7 +100,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.connect(endpoint);
   }
 
-  move(): void {
+  moveToOtherTarget(): void {
     this.abort(peerError('TRAILGATE_TARGET_LOST'));
   }
 
@@ -109,8 +109,8 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.request.client.onFailed(problem);
   }
 
-  bar(problem: Problem): CutKind | undefined {
-    this.barred = problem;
+  revokeAccess(problem: Problem): CutKind | undefined {
+    this.revocation = problem;
     if (this.state === CallState.Waiting) {
       this.refuse(problem);
       return undefined;
@@ -139,7 +139,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     if (from >= CallState.Aborting) return;
     this.enter(CallState.Aborting);
     this.deadlineMs = Infinity;
-    if (from === CallState.Waiting) this.failed(reason, from, true);
+    if (from === CallState.Waiting) this.handleFailure(reason, from, true);
     else this.disconnect(reason, from);
   }
 
@@ -148,7 +148,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
    * @param from state in which the call failed.
    * @param wasEnded whether the gateway aborted the call itself.
    */
-  protected failed(error: Error, from: CallState, wasEnded: boolean): void {
+  protected handleFailure(error: Error, from: CallState, wasEnded: boolean): void {
     const failure = upstreamFailure(error);
     if (from >= CallState.Streaming) {
       // The partial response must not look complete: no last chunk, no matching length, and the connection is cut.
@@ -161,18 +161,18 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     if (this.retry(failure, from, wasEnded)) return;
     client.failedTarget = target;
     this.end(failure.outcome);
-    if (this.barred !== undefined && failure.outcome === 'access_ended') client.onFailed(this.barred);
-    else this.tell(failedProblem(failure, error), from >= CallState.Sent);
+    if (this.revocation !== undefined && failure.outcome === 'access_ended') client.onFailed(this.revocation);
+    else this.reportProblem(failedProblem(failure, error), from >= CallState.Sent);
   }
 
   /** Ends the call with the problem that the backend's response means. */
-  protected refusedBy(problem: Problem): void {
-    this.noteRefusal();
-    this.endRefused(toldAfterSending(problem, this.method));
+  protected endWithError(problem: Problem): void {
+    this.recordRefusal();
+    this.endRefused(withoutAutomaticRetry(problem, this.method));
   }
 
   /** Records which target failed. Call it before the target is released. */
-  protected noteRefusal(): void {
+  protected recordRefusal(): void {
     const { client } = this.request;
     client.failedTarget = this.endpoint?.target ?? '';
     client.failedStatus = this.status;
@@ -185,8 +185,8 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   }
 
   /** Reports a problem to the client. @param wasSent whether the call was on a connection. */
-  private tell(problem: Problem, wasSent: boolean): void {
-    this.request.client.onFailed(wasSent ? toldAfterSending(problem, this.method) : problem);
+  private reportProblem(problem: Problem, wasSent: boolean): void {
+    this.request.client.onFailed(wasSent ? withoutAutomaticRetry(problem, this.method) : problem);
   }
 
   /** Retries the call if that is safe and a target is available. Returns whether it was sent again. */

@@ -11,7 +11,7 @@ import type { Deadlines } from '../targets/deadlines.js';
 import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind } from '../targets/pending-call.js';
-import { isRepeatable, toldAfterSending } from '../targets/retry-rules.js';
+import { isRepeatable, withoutAutomaticRetry } from '../targets/retry-rules.js';
 import { failedProblem } from '../targets/unavailable.js';
 import { upstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
 import { noteStream } from '../targets/upstream-metrics.js';
@@ -110,7 +110,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   protected disconnect(reason: Error, from: CallState): void {
     if (from === CallState.Connecting) this.endpoint?.pool.cancel(this);
     else this.sending?.abort(this, reason);
-    this.failed(reason, from, true);
+    this.handleFailure(reason, from, true);
   }
 
   protected cutShort(): CutKind | undefined {
@@ -217,7 +217,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
 
   /** The connection has failed. Ignored if the gateway already aborted the call. */
   onError(error: Error): void {
-    if (this.state < CallState.Aborting && !this.isBeingKept) this.failed(error, this.state, false);
+    if (this.state < CallState.Aborting && !this.isBeingKept) this.handleFailure(error, this.state, false);
   }
 
   /** Whether a successful response completed before the request body was sent. */
@@ -237,7 +237,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   admitStream(): boolean {
-    if (this.barred !== undefined) {
+    if (this.revocation !== undefined) {
       this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
       return false;
     }
@@ -312,24 +312,24 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   /** Handles a failure. A call without a client is neither retried nor reported. */
-  protected override failed(error: Error, from: CallState, wasEnded: boolean): void {
+  protected override handleFailure(error: Error, from: CallState, wasEnded: boolean): void {
     if (this.isClientGone) this.end(upstreamFailure(error).outcome);
-    else super.failed(error, from, wasEnded);
+    else super.handleFailure(error, from, wasEnded);
   }
 
   private respondWith(response: ErrorResponse): void {
     const { authenticates, errors } = this.upstream.config;
     const problem = response.problem(authenticates, errors);
     if (this.recorder?.wantsError(this, authenticates) === true) this.recordError(this.recorder, problem);
-    else this.refusedBy(problem);
+    else this.endWithError(problem);
     // The rest of the body is not needed. This also closes the connection.
     if (response.isTooLarge) this.dropRest();
   }
 
   private recordError(recorder: ResponseRecorder, problem: Problem): void {
-    this.noteRefusal();
+    this.recordRefusal();
     this.beginKeeping();
-    recorder.keepError(this, toldAfterSending(problem, this.method), (told) => {
+    recorder.keepError(this, withoutAutomaticRetry(problem, this.method), (told) => {
       if (this.endKeeping()) this.endRefused(told);
     });
   }

@@ -50,7 +50,7 @@ export class OpenWebSocket implements LiveCall, CloseListener, EndableWebSocket 
     return this.request.accountId;
   }
 
-  bar(): CutKind | undefined {
+  revokeAccess(): CutKind | undefined {
     return this.cut('access_ended') ? 'websocket' : undefined;
   }
 

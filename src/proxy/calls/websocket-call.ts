@@ -54,7 +54,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
 
   /** Ends the handshake. The library reports this as `onError`. */
   protected disconnect(reason: Error, from: CallState): void {
-    if (this.outgoing === undefined) this.failed(reason, from, true);
+    if (this.outgoing === undefined) this.handleFailure(reason, from, true);
     else this.outgoing.destroy(reason);
   }
 
@@ -96,7 +96,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
     const error = new ErrorResponse(this.status, response.rawHeaders);
     const done = (): void => {
       response.destroy();
-      if (this.state !== CallState.Ended) this.refusedBy(this.problemOf(error));
+      if (this.state !== CallState.Ended) this.endWithError(this.problemOf(error));
     };
     response.on('data', (chunk: Buffer) => {
       error.add(chunk);
@@ -108,7 +108,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
 
   onError(error: Error): void {
     if (this.state === CallState.Ended) return;
-    this.failed(connectError(error), CallState.Sent, this.state === CallState.Aborting);
+    this.handleFailure(connectError(error), CallState.Sent, this.state === CallState.Aborting);
   }
 
   private problemOf(error: ErrorResponse): Problem {

@@ -12,7 +12,7 @@ export interface LiveCall {
    * Ends what the caller may no longer have. Streams and WebSockets are cut, and the call does not become one later.
    * Queued calls and uploads in progress get the problem. Any other response is still delivered. Returns what was cut.
    */
-  bar(problem: Problem): CutKind | undefined;
+  revokeAccess(problem: Problem): CutKind | undefined;
 }
 
 export interface PendingCall extends LiveCall {
@@ -29,7 +29,7 @@ export interface PendingCall extends LiveCall {
   /** Whether it can be retried at another target: no part of a response has arrived, and repeating is safe. */
   readonly isMovable: boolean;
   /** Moves the call to another target because its own went out of service. */
-  move(): void;
+  moveToOtherTarget(): void;
   /** Ends a queued call. */
   refuse(problem: Problem): void;
 }

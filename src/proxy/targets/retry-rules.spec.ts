@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { UPSTREAM_OUTCOMES } from '../../platform/metrics/request-metrics.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { isRepeatable, mayRetry, toldAfterSending } from './retry-rules.js';
+import { isRepeatable, mayRetry, withoutAutomaticRetry } from './retry-rules.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 
 /**
@@ -81,7 +81,7 @@ it.each([
 
 describe('a caller whose request may have been done is told not to send it again', () => {
   const isWarned = (method: string, problem: Problem): boolean =>
-    toldAfterSending(problem, method).options.headers?.includes('X-Should-Retry') === true;
+    withoutAutomaticRetry(problem, method).options.headers?.includes('X-Should-Retry') === true;
 
   it.each([
     ['backend_bad_response', true],
@@ -92,6 +92,6 @@ describe('a caller whose request may have been done is told not to send it again
   ] as const)('%s: after a POST %s, never after a GET', (code, told) => {
     const problem = new Problem(code, { headers: ['Via', 'test'] });
     expect([isWarned('POST', problem), isWarned('GET', problem)]).toEqual([told, false]);
-    expect(toldAfterSending(problem, 'POST').options.headers?.slice(0, 2)).toEqual(['Via', 'test']);
+    expect(withoutAutomaticRetry(problem, 'POST').options.headers?.slice(0, 2)).toEqual(['Via', 'test']);
   });
 });

@@ -12,7 +12,7 @@ const UNSURE = new Set([500, 502, 504]);
  * Adds a do-not-retry header to a problem after the request was sent. Client libraries must not repeat a request that
  * may have been carried out, such as an order or a payment.
  */
-export function toldAfterSending(problem: Problem, method: string): Problem {
+export function withoutAutomaticRetry(problem: Problem, method: string): Problem {
   if (isRepeatable(method) || !UNSURE.has(problem.status)) return problem;
   const headers = [...(problem.options.headers ?? []), ...DO_NOT_RETRY];
   return new Problem(problem.code, { ...problem.options, headers });

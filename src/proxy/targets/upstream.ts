@@ -291,7 +291,7 @@ export class Upstream {
   private moveFrom(endpoint: Endpoint): void {
     for (const call of this.active.filter((each) => each.endpoint === endpoint)) {
       if (this.budget.isEmpty || this.balancer.pickOther(endpoint) === undefined) return;
-      if (call.isMovable) call.move();
+      if (call.isMovable) call.moveToOtherTarget();
     }
   }
 
