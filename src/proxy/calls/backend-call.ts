@@ -121,7 +121,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
   /** Ends the call because the backend or the client was too slow. */
   expire(): void {
     const { state } = this;
-    if (state === CallState.Waiting) this.refuse(this.upstream.waitedInVain(this));
+    if (state === CallState.Waiting) this.refuse(this.upstream.queueTimeoutProblem(this));
     else if (state === CallState.Stalled) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
     else if (state >= CallState.Held) this.abort(peerError('TRAILGATE_IDLE_TIMEOUT'));
     else if (this.isClientSending) this.abort(peerError('TRAILGATE_CLIENT_TOO_SLOW'));
@@ -199,7 +199,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     if (!mayRetry(failure.outcome, wasOpened, this.isRepeatable, isSpare, wasEnded)) return false;
     // Before choosing the next target, because this failure may eject the current one.
     this.leaveTarget(failure.outcome);
-    const next = upstream.retry(this, endpoint, wasOpened && this.retries === 0, isProbe);
+    const next = upstream.bookRetry(this, endpoint, wasOpened && this.retries === 0, isProbe);
     if (next === undefined) return false;
     this.retries++;
     this.status = 0;
@@ -214,7 +214,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.enter(CallState.Ended);
     this.deadlines.remove(this);
     this.request.client.closeListener = undefined;
-    if (this.isWaiting) this.upstream.leave(this);
+    if (this.isWaiting) this.upstream.removeWaiting(this);
     else if (outcome !== undefined) this.leaveTarget(outcome);
     if (this.retries > 0) this.upstream.metrics.retry(outcome === 'answered' ? 'answered' : 'failed');
   }

@@ -171,7 +171,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
     // Before anything that can throw. From this state on the call is not retried.
     this.enter(status >= 400 ? CallState.Failing : CallState.Held);
     this.deadlineIn(this.upstream.config.timeouts.idle);
-    if (this.endpoint?.probe === this) this.upstream.probeAnswered(this, this.endpoint, status);
+    if (this.endpoint?.probe === this) this.upstream.recordProbeResponse(this, this.endpoint, status);
     if (status >= 400) this.errorResponse = new ErrorResponse(status, fieldsOfLines(head.lines));
     else this.sink.begin(this, head);
   }
@@ -233,7 +233,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   private get isHiddenProbe(): boolean {
     const { endpoint } = this;
     if (endpoint === undefined || endpoint.probe !== this || this.state !== CallState.Sent) return false;
-    return this.isRepeatable && this.isRetryLeft && this.upstream.isSpare(endpoint);
+    return this.isRepeatable && this.isRetryLeft && this.upstream.hasAlternative(endpoint);
   }
 
   admitStream(): boolean {

@@ -56,7 +56,7 @@ export class Upstream {
     const { resolve = systemResolve, resolveIntervalMs, folder = '.', log } = options;
     this.tls = config.tls === undefined ? undefined : new BackendTls(name, config.tls, folder, log, tlsFiles);
     const listener = {
-      onAddresses: () => this.useAddresses(),
+      onAddresses: () => this.updateEndpoints(),
       onCheck: (endpoint: Endpoint, passes: boolean) => this.balancer.recordCheck(endpoint, passes, performance.now()),
     };
     this.targets = config.targets.map(
@@ -66,7 +66,7 @@ export class Upstream {
     this.budget = new RetryBudget(config.retries.most === 0 ? 0 : config.retries.budget);
     this.accountWaiting = Math.ceil(config.queue * config.accountShare);
     this.balancer = new Balancer(config.ejection, (endpoint) => this.onEndpointChange(endpoint));
-    this.useAddresses();
+    this.updateEndpoints();
     for (const target of this.targets) target.start();
     this.tls?.follow();
   }
@@ -113,26 +113,26 @@ export class Upstream {
     if (verdict !== 'bad' && status >= 500 && outcome === 'answered')
       endpoint.lastFailure = { outcome, status, atMs: performance.now() };
     if (verdict !== 'good' || endpoint.failures > 0 || endpoint.probe === call) {
-      this.judge(endpoint, call, verdict, beginsToFail);
+      this.recordVerdict(endpoint, call, verdict, beginsToFail);
     }
     if (this.waiting.length > 0) this.serveWaiting();
   }
 
   /** Passes a verdict to the balancer. Logs when an address that stays in service begins to fail or recovers. */
-  private judge(endpoint: Endpoint, call: PendingCall, verdict: Verdict, beginsToFail: boolean): void {
+  private recordVerdict(endpoint: Endpoint, call: PendingCall, verdict: Verdict, beginsToFail: boolean): void {
     const wasFailing = endpoint.failsThroughout;
     this.balancer.recordVerdict(endpoint, call, verdict, this.deadlines.nowMs);
     if (this.balancer.ejects || !endpoint.isAvailable) return;
     if (beginsToFail) {
-      const line = { event: 'target_failing', ...this.lineOf(endpoint), ...lossOf(endpoint) };
+      const line = { event: 'target_failing', ...this.logFields(endpoint), ...failureFields(endpoint) };
       this.options.log?.warn(line, 'Every call to a target fails; it stays in service');
     } else if (verdict === 'good' && wasFailing) {
-      this.options.log?.info({ event: 'target_back', ...this.lineOf(endpoint) }, 'A target answers again');
+      this.options.log?.info({ event: 'target_back', ...this.logFields(endpoint) }, 'A target answers again');
     }
   }
 
   /** Records the response to a probe. The target returns to service without waiting for the end of the response. */
-  probeAnswered(call: PendingCall, endpoint: Endpoint, status: number): void {
+  recordProbeResponse(call: PendingCall, endpoint: Endpoint, status: number): void {
     this.balancer.recordVerdict(endpoint, call, verdictOf('answered', status), this.deadlines.nowMs);
   }
 
@@ -141,7 +141,7 @@ export class Upstream {
    * if there is none or the retry budget is empty.
    * @param wasProbe whether the failed call was a probe.
    */
-  retry(call: PendingCall, failed: Endpoint, sameMayDo: boolean, wasProbe: boolean): Endpoint | undefined {
+  bookRetry(call: PendingCall, failed: Endpoint, sameMayDo: boolean, wasProbe: boolean): Endpoint | undefined {
     const { available } = this.balancer;
     const same = sameMayDo && available.length === 1 && available[0] === failed && !failed.isFull ? failed : undefined;
     const next = this.balancer.pickOther(failed) ?? same;
@@ -155,18 +155,18 @@ export class Upstream {
   }
 
   /** Reports whether another target could take over a failed probe. */
-  isSpare(probed: Endpoint): boolean {
+  hasAlternative(probed: Endpoint): boolean {
     return this.balancer.pickOther(probed) !== undefined;
   }
 
   /** Removes a call from the queue. */
-  leave(call: PendingCall): void {
+  removeWaiting(call: PendingCall): void {
     this.waiting.remove(call);
     this.metrics.waiting.set(this.waiting.length);
   }
 
   /** Returns the problem for a call whose wait timed out. */
-  waitedInVain(call: PendingCall): Problem {
+  queueTimeoutProblem(call: PendingCall): Problem {
     if (this.callsOf(call.accountId) >= this.accountCalls) return this.refusal('account_share');
     return this.refusal('queue_timeout');
   }
@@ -203,7 +203,7 @@ export class Upstream {
     await Promise.race([closed, timeout]);
     // Otherwise queued calls would be sent as active ones are cut off.
     for (let call = this.waiting.first; call !== undefined; call = this.waiting.first) {
-      this.leave(call);
+      this.removeWaiting(call);
       call.refuse(this.refusal('queue_timeout'));
     }
     await Promise.all(this.targets.map((target) => target.destroy()));
@@ -245,7 +245,7 @@ export class Upstream {
   private sendWaiting(call: PendingCall): boolean {
     const endpoint = this.balancer.pickEndpoint(call, this.deadlines.nowMs);
     if (endpoint === undefined) return false;
-    this.leave(call);
+    this.removeWaiting(call);
     this.budget.deposit();
     this.book(call, endpoint);
     call.send(endpoint);
@@ -267,28 +267,31 @@ export class Upstream {
     return reason === 'no_target' ? outOfService(this.balancer.retryAfterMs(this.deadlines.nowMs)) : noRoom();
   }
 
-  private useAddresses(): void {
+  private updateEndpoints(): void {
     this.balancer.setEndpoints(this.targets.flatMap(({ endpoints }) => endpoints));
-    this.onCapacity();
+    this.onCapacityChange();
   }
 
   private onEndpointChange(endpoint: Endpoint): void {
     const { isAvailable } = endpoint;
-    const line = this.lineOf(endpoint);
+    const line = this.logFields(endpoint);
     if (isAvailable) this.options.log?.info({ event: 'target_back', ...line }, 'A target is back in service');
     else {
-      this.options.log?.warn({ event: 'target_lost', ...line, ...lossOf(endpoint) }, 'A target is out of service');
+      this.options.log?.warn(
+        { event: 'target_lost', ...line, ...failureFields(endpoint) },
+        'A target is out of service',
+      );
     }
-    this.onCapacity();
-    if (!isAvailable) this.moveFrom(endpoint);
+    this.onCapacityChange();
+    if (!isAvailable) this.moveCallsFrom(endpoint);
   }
 
-  private lineOf({ target, address, state }: Endpoint): Record<string, unknown> {
+  private logFields({ target, address, state }: Endpoint): Record<string, unknown> {
     return { service: this.name, target, address: address?.address, state };
   }
 
   /** Moves calls that wait for a response from a lost target to other targets, where that is safe. */
-  private moveFrom(endpoint: Endpoint): void {
+  private moveCallsFrom(endpoint: Endpoint): void {
     for (const call of this.active.filter((each) => each.endpoint === endpoint)) {
       if (this.budget.isEmpty || this.balancer.pickOther(endpoint) === undefined) return;
       if (call.isMovable) call.moveToOtherTarget();
@@ -296,7 +299,7 @@ export class Upstream {
   }
 
   /** Handles a change of the addresses in service. */
-  private onCapacity(): void {
+  private onCapacityChange(): void {
     const { config, balancer, waiting } = this;
     const { connections, accountShare } = config;
     this.accountCalls =
@@ -304,7 +307,7 @@ export class Upstream {
     if (!this.isRetired) this.metrics.showTargets();
     while (!this.isAvailable && waiting.first !== undefined) {
       const call = waiting.first;
-      this.leave(call);
+      this.removeWaiting(call);
       call.refuse(this.refusal('no_target'));
     }
     if (waiting.length > 0) this.serveWaiting();
@@ -312,7 +315,7 @@ export class Upstream {
 }
 
 /** Returns log fields that explain why an address is out of service. */
-function lossOf({ state, lastFailure, failedCalls, checkFailure, recent }: Endpoint): Record<string, unknown> {
+function failureFields({ state, lastFailure, failedCalls, checkFailure, recent }: Endpoint): Record<string, unknown> {
   const { outcome, status = 0 } = lastFailure ?? {};
   const calls = {
     last: outcome,
