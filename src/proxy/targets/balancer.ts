@@ -78,7 +78,7 @@ export class Balancer {
       this.rebuild();
       if (verdict === 'good') this.onChange(endpoint);
     } else if (verdict === 'good') {
-      endpoint.succeeded();
+      endpoint.recordSuccess();
     } else if (verdict === 'bad') {
       // A stall of this process fails many calls in the same moment. It must not eject the last address.
       const isSameMoment = endpoint.failures > 0 && endpoint.failedMs === nowMs;
@@ -98,7 +98,7 @@ export class Balancer {
     const changed = endpoint.passesChecks !== passes;
     endpoint.passesChecks = passes;
     // A passing check alone does not end an ejection, since checks also passed while calls failed. A recovery does.
-    if (passes && changed) endpoint.cutRest(nowMs);
+    if (passes && changed) endpoint.endEjectionEarly(nowMs);
     this.rebuild();
     if (changed) this.onChange(endpoint);
   }

@@ -15,7 +15,7 @@ function statesAfter(failures: readonly (readonly [outcome: UpstreamOutcome, sec
   const endpoint = line.at(0);
   const nowMs = performance.now();
   return failures.map(([outcome, secondsAgo]) => {
-    endpoint.noteFailure({ outcome, status, atMs: nowMs - secondsAgo * 1_000 });
+    endpoint.recordFailure({ outcome, status, atMs: nowMs - secondsAgo * 1_000 });
     return endpoint.state;
   });
 }
@@ -40,7 +40,7 @@ it.each([
 
 it('a call that goes well begins the five seconds anew', () => {
   statesAfter([9, 9, 9].map((secondsAgo) => ['first_byte_timeout', secondsAgo] as const));
-  line.at(0).succeeded();
+  line.at(0).recordSuccess();
   expect(statesAfter([2, 2, 1].map((secondsAgo) => ['first_byte_timeout', secondsAgo] as const)).at(-1)).toBe(
     'healthy',
   );

@@ -99,7 +99,7 @@ export class Endpoint {
     readonly tls?: BackendTls,
   ) {
     this.recent = new OutcomeWindow((config.ejection ?? DEFAULT_EJECTION).window);
-    this.pool = this.connections(config.connections, config.timeouts.connect);
+    this.pool = this.createPool(config.connections, config.timeouts.connect);
   }
 
   get state(): EndpointState {
@@ -148,21 +148,21 @@ export class Endpoint {
     this.tries = 0;
     this.returnedMs = nowMs;
     this.recent.clear();
-    this.succeeded();
+    this.recordSuccess();
   }
 
   /**
    * Ends an ejection early, because the health check has recovered. Allowed once per outage, so that an unstable check
    * does not cause constant probes.
    */
-  cutRest(nowMs: number): void {
+  endEjectionEarly(nowMs: number): void {
     if (this.ejectedUntilMs <= nowMs || this.restWasCut) return;
     this.restWasCut = true;
     this.ejectedUntilMs = nowMs;
   }
 
   /** Records a failed call. Returns whether the address begins to count as failing. */
-  noteFailure(failure: LastFailure): boolean {
+  recordFailure(failure: LastFailure): boolean {
     const wasFailing = this.failsThroughout;
     this.lastFailure = failure;
     this.failedAtMs = failure.atMs;
@@ -173,7 +173,7 @@ export class Endpoint {
   }
 
   /** Resets the consecutive failures after a successful call. */
-  succeeded(): void {
+  recordSuccess(): void {
     this.failures = 0;
     this.failedInRow = 0;
     // Clearing allocates a new table even for an empty map, and most calls succeed.
@@ -186,13 +186,13 @@ export class Endpoint {
   }
 
   /** Creates a pool of connections to the address. `Host` and TLS server name stay those of the target. */
-  connections(maxConnections: number, connectTimeoutMs: number): ConnectionPool {
+  createPool(maxConnections: number, connectTimeoutMs: number): ConnectionPool {
     const { origin, address } = this;
     const connector = new Connector({
       origin,
       timeoutMs: connectTimeoutMs,
       lookup: address === undefined ? undefined : lookup(address),
-      tls: () => this.secure(),
+      tls: () => this.tlsOptions(),
     });
     return new ConnectionPool(connector, { host: new URL(origin).host, maxConnections, idleMs: KEEP_ALIVE_MS });
   }
@@ -204,7 +204,7 @@ export class Endpoint {
   }
 
   /** Returns TLS options. The object is the same until the files change. */
-  private secure(): ConnectionOptions {
+  private tlsOptions(): ConnectionOptions {
     const { tls } = this;
     if (tls !== undefined && this.secureFor !== tls.current) {
       this.secureFor = tls.current;

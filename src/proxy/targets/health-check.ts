@@ -35,7 +35,7 @@ export class HealthCheck {
   }
 
   private async check(): Promise<void> {
-    const { verdict, why } = await ask(this.endpoint, this.settings);
+    const { verdict, why } = await runCheck(this.endpoint, this.settings);
     if (this.stopped) return;
     if (verdict === 'bad') this.endpoint.checkFailure = why;
     const pauseMs = this.settings.interval * (1 - JITTER * Math.random());
@@ -70,8 +70,8 @@ interface CheckResult {
 }
 
 /** Performs one check on a separate connection. Never rejects. */
-async function ask(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<CheckResult> {
-  const pool = endpoint.connections(1, timeout);
+async function runCheck(endpoint: Endpoint, { path, timeout }: HealthSettings): Promise<CheckResult> {
+  const pool = endpoint.createPool(1, timeout);
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<CheckResult>((resolve) => {

@@ -37,7 +37,7 @@ export class NameWatch {
 
   /** Resolves immediately and then periodically, one lookup at a time. */
   start(): void {
-    void this.look();
+    void this.resolveAddresses();
   }
 
   stop(): void {
@@ -45,18 +45,18 @@ export class NameWatch {
     clearTimeout(this.timer);
   }
 
-  private async look(): Promise<void> {
+  private async resolveAddresses(): Promise<void> {
     try {
-      this.take(await this.resolve(this.name));
+      this.updateAddresses(await this.resolve(this.name));
     } catch {
       // The known addresses stay. Calls to a dead one fail by themselves.
     }
     if (this.stopped) return;
-    this.timer = setTimeout(() => void this.look(), this.intervalMs);
+    this.timer = setTimeout(() => void this.resolveAddresses(), this.intervalMs);
     this.timer.unref();
   }
 
-  private take(addresses: readonly LookupAddress[]): void {
+  private updateAddresses(addresses: readonly LookupAddress[]): void {
     const unique = new Map(addresses.map((address) => [address.address, address]));
     const sorted = [...unique.keys()].toSorted().slice(0, MOST_ADDRESSES);
     const now = sorted.join();

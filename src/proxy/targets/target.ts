@@ -45,7 +45,7 @@ export class Target {
     // Used until the name is resolved, and permanently for IP addresses and localhost.
     this.endpoints = [this.endpoint(undefined)];
     if (isResolved(hostname)) {
-      this.watch = new NameWatch(hostname, resolve, (addresses) => this.take(addresses), resolveIntervalMs);
+      this.watch = new NameWatch(hostname, resolve, (addresses) => this.updateAddresses(addresses), resolveIntervalMs);
     }
   }
 
@@ -75,7 +75,7 @@ export class Target {
   }
 
   /** Replaces the addresses. Those that remain keep their connections and state. */
-  private take(addresses: readonly LookupAddress[]): void {
+  private updateAddresses(addresses: readonly LookupAddress[]): void {
     const before = this.endpoints;
     this.endpoints = addresses.map(
       (address) => before.find((endpoint) => endpoint.address?.address === address.address) ?? this.endpoint(address),

@@ -108,7 +108,7 @@ export class Upstream {
     endpoint.series.record(outcome, status, durationMs);
     const verdict = verdictOf(outcome, status);
     if (verdict !== 'none') endpoint.recent.count(verdict === 'bad', this.deadlines.nowMs);
-    const beginsToFail = verdict === 'bad' && endpoint.noteFailure({ outcome, status, atMs: performance.now() });
+    const beginsToFail = verdict === 'bad' && endpoint.recordFailure({ outcome, status, atMs: performance.now() });
     // A 500 does not count against the target, but operators need to see it.
     if (verdict !== 'bad' && status >= 500 && outcome === 'answered')
       endpoint.lastFailure = { outcome, status, atMs: performance.now() };
