@@ -216,7 +216,7 @@ export abstract class BackendCall implements PendingCall, Expiring, CloseListene
     this.request.client.closeListener = undefined;
     if (this.isWaiting) this.upstream.removeWaiting(this);
     else if (outcome !== undefined) this.leaveTarget(outcome);
-    if (this.retries > 0) this.upstream.metrics.retry(outcome === 'answered' ? 'answered' : 'failed');
+    if (this.retries > 0) this.upstream.metrics.countRetry(outcome === 'answered' ? 'answered' : 'failed');
   }
 
   /** Releases the slot at the target, once. */

@@ -94,7 +94,7 @@ export class Forwarder implements ReadsGauges {
   }
 
   readGauges(): void {
-    for (const { metrics } of this.upstreams.values()) metrics.showTargets();
+    for (const { metrics } of this.upstreams.values()) metrics.updateTargets();
   }
 
   private isUnchanged(name: string, config: ServiceConfig | undefined): boolean {

@@ -14,7 +14,7 @@ import type { CutKind } from '../targets/pending-call.js';
 import { isRepeatable, withoutAutomaticRetry } from '../targets/retry-rules.js';
 import { failedProblem } from '../targets/unavailable.js';
 import { upstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
-import { noteStream } from '../targets/upstream-metrics.js';
+import { recordStreamStart } from '../targets/upstream-metrics.js';
 import type { Upstream } from '../targets/upstream.js';
 import { BackendCall } from './backend-call.js';
 import { CallState } from './call-state.js';
@@ -241,7 +241,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
       this.abort(peerError('TRAILGATE_ACCESS_ENDED'));
       return false;
     }
-    noteStream(this.request.client, this.startedMs);
+    recordStreamStart(this.request.client, this.startedMs);
     return true;
   }
 

@@ -59,7 +59,7 @@ const OVERHEAD = METRICS.requestOverhead.series();
  * overhead is the time until the backend call started, without failed attempts.
  * @param askedMs start of the backend call, by `performance.now()`.
  */
-export function noteStream(client: ForwardClient, askedMs: number): void {
+export function recordStreamStart(client: ForwardClient, askedMs: number): void {
   client.isStreamed = true;
   const failedMs = Math.max(0, client.upstreamMs);
   OVERHEAD.observe((askedMs - client.startedMs - failedMs) / 1_000);
@@ -100,30 +100,30 @@ export class UpstreamMetrics {
   }
 
   /** Removes the series unless another service of the same name still uses them. */
-  end(): void {
+  removeSeries(): void {
     const { service } = this;
     for (const metric of OF_SERVICE) metric.end({ service });
     for (const { label: target } of this.targets) for (const metric of OF_TARGETS) metric.end({ service, target });
   }
 
-  retry(outcome: 'answered' | 'failed' | 'over_budget'): void {
+  countRetry(outcome: 'answered' | 'failed' | 'over_budget'): void {
     METRICS.upstreamRetries.series(this.service, outcome).inc();
   }
 
   /** Counts a request that was not sent. */
-  refuse(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): void {
+  countRefusal(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): void {
     METRICS.upstreamRefusals.series(this.service, reason).inc();
   }
 
   /** Sets the target counts to zero after the service was retired. */
-  hideTargets(): void {
+  clearTargets(): void {
     for (const { label } of this.targets) {
       for (const state of STATES) METRICS.upstreamTargets.series(this.service, label, state).set(0);
     }
   }
 
   /** Updates the number of addresses by target and state. */
-  showTargets(): void {
+  updateTargets(): void {
     for (const { label, endpoints } of this.targets) {
       for (const state of STATES) {
         const count = endpoints.filter((endpoint) => endpoint.state === state).length;

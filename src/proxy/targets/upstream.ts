@@ -147,7 +147,7 @@ export class Upstream {
     const next = this.balancer.pickOther(failed) ?? same;
     if (next === undefined) return undefined;
     if (!this.budget.withdraw(wasProbe)) {
-      this.metrics.retry('over_budget');
+      this.metrics.countRetry('over_budget');
       return undefined;
     }
     this.book(call, next);
@@ -184,14 +184,14 @@ export class Upstream {
   async retire(timeoutMs: number): Promise<void> {
     this.isRetired = true;
     for (const target of this.targets) target.stop();
-    this.metrics.hideTargets();
+    this.metrics.clearTargets();
     const nowMs = performance.now();
     const [fromMs, untilMs] = [nowMs + RETIRED_GRACE_MS, nowMs + timeoutMs];
     while (performance.now() < fromMs || (this.listCalls().length > 0 && performance.now() < untilMs)) {
       await new Promise((resolve) => setTimeout(resolve, RETIRED_CHECK_INTERVAL_MS).unref());
     }
     await this.close(0);
-    this.metrics.end();
+    this.metrics.removeSeries();
   }
 
   /** Closes idle connections and waits up to `timeoutMs` for the others. */
@@ -262,7 +262,7 @@ export class Upstream {
   }
 
   private refusal(reason: 'no_target' | 'queue_full' | 'queue_timeout' | 'account_share'): Problem {
-    this.metrics.refuse(reason);
+    this.metrics.countRefusal(reason);
     if (reason === 'account_share') return tooManyAtOnce();
     return reason === 'no_target' ? outOfService(this.balancer.retryAfterMs(this.deadlines.nowMs)) : noRoom();
   }
@@ -304,7 +304,7 @@ export class Upstream {
     const { connections, accountShare } = config;
     this.accountCalls =
       accountShare === 1 ? Infinity : Math.max(1, Math.ceil(balancer.available.length * connections * accountShare));
-    if (!this.isRetired) this.metrics.showTargets();
+    if (!this.isRetired) this.metrics.updateTargets();
     while (!this.isAvailable && waiting.first !== undefined) {
       const call = waiting.first;
       this.removeWaiting(call);
