@@ -27,11 +27,11 @@ export class CallerSink implements ResponseSink {
     this.lines = lines ?? responseHead(call.request, head.lines, call.endpoint, false);
   }
 
-  takeWhole(body: Buffer): void {
+  addWhole(body: Buffer): void {
     this.held.add(body);
   }
 
-  take(piece: Buffer): void {
+  addPiece(piece: Buffer): void {
     const { call, held } = this;
     if (call === undefined || held.isLargerThan(this.mostBytes)) return;
     held.add(Buffer.from(piece));

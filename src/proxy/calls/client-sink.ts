@@ -45,12 +45,12 @@ export class ClientSink implements ResponseSink {
     if (mayTrail || framing === Framing.Close) this.stream();
   }
 
-  takeWhole(body: Buffer): void {
+  addWhole(body: Buffer): void {
     if (this.held === undefined) this.write(body);
     else this.held.add(body);
   }
 
-  take(piece: Buffer): void {
+  addPiece(piece: Buffer): void {
     const { held } = this;
     if (held !== undefined && !held.isLargerThan(LARGEST_HELD_BYTES, piece.length)) {
       held.add(Buffer.from(piece));

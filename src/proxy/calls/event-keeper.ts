@@ -54,12 +54,12 @@ export class EventKeeper implements ResponseKeeper {
     return isEvent;
   }
 
-  pass(): string {
+  decline(): string {
     if (this.unusableReason !== undefined) this.unusable(this.unusableReason);
     return '';
   }
 
-  keep(_call: RespondingCall, body: Buffer, done: (lines: string) => void): void {
+  store(_call: RespondingCall, body: Buffer, done: (lines: string) => void): void {
     const event = this.eventOf(body);
     if (typeof event !== 'string') {
       this.events.add(event, () => done(''));

@@ -104,7 +104,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   /** Opens the request body, once. */
   private takeBody(): void {
     this.body = bodyOf(this.request, this.upstream.config.maxBodyBytes, (piece) => this.onBodyProgress(piece));
-    if (this.body instanceof Buffer) this.recorder?.takeBody(this.body);
+    if (this.body instanceof Buffer) this.recorder?.addBody(this.body);
   }
 
   protected disconnect(reason: Error, from: CallState): void {
@@ -132,7 +132,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   private onBodyProgress(piece: Buffer): void {
-    this.recorder?.takeBody(piece);
+    this.recorder?.addBody(piece);
     if (this.body instanceof RequestBody) this.request.client.bytesIn = this.body.bytes;
     this.deadlineIn(this.upstream.config.timeouts.idle);
   }
@@ -177,7 +177,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
   }
 
   onWhole(body: Buffer): void {
-    if (this.errorResponse === undefined) this.sink.takeWhole(body);
+    if (this.errorResponse === undefined) this.sink.addWhole(body);
     else this.errorResponse.add(Buffer.from(body));
   }
 
@@ -189,7 +189,7 @@ export class HttpCall extends BackendCall implements Call, RespondingCall {
       return;
     }
     if (!this.sink.isWholeOnly) this.deadlineIn(this.upstream.config.timeouts.idle);
-    this.sink.take(piece);
+    this.sink.addPiece(piece);
   }
 
   onPartial(): void {

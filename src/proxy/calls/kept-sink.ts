@@ -18,9 +18,9 @@ export interface ResponseKeeper {
   /** Reports whether it wants the response with this head. */
   wants(call: RespondingCall, head: ResponseHead): boolean;
   /** Declines a response that it does not want or that is too large. */
-  pass(call: RespondingCall): string;
+  decline(call: RespondingCall): string;
   /** Stores the response. Calls `done` once, synchronously or later. Never throws. */
-  keep(call: RespondingCall, body: Buffer, done: (lines: string) => void): void;
+  store(call: RespondingCall, body: Buffer, done: (lines: string) => void): void;
 }
 
 export class KeptSink implements ResponseSink {
@@ -52,7 +52,7 @@ export class KeptSink implements ResponseSink {
     let passed = '';
     for (const keeper of this.keepers) {
       if (keeper.wants(call, head)) this.wanting.push(keeper);
-      else passed += keeper.pass(call);
+      else passed += keeper.decline(call);
     }
     const isWanted = this.wanting.length > 0;
     const isUnsized = head.framing === Framing.Chunked || head.framing === Framing.Close;
@@ -62,12 +62,12 @@ export class KeptSink implements ResponseSink {
     else this.passOn(call, head);
   }
 
-  takeWhole(body: Buffer): void {
-    if (this.held === undefined) this.next.takeWhole(body);
+  addWhole(body: Buffer): void {
+    if (this.held === undefined) this.next.addWhole(body);
     else this.held.add(body);
   }
 
-  take(piece: Buffer): void {
+  addPiece(piece: Buffer): void {
     const { call, head, held } = this;
     if (held !== undefined && !held.isLargerThan(MOST_KEPT_BYTES, piece.length)) {
       held.add(Buffer.from(piece));
@@ -75,12 +75,12 @@ export class KeptSink implements ResponseSink {
     }
     if (held !== undefined && call !== undefined && head !== undefined) {
       this.held = undefined;
-      for (const keeper of this.wanting) this.lines += keeper.pass(call);
+      for (const keeper of this.wanting) this.lines += keeper.decline(call);
       this.passOn(call, head);
       if (call.isClientGone) return;
-      for (const each of held.pieces) this.next.take(each);
+      for (const each of held.pieces) this.next.addPiece(each);
     }
-    this.next.take(piece);
+    this.next.addPiece(piece);
   }
 
   flush(isComplete: boolean): void {
@@ -117,7 +117,7 @@ export class KeptSink implements ResponseSink {
       this.deliverKept(call, body);
       return;
     }
-    keeper.keep(call, body, (lines) => {
+    keeper.store(call, body, (lines) => {
       this.lines += lines;
       this.keepFrom(at + 1, call, body);
     });

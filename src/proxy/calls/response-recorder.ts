@@ -46,7 +46,7 @@ export class ResponseRecorder implements ResponseKeeper {
   }
 
   /** Adds a piece of the request body to the request's digest. */
-  takeBody(piece: Buffer): void {
+  addBody(piece: Buffer): void {
     this.claim.takeBody(piece);
   }
 
@@ -59,14 +59,14 @@ export class ResponseRecorder implements ResponseKeeper {
     return contentLength <= MOST_KEPT_BYTES;
   }
 
-  pass({ status, isBodyWhole }: RespondingCall): string {
+  decline({ status, isBodyWhole }: RespondingCall): string {
     if (!this.claim.isOpen) return '';
     // The request was carried out. A retry learns only that.
     this.claim.end(status, isBodyWhole, undefined);
     return NOT_STORED_LINE;
   }
 
-  keep({ status, isBodyWhole }: RespondingCall, body: Buffer, done: (lines: string) => void): void {
+  store({ status, isBodyWhole }: RespondingCall, body: Buffer, done: (lines: string) => void): void {
     const lines = withLength(this.lines, body.length, this.isUnsized);
     this.claim.end(status, isBodyWhole, { status, code: '', lines, body }, (isStored) =>
       done(isStored ? '' : NOT_STORED_LINE),

@@ -50,9 +50,9 @@ export interface ResponseSink {
    */
   begin(call: RespondingCall, head: ResponseHead, lines?: string): void;
   /** Accepts a complete body. The buffer is valid until `end` returns. */
-  takeWhole(body: Buffer): void;
+  addWhole(body: Buffer): void;
   /** Accepts a piece of the body. The buffer is valid until this method returns. */
-  take(piece: Buffer): void;
+  addPiece(piece: Buffer): void;
   /**
    * Sends data that should not wait for more.
    * @param isComplete whether the body is complete while the request is still being sent.
