@@ -4,7 +4,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import type { ClientMessage } from '../../http/client/client-response.js';
 import { linesOfMessage } from '../../http/client/plain-request.js';
 import type { Forwarder } from '../../proxy/calls/forwarder.js';
-import { forwardsLeft, withOneForwardLess } from '../../proxy/fields/max-forwards.js';
+import { forwardsLeft, decrementMaxForwards } from '../../proxy/fields/max-forwards.js';
 import { proxyStatusOf, type ProxyStatus } from '../../proxy/calls/proxy-status.js';
 import { backendRequestHeaders } from '../../proxy/fields/request-headers.js';
 import type { ForwardRequest, KeptRequest } from '../../proxy/targets/forward-request.js';
@@ -138,7 +138,7 @@ export class Backend {
 function linesFor(message: ClientMessage): string {
   const lines = linesOfMessage(message);
   const left = forwardsLeft(message);
-  return left === undefined ? lines : withOneForwardLess(lines, left);
+  return left === undefined ? lines : decrementMaxForwards(lines, left);
 }
 
 /**

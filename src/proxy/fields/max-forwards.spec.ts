@@ -1,7 +1,7 @@
 /** `Max-Forwards` is read, limited and decremented. */
 import { describe, expect, it } from '@jest/globals';
 import type { ClientMessage } from '../../http/client/client-response.js';
-import { forwardsLeft, withOneForwardLess } from './max-forwards.js';
+import { forwardsLeft, decrementMaxForwards } from './max-forwards.js';
 
 const asked = (method: string, told?: string): number | undefined =>
   forwardsLeft({ method, headers: told === undefined ? {} : { 'max-forwards': told } } as ClientMessage);
@@ -25,6 +25,6 @@ describe('who gets it next', () => {
     ['max-forwards:1\r\nMAX-FORWARDS: 9\r\n', 1, 0],
     [`Max-Forwards: ${'9'.repeat(40)}\r\n`, Number('9'.repeat(40)), 1_000_000],
   ])('of %j is told one less, once', (line, left, next) => {
-    expect(withOneForwardLess(`A: b\r\n${line}C: d\r\n`, left)).toBe(`A: b\r\nC: d\r\nMax-Forwards: ${next}\r\n`);
+    expect(decrementMaxForwards(`A: b\r\n${line}C: d\r\n`, left)).toBe(`A: b\r\nC: d\r\nMax-Forwards: ${next}\r\n`);
   });
 });

@@ -23,7 +23,7 @@ export function forwardsLeft({ method, headers }: ClientMessage): number | undef
  * Returns the field lines with `Max-Forwards` reduced by one.
  * @param left result of `forwardsLeft`, above 0.
  */
-export function withOneForwardLess(lines: string, left: number): string {
+export function decrementMaxForwards(lines: string, left: number): string {
   const fields = fieldsOfLines(lines);
   const others = fields.filter((_, index) => fields[index - (index % 2)]?.toLowerCase() !== NAME);
   return `${linesOf(others)}Max-Forwards: ${Math.min(left - 1, MOST_FORWARDS)}\r\n`;

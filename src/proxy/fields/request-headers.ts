@@ -68,7 +68,7 @@ function forwarded(lines: string, identity: ForwardedIdentity, isClean: boolean)
     next = lines.indexOf('\n', at) + 1;
     const colon = lines.indexOf(':', at);
     const name = lines.slice(at, colon);
-    const verdict = verdicts.get(name) ?? judge(name);
+    const verdict = verdicts.get(name) ?? classifyField(name);
     if (verdict === Verdict.Forward && isTidy(lines, colon + 1, next - 2)) continue;
     if (verdict === Verdict.Length && isLengthLine(lines, colon + 1, next - 2)) continue;
     const value = trimmed(lines, colon + 1, next - 2);
@@ -129,7 +129,7 @@ function identityLines(identity: ForwardedIdentity): string {
   );
 }
 
-function judge(name: string): Verdict {
+function classifyField(name: string): Verdict {
   // Someone pasted an API key as a field name. It must not enter the cache either.
   if (holdsSecret(name)) return Verdict.Drop;
   const lower = name.toLowerCase();

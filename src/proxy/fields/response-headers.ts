@@ -102,7 +102,7 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
     next = lines.indexOf('\n', at) + 1;
     const colon = lines.indexOf(':', at);
     const name = lines.slice(at, colon);
-    const rule = rules.get(name) ?? judge(name);
+    const rule = rules.get(name) ?? classifyField(name);
     if (rule === Rule.Pass || (rule === Rule.Cors && !ownCors) || (rule === Rule.Reference && references === undefined))
       continue;
     if (rule === Rule.CacheControl) hasCacheControl = true;
@@ -124,7 +124,7 @@ export function passedFields(lines: string, { ownCors = false, references }: Pas
   return { lines: named === undefined ? passed : withoutNamed(passed, named), hasCacheControl, hasDate };
 }
 
-function judge(name: string): Rule {
+function classifyField(name: string): Rule {
   const rule = ruleOf(name.toLowerCase());
   if (rules.size < MOST_RULES) rules.set(name, rule);
   return rule;
