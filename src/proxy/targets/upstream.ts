@@ -16,7 +16,7 @@ import { Target } from './target.js';
 import { noRoom, outOfService, tooManyAtOnce } from './unavailable.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import { UpstreamMetrics } from './upstream-metrics.js';
-import { WaitingLine } from './waiting-line.js';
+import { CallQueue } from './call-queue.js';
 
 export interface UpstreamOptions {
   readonly log?: Logger;
@@ -38,7 +38,7 @@ export class Upstream {
   private readonly tls: BackendTls | undefined;
   private readonly balancer: Balancer;
   private readonly budget: RetryBudget;
-  private readonly waiting = new WaitingLine();
+  private readonly waiting = new CallQueue();
   /** Calls that hold a connection. Gaps are filled from the end. */
   private readonly active: PendingCall[] = [];
   /** Maximum concurrent calls per account. While the total is below it, no counting is needed. */

@@ -4,7 +4,7 @@
  */
 import type { PendingCall } from './pending-call.js';
 
-export class WaitingLine {
+export class CallQueue {
   first: PendingCall | undefined;
   length = 0;
   private last: PendingCall | undefined;
