@@ -12,7 +12,7 @@ import { METRICS } from '../../platform/metrics.js';
 import { endResponse } from '../../proxy/calls/streamed-response.js';
 import type { UploadBounds } from '../../proxy/calls/forwarder.js';
 import { expectsContinue, hasBody, peerError, RequestBody } from '../../proxy/calls/request-body.js';
-import { failedProblem } from '../../proxy/targets/unavailable.js';
+import { failedProblem } from '../../proxy/targets/call-problems.js';
 import { upstreamFailure } from '../../proxy/targets/upstream-errors.js';
 import type { ErrorFilter } from '../request/error.filter.js';
 import type { Exchange } from '../request/exchange.js';

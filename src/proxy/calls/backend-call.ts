@@ -8,7 +8,7 @@ import type { Endpoint } from '../targets/endpoint.js';
 import type { CloseListener, ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind, PendingCall } from '../targets/pending-call.js';
 import { mayRetry, withoutAutomaticRetry } from '../targets/retry-rules.js';
-import { failedProblem } from '../targets/unavailable.js';
+import { failedProblem } from '../targets/call-problems.js';
 import { upstreamFailure, type UpstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
 import type { Upstream } from '../targets/upstream.js';
 import { CallState, follow } from './call-state.js';

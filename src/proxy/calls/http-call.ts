@@ -12,7 +12,7 @@ import type { Endpoint } from '../targets/endpoint.js';
 import type { ForwardRequest } from '../targets/forward-request.js';
 import type { CutKind } from '../targets/pending-call.js';
 import { isRepeatable, withoutAutomaticRetry } from '../targets/retry-rules.js';
-import { failedProblem } from '../targets/unavailable.js';
+import { failedProblem } from '../targets/call-problems.js';
 import { upstreamFailure, type UpstreamOutcome } from '../targets/upstream-errors.js';
 import { recordStreamStart } from '../targets/upstream-metrics.js';
 import type { Upstream } from '../targets/upstream.js';

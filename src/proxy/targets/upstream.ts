@@ -13,7 +13,7 @@ import { systemResolve, type Resolve } from './name-watch.js';
 import type { PendingCall } from './pending-call.js';
 import { RetryBudget } from './retry-budget.js';
 import { Target } from './target.js';
-import { noRoom, outOfService, tooManyAtOnce } from './unavailable.js';
+import { noRoom, outOfService, tooManyAtOnce } from './call-problems.js';
 import type { UpstreamOutcome } from './upstream-errors.js';
 import { UpstreamMetrics } from './upstream-metrics.js';
 import { CallQueue } from './call-queue.js';
