@@ -5,7 +5,7 @@ import type { Tables } from '../stores/database/schema.js';
 import { labelOf } from '../quota/model/month-period.js';
 import { SHADOW_REFUSED_NAME } from '../quota/model/usage-cell.js';
 import type { Clock } from '../platform/clock.js';
-import { endingOf } from '../proxy/routing/ending.js';
+import { retirementOf } from '../proxy/routing/retirement.js';
 import { dateOf } from '../quota/usage/usage-query.js';
 
 /** Days of usage in the report. The metric covers accounts that call less often than once a week. */
@@ -81,9 +81,9 @@ export class DeprecatedCalls {
   private operations(nowMs: number): DeprecatedOperation[] {
     const { operations, file, publicUrl } = this.config();
     const found = operations.flatMap((operation) => {
-      const ending = endingOf(operation, file.api, () => publicUrl);
-      if (ending === undefined || nowMs < Math.min(ending.deprecatedFromMs, ending.sunsetMs)) return [];
-      const { deprecatedFromMs, sunsetMs } = ending;
+      const retirement = retirementOf(operation, file.api, () => publicUrl);
+      if (retirement === undefined || nowMs < Math.min(retirement.deprecatedFromMs, retirement.sunsetMs)) return [];
+      const { deprecatedFromMs, sunsetMs } = retirement;
       return [{ operation: operation.id, deprecatedMs: dateOrNull(deprecatedFromMs), sunsetMs: dateOrNull(sunsetMs) }];
     });
     return found.toSorted((a, b) => (a.sunsetMs ?? Infinity) - (b.sunsetMs ?? Infinity));

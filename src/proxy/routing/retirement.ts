@@ -11,7 +11,7 @@ const SUNSET = new FixedProblem('operation_sunset', {
 });
 
 /** The life cycle of an operation that will be retired, computed once. */
-export interface Ending {
+export interface Retirement {
   /** Field lines for every response, each with its CRLF. */
   readonly lines: string;
   readonly deprecatedFromMs: number;
@@ -29,7 +29,7 @@ interface Brownout {
  * Returns the problem for a request at `nowMs`: `operation_sunset` after the end, `operation_brownout` during a
  * brownout.
  */
-export function endProblem({ sunsetMs, brownouts }: Ending, nowMs: number): Problem | undefined {
+export function retirementProblem({ sunsetMs, brownouts }: Retirement, nowMs: number): Problem | undefined {
   if (nowMs >= sunsetMs) return SUNSET;
   return brownouts.find(({ fromMs, toMs }) => nowMs >= fromMs && nowMs < toMs)?.problem;
 }
@@ -48,7 +48,11 @@ function brownoutProblem(toMs: number, sunsetMs: number): Problem {
 }
 
 /** Combines the dates of an operation with those of its API version. Returns undefined if neither has any. */
-export function endingOf(operation: Operation, api: LifeCycleDates, publicUrl: () => string): Ending | undefined {
+export function retirementOf(
+  operation: Operation,
+  api: LifeCycleDates,
+  publicUrl: () => string,
+): Retirement | undefined {
   const own = operation.lifeCycle;
   const deprecation = own?.deprecation ?? api.deprecation;
   const sunset = earlier(own?.sunset ?? null, api.sunset);
