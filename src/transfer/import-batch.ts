@@ -9,11 +9,11 @@ import type { Tables } from '../stores/database/schema.js';
 /** Maximum number of lines of a batch. */
 export const MOST_LINES = 500;
 
-/** What happens to a line whose record exists already. */
+/** Choices for a line whose record exists already. */
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
 export type OnConflict = (typeof ON_CONFLICT)[number];
 
-/** What became of a line. */
+/** Result of importing a line. */
 export type Outcome = 'imported' | 'updated' | 'skipped' | LineError;
 
 /** LineError is why a line was not imported. Other lines of the batch are. */

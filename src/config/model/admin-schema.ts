@@ -29,7 +29,7 @@ const health = z
     port: port.describe('Port to listen on; 0: any free one.'),
   })
   .optional()
-  .describe('A listener of its own for /livez, /readyz and /metrics; the admin listener then has none of them.');
+  .describe('A separate listener for /livez, /readyz and /metrics, instead of the admin listener.');
 
 const limits = z
   .strictObject({
@@ -38,26 +38,24 @@ const limits = z
       .min(1)
       .max(1_000_000)
       .default(1_024)
-      .describe('Most connections at a time; one more is closed at once.'),
+      .describe('Most concurrent connections; further ones are closed at once.'),
     connectionsPerAddress: z
       .int()
       .min(0)
       .max(1_000_000)
       .default(128)
-      .describe(
-        'The same for each address (IPv6: one /64) but those of `trustedProxies` and this machine; 0: no limit.',
-      ),
+      .describe('The same per address (IPv6: one /64), except `trustedProxies` and this machine; 0: no limit.'),
   })
   .prefault({})
-  .describe('Limits of connections, whoever has them.');
+  .describe('Limits of connections.');
 
 const sessions = z
   .strictObject({
     idle: duration
       .refine((ms) => ms <= DAY_MS, 'must be at most 24h')
       .prefault('30m')
-      .describe('How long a session lasts in which nobody asks for anything, at most 24h. Open pages ask for nothing.'),
-    absolute: duration.prefault('12h').describe('How long a session lasts, whatever is done in it.'),
+      .describe('How long a session lasts without activity, at most 24h. Open pages do not count as activity.'),
+    absolute: duration.prefault('12h').describe('How long a session lasts in total.'),
   })
   .refine(({ idle, absolute }) => idle <= absolute, {
     path: ['idle'],
@@ -73,32 +71,32 @@ const operators = z
       .min(1)
       .max(200)
       .describe(
-        'Claim of the ID token, or of the userinfo endpoint, that says whom the provider makes an operator, with ' +
-          'each sign-in there; whom it does not name is none from then on.',
+        'Claim of the ID token or userinfo endpoint that makes a member an operator at each sign-in. ' +
+          'Without the claim, the member stops being one.',
       ),
-    value: z.string().min(1).max(200).describe('What it must be, or hold where it is a list.'),
+    value: z.string().min(1).max(200).describe('Value that the claim must equal, or contain if it is a list.'),
   })
   .optional()
-  .describe('Whom the provider makes an operator.');
+  .describe('Members that the provider makes operators.');
 
 const provider = z.strictObject({
   issuer: z
     .url({ protocol: /^https?$/, error: 'must be the URL of an issuer, such as https://login.example.com' })
     .refine((text) => !/[?#]/.test(text), 'must not have a query or a fragment')
     .refine((text) => text.startsWith('https:') || isLoopbackHost(new URL(text).hostname), PLAIN_URL_MESSAGE)
-    .describe('Issuer of the provider (OpenID Connect Discovery), to the letter.'),
-  clientId: z.string().min(1).max(500).describe('Our client at the provider.'),
-  clientSecret: z.string().min(1).max(2_000).describe("Its secret, such as `'${COMPANY_CLIENT_SECRET}'`."),
-  label: z.string().min(1).max(60).describe('What its button says.'),
+    .describe('Issuer of the provider, exactly as in OpenID Connect Discovery.'),
+  clientId: z.string().min(1).max(500).describe('Client ID at the provider.'),
+  clientSecret: z.string().min(1).max(2_000).describe("Client secret, such as `'${COMPANY_CLIENT_SECRET}'`."),
+  label: z.string().min(1).max(60).describe('Label of its button.'),
   scopes: z
     .array(z.string().regex(/^[!#-[\]-~]+$/, 'must be a scope such as email'))
     .default(['openid', 'email', 'profile'])
     .refine((scopes) => scopes.includes('openid'), 'must have openid')
-    .describe('What is asked of it.'),
+    .describe('Scopes that are requested.'),
   domains: z
     .array(z.string().regex(/^[a-z0-9.-]+\.[a-z0-9-]+$/, 'must be a domain such as example.com, in lower case'))
     .default([])
-    .describe('Domains of e-mail addresses that it may speak for; none: every one.'),
+    .describe('Email domains that it can vouch for; none: all.'),
   operators,
 });
 
@@ -109,13 +107,13 @@ const signIn = z
       .default(true)
 
       .describe(
-        'Whether members may have a password, and sign in and confirm with it. Where not, links to choose one sign ' +
-          'in without, and invitations are taken at a provider where there is one.',
+        'Whether members can have a password, and sign in and confirm with it. Without, password links ' +
+          'sign in directly, and invitations use a provider if there is one.',
       ),
     passkeys: z
       .boolean()
       .default(true)
-      .describe('Whether members may have passkeys, and sign in and confirm with them.'),
+      .describe('Whether members can have passkeys, and sign in and confirm with them.'),
     providers: z
       .record(
         z
@@ -133,24 +131,24 @@ const signIn = z
 const mail = z
   .strictObject({
     url: mailUrl.describe('Mail server: `smtps://user:password@host`, or `smtp://` with STARTTLS.'),
-    from: mailAddress.describe('Sender: `Name <address>`, or an address alone.'),
+    from: mailAddress.describe('Sender: `Name <address>`, or an address.'),
     requireTls: z
       .boolean()
       .default(true)
       .describe(
-        'Whether a server of `smtp://` must offer STARTTLS, with a certificate that can be trusted; ' +
-          'not asked of this machine.',
+        'Whether an `smtp://` server must offer STARTTLS with a trusted certificate; not required of this ' +
+          'machine.',
       ),
   })
   .optional()
-  .describe('The mail server for invitations and password resets. Without it: whoever makes a link hands it over.');
+  .describe('The mail server for invitations and password resets. Without it, whoever creates a link hands it over.');
 
 const portal = z
   .strictObject({
     returnOrigins: z
       .array(httpsOrigin)
       .default([])
-      .describe('Origins that a portal session may lead back to; none: there are no portal sessions.'),
+      .describe('Origins that a portal session can return to; none: no portal sessions.'),
   })
   .prefault({})
   .describe("Portal sessions: members of a company's own system, without a second sign-in.");
@@ -162,13 +160,13 @@ export const admin = z
     url: untilRestart(
       httpsOrigin
         .optional()
-        .describe('Origin under which people reach the admin listener; needed where `host` is not this machine alone.'),
+        .describe('Origin under which people reach the admin listener. Required if other machines can reach `host`.'),
     ),
     hosts: z
       .array(host)
       .max(100)
       .default([])
-      .describe('Further names under which programs ask for the API, such as the one in a cluster.'),
+      .describe('Further host names that programs use, such as a service in a cluster.'),
     tls: untilRestart(
       tlsPair.describe(
         'Certificate and key files (PEM), read again when they change; HTTP/1.1. Without it: plain HTTP.',
@@ -179,22 +177,22 @@ export const admin = z
       z
         .array(proxyAddress)
         .default([])
-        .describe('Load balancers whose X-Forwarded-For is believed on the admin listener.'),
+        .describe('Load balancers whose X-Forwarded-For is trusted on the admin listener.'),
     ),
     health: untilRestart(health),
     healthNetworks: networks
       .optional()
-      .describe('Who may ask for /livez, /readyz and /metrics on the admin listener; others get 404.'),
+      .describe('Networks that can use /livez, /readyz and /metrics on the admin listener; others get 404.'),
     operatorNetworks: networks
       .optional()
-      .describe("Where the operators' routes and tokens are taken from; elsewhere the routes are 404."),
+      .describe('Networks from which operator routes and tokens work; elsewhere the routes are 404.'),
     limits: untilRestart(limits),
     operatorRequestsPerMinute: z
       .int()
       .min(1)
       .max(1_000_000)
       .default(6_000)
-      .describe('Requests to the admin API with the operator token in a minute; sessions and other tokens have 1,200.'),
+      .describe('Requests per minute with the operator token; sessions and other tokens have 1,200.'),
     sessions,
     signIn,
     mail,

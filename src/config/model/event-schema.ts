@@ -10,9 +10,9 @@ const typeName = z
   .max(100, 'must have at most 100 characters');
 
 const eventType = z.strictObject({
-  schema: z.string().min(1).optional().describe('JSON Schema (2020-12) of its data: a file beside this one.'),
-  description: z.string().max(1_000).optional().describe('What it means, for those who build on it.'),
-  example: z.string().min(1).optional().describe('Data of one, in a file beside this one.'),
+  schema: z.string().min(1).optional().describe('JSON Schema (2020-12) file for its data, relative to this file.'),
+  description: z.string().max(1_000).optional().describe('Description for integrators.'),
+  example: z.string().min(1).optional().describe('Example data, as a file relative to this file.'),
 });
 
 /** Validates `events`. */
@@ -22,4 +22,4 @@ export const events = z
     'must be a list of at most 1,000 names such as customer.created, or a map of such names with their schemas',
   )
   .default([])
-  .describe('Event types that backends may hand in: names, or a map of name to `schema`, `description`, `example`.');
+  .describe('Event types that backends can send: names, or a map of name to `schema`, `description`, `example`.');

@@ -21,8 +21,8 @@ export const failedAuthentication = z
       .max(1_000_000)
       .default(20)
       .describe(
-        'Wrong keys from one address (IPv6: one /64) in a minute before it gets 429; 0: no throttle. A change ' +
-          'holds at once, also for what has been counted; 0 forgets it.',
+        'Wrong keys per minute from one address (IPv6: one /64) before it gets 429; 0: no throttle. A ' +
+          'change applies at once, also to earlier keys; 0 clears the counts.',
       ),
   })
   .prefault({})
@@ -33,9 +33,9 @@ export const shutdown = z
     delay: duration
       .optional()
       .describe(
-        'How long requests are still taken after /readyz says 503: as long as the load balancer needs to see it.',
+        'How long requests are accepted after /readyz answers 503: the time a load balancer needs to ' + 'notice.',
       ),
-    drain: duration.prefault('20s').describe('How long answers that are under way may take when nothing new is taken.'),
+    drain: duration.prefault('20s').describe('How long requests in progress may take after that.'),
   })
   .prefault({})
   .describe('The end of the process.');
@@ -46,11 +46,8 @@ const fieldNames = z.array(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, FIE
 
 export const cors = z
   .strictObject({
-    origins: z
-      .array(origin)
-      .min(1)
-      .describe('Pages that may call the API from a browser, as origins; `"*"`: every one.'),
-    maxAge: duration.prefault('1h').describe('How long a browser may remember the answer to a preflight.'),
+    origins: z.array(origin).min(1).describe('Origins of pages that may call the API from a browser; `"*"`: all.'),
+    maxAge: duration.prefault('1h').describe('How long a browser may cache the answer to a preflight.'),
     allowedHeaders: fieldNames
       .default([
         'Authorization',
@@ -66,7 +63,7 @@ export const cors = z
         'traceparent',
         'tracestate',
       ])
-      .describe('Request headers that a page may set.'),
+      .describe('Request headers that a page can set.'),
     exposedHeaders: fieldNames
       .default([
         'RateLimit',
@@ -89,11 +86,11 @@ export const cors = z
         'Sunset',
         'WWW-Authenticate',
       ])
-      .describe('Headers of an answer that a page may read.'),
+      .describe('Response headers that a page can read.'),
     allowCredentials: z
       .boolean()
       .default(false)
-      .describe('Whether browsers send cookies along; API keys need none, and it cannot be had with `"*"`.'),
+      .describe('Whether browsers send cookies. API keys need none. Not possible with `"*"`.'),
   })
   .refine(({ origins, allowCredentials }) => !(allowCredentials && origins.includes('*')), {
     path: ['allowCredentials'],
@@ -112,9 +109,9 @@ const hstsFields = z.strictObject({
     .regex(/^\d{1,4}d$/, HSTS_MESSAGE)
     .transform((text) => Number(text.slice(0, -1)))
     .prefault('365d')
-    .describe('For how many days a browser takes no other way than HTTPS; `0d` takes it back.'),
-  includeSubDomains: z.boolean().default(false).describe('Whether that holds for the names below this one, too.'),
-  preload: z.boolean().default(false).describe('Whether the name may go into the lists that browsers ship with.'),
+    .describe('How many days a browser uses only HTTPS; `0d` revokes it.'),
+  includeSubDomains: z.boolean().default(false).describe('Whether it applies to subdomains.'),
+  preload: z.boolean().default(false).describe('Whether browsers may include the name in their preload lists.'),
 });
 
 /** HSTS of the public listener. ASVS 5.0 (3.4.1) requires one year. */
@@ -136,24 +133,24 @@ export const connectionLimits = z
       .min(1)
       .max(1_000_000)
       .default(16_384)
-      .describe('Most connections of one process at a time; one more is closed at once.'),
+      .describe('Most concurrent connections of one process; further ones are closed at once.'),
     connectionsPerAddress: z
       .int()
       .min(0)
       .max(1_000_000)
       .default(1_000)
       .describe(
-        'The same for each address (IPv6: one /64) except those of `trustedProxies`; 0: no limit. Set it to 0 behind ' +
-          'a load balancer that is not among them.',
+        'The same per address (IPv6: one /64), except `trustedProxies`; 0: no limit. Set 0 behind a load ' +
+          'balancer that is not listed there.',
       ),
     requestsPerConnection: z
       .int()
       .min(0)
       .max(1_000_000_000)
       .default(10_000)
-      .describe('Requests after which a connection is closed, with its last answer; 0: never. HTTP/1.1 only.'),
+      .describe('Requests after which a connection is closed; 0: never. HTTP/1.1 only.'),
   })
   .prefault({})
-  .describe('Limits of connections, whoever has them.');
+  .describe('Limits of connections.');
 
 export type ConnectionLimits = z.output<typeof connectionLimits>;

@@ -20,24 +20,21 @@ const text = z.string().regex(/\S/, 'must not be empty');
 
 /** Validates the settings of a tool. */
 export const toolSettings = z.strictObject({
-  name: z.string().regex(TOOL_NAME_PATTERN, TOOL_NAME_MESSAGE).optional().describe('What assistants call it by.'),
-  title: text.max(100, 'must have at most 100 characters').optional().describe('What people read.'),
+  name: z.string().regex(TOOL_NAME_PATTERN, TOOL_NAME_MESSAGE).optional().describe('Name for assistants.'),
+  title: text.max(100, 'must have at most 100 characters').optional().describe('Name for people.'),
   description: text
     .max(LONGEST_DESCRIPTION, `must have at most ${LONGEST_DESCRIPTION} characters`)
     .optional()
     .describe('What it does and when to use it, for assistants.'),
-  hide: z.array(text).max(1_000).optional().describe('Parameters, and fields of the body, that assistants do not see.'),
-  fixed: z
-    .record(text, z.unknown())
-    .optional()
-    .describe('Parameters, and fields of the body, that always have this value, and are not seen.'),
-  readOnly: z.boolean().optional().describe('Whether it changes nothing; unless said, what its method promises.'),
+  hide: z.array(text).max(1_000).optional().describe('Parameters and body fields that assistants do not see.'),
+  fixed: z.record(text, z.unknown()).optional().describe('Parameters and body fields with a fixed, hidden value.'),
+  readOnly: z.boolean().optional().describe('Whether it changes nothing; by default as its method implies.'),
   destructive: z.boolean().optional().describe('Whether it may overwrite or remove something.'),
   idempotent: z.boolean().optional().describe('Whether a second call with the same arguments changes nothing more.'),
   response: z
     .enum(['data', 'text'])
     .optional()
-    .describe('`data`: with its schema, as structured content too; `text`: as text alone, which costs fewer tokens.'),
+    .describe('`data`: structured content with its schema; `text`: text only, which costs fewer tokens.'),
 });
 
 /** Validates `x-mcp` of an OpenAPI operation and `mcp` of an entry of `operations`. */
@@ -63,26 +60,26 @@ const oauth = z
         abort: true,
       })
       .refine((text) => text.startsWith('https:') || isLoopbackHost(new URL(text).hostname), OAUTH_PLAIN_URL_MESSAGE)
-      .describe('Origin under which clients reach it; another one than that of the API. /mcp is below it.'),
+      .describe("Origin for clients, different from the API's, with /mcp below it."),
     host: host.default('127.0.0.1').describe('Address to listen on.'),
-    port: port.default(8082).describe('Port to listen on; 0: any free one, but not with --workers.'),
+    port: port.default(8082).describe('Port to listen on; 0: any free one, not with --workers.'),
     tls: tlsPair.describe('Certificate and key files (PEM), read again when they change. Without it: plain HTTP.'),
     registration: z
       .boolean()
       .default(false)
-      .describe('Whether clients may register themselves (RFC 7591), as those do that have no document of themselves.'),
+      .describe('Whether clients without a document can register themselves (RFC 7591).'),
     tokenLifetime: duration
       .refine((ms) => ms >= MINUTE_MS && ms <= DAY_MS, 'must be from 1m to 24h')
       .prefault('1h')
-      .describe('How long an access token works before its client has to ask for the next.'),
+      .describe('Lifetime of an access token.'),
     trustedNetworks: z
       .array(address)
       .default([])
-      .describe('Networks of services that many people use; from each a hundredfold is taken.'),
-    longestAccess: z.int().min(1).max(3_650).default(90).describe('How many days a person may let a client in for.'),
+      .describe('Networks of services that many people use; limits there are a hundredfold.'),
+    longestAccess: z.int().min(1).max(3_650).default(90).describe('Most days for which a person can approve a client.'),
   })
   .optional()
-  .describe('The authorization server (OAuth 2.1), on an origin of its own. Without it: keys alone.');
+  .describe('The authorization server (OAuth 2.1), on a separate origin. Without it: only keys.');
 
 /** Validated settings of the authorization server. */
 export type OAuthConfig = NonNullable<z.output<typeof oauth>>;
@@ -95,38 +92,38 @@ export function longestAccessMs({ oauth: settings }: Pick<McpConfig, 'oauth'>): 
 /** Validates `mcp`. */
 export const mcp = z
   .strictObject({
-    enabled: z.boolean().default(true).describe('Whether there is an MCP server at /mcp; without tools there is none.'),
+    enabled: z.boolean().default(true).describe('Whether there is an MCP server at /mcp, if there are tools.'),
     name: text
       .max(100, 'must have at most 100 characters')
       .optional()
-      .describe('What the server is called; `api.title` unless said.'),
+      .describe('Name of the server; `api.title` by default.'),
     instructions: z
       .string()
       .max(LONGEST_DESCRIPTION, `must have at most ${LONGEST_DESCRIPTION} characters`)
       .optional()
-      .describe('What assistants should know before they call anything.'),
+      .describe('Instructions for assistants.'),
     allowedOrigins: z
       .array(origin)
       .default([])
-      .describe('Pages that may speak to the MCP server from a browser, as origins; `"*"`: every one.'),
+      .describe('Origins of pages that may use the MCP server from a browser; `"*"`: all.'),
     allowedHosts: z
       .array(host)
       .default([])
-      .describe('Names under which it may be asked beside that of api.publicUrl, without a port.'),
+      .describe('Further host names in addition to that of api.publicUrl, without a port.'),
     mostListed: z
       .int()
       .min(1)
       .max(MOST_TOOLS)
       .default(25)
-      .describe('Most tools that a key is shown one by one; beyond, assistants search them.'),
+      .describe('Most tools listed for a key; above that, assistants search them.'),
     maxResponseBytes: size
       .refine((bytes) => bytes >= LEAST_RESPONSE_BYTES && bytes <= MOST_RESPONSE_BYTES, 'must be from 1KiB to 1MiB')
       .prefault('64KiB')
-      .describe('Most of a response that an assistant is given; the rest is asked for page by page.'),
+      .describe('Largest part of a response for an assistant; it requests the rest page by page.'),
     oauth: untilRestart(oauth),
   })
   .prefault({})
-  .describe('The MCP server, by which AI assistants call operations as tools.');
+  .describe('The MCP server, through which AI assistants call operations as tools.');
 
 /** Validated settings of the MCP server. */
 export type McpConfig = z.output<typeof mcp>;

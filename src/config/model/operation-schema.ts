@@ -17,52 +17,50 @@ const date = z
 const brownout = z
   .strictObject({
     from: z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).describe('First instant, RFC 3339.'),
-    to: z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).describe('First instant that is no longer in it.'),
+    to: z.iso.datetime({ offset: true, error: INSTANT_MESSAGE }).describe('First instant after it.'),
   })
-  .describe(
-    'A rehearsal of the end: in this span it answers as after the sunset, so that whoever still calls it notices.',
-  );
+  .describe('A brownout: in this span it answers as after the sunset, so that remaining callers notice.');
 
 /** Life cycle settings of versions and operations. */
 export const lifeCycle = {
-  deprecation: date.default(null).describe('RFC 9745: when it is or will be deprecated.'),
-  sunset: date.default(null).describe('RFC 8594: when it stops answering; from then on 410.'),
+  deprecation: date.default(null).describe('Deprecation date (RFC 9745).'),
+  sunset: date.default(null).describe('Date from which it answers 410 (RFC 8594).'),
   successor: z
     .string()
     .regex(/^(https?:\/\/|\/)[\x21-\x7e]*$/, 'must be a URL, or a path of this API such as /api/v2/customers')
     .optional()
-    .describe('What takes its place: `Link` with rel="successor-version" (RFC 5829).'),
-  brownouts: z.array(brownout).default([]).describe('Rehearsals of the end.'),
+    .describe('Successor: `Link` with rel="successor-version" (RFC 5829).'),
+  brownouts: z.array(brownout).default([]).describe('Brownouts: rehearsals of the sunset.'),
 };
 
 const operationFields = z.strictObject({
   match: match.describe('Method and path template, relative to api.basePath.'),
-  service: z.string().optional().describe('The service, where no OpenAPI document describes the operation.'),
-  id: z.string().regex(ID_PATTERN, ID_MESSAGE).optional().describe('operationId, where no OpenAPI document gives one.'),
-  scopes: z.array(scope).optional().describe('All of these are needed. `[]` says on purpose: any valid key.'),
-  cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 unless said.'),
-  websocket: z.boolean().optional().describe('Whether a GET may become a WebSocket; the handshake counts as one call.'),
+  service: z.string().optional().describe('The service, if no OpenAPI document describes the operation.'),
+  id: z.string().regex(ID_PATTERN, ID_MESSAGE).optional().describe('operationId, if no OpenAPI document has one.'),
+  scopes: z.array(scope).optional().describe('All of these are required. `[]` allows any valid key.'),
+  cost: z.int().min(0).max(1_000_000).optional().describe('How many requests one call counts as; 1 by default.'),
+  websocket: z.boolean().optional().describe('Whether a GET can become a WebSocket; the handshake counts as one call.'),
   encodedSlashes: z
     .enum(['refuse', 'pass'])
     .default('refuse')
     .describe(
-      'What becomes of `%2F` in a path parameter. `pass` only where the backend splits paths before it decodes.',
+      'Handling of `%2F` in a path parameter. Use `pass` only if the backend splits paths before it ' + 'decodes.',
     ),
   emits: z
     .string()
     .optional()
-    .describe('The event, one of `events`, that a response of 2xx with a JSON object is, which is its data.'),
-  emitsResource: pointer.optional().describe('Where in that object stands what the event is about, such as `/id`.'),
+    .describe('Event type, one of `events`, of 2xx responses with a JSON object, which is the data.'),
+  emitsResource: pointer.optional().describe('Subject of the event in that object, such as `/id`.'),
   idempotency: z
     .enum(IDEMPOTENCY_MODES)
     .optional()
-    .describe("As the service's, for this operation; of POST and PATCH."),
-  idempotencyRetention: keyRetention.optional().describe("As the service's, for this operation."),
+    .describe("Like the service's, for this operation; for POST and PATCH."),
+  idempotencyRetention: keyRetention.optional().describe("Like the service's, for this operation."),
   mcp: operationTool
     .optional()
     .describe(
-      'Whether AI assistants may call it as a tool: true, false, or a map of `name`, `title`, `description`, `hide`, ' +
-        '`fixed`, `readOnly`, `destructive`, `idempotent` and `response`.',
+      'Whether AI assistants can call it as a tool: true, false, or a map of `name`, `title`, ' +
+        '`description`, `hide`, `fixed`, `readOnly`, `destructive`, `idempotent` and `response`.',
     ),
   ...lifeCycle,
 });

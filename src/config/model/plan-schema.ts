@@ -16,7 +16,7 @@ const shadow = z
     key: windowLimits.prefault({}).describe('Candidate limits of each API key.'),
     account: windowLimits.prefault({}).describe('Candidate limits of the account.'),
   })
-  .describe('Limits that are tried out: what they would have refused is counted and reported, and nothing is refused.');
+  .describe('Candidate limits: they count and report what they would refuse, and refuse nothing.');
 
 /** Validates an entry of `plans`. */
 export const planSchema = z.strictObject({
@@ -25,10 +25,10 @@ export const planSchema = z.strictObject({
   onRedisLoss: z
     .enum(['local', 'open', 'closed'])
     .default('local')
-    .describe('While Redis is away: `local` counts on in this process, `open` admits, `closed` answers 503.'),
+    .describe('While Redis is away: `local` counts in this process, `open` admits all, `closed` answers 503.'),
   charge: z
     .enum(['all', 'successes'])
     .default('all')
-    .describe('`successes`: an answer of 400 or above gives its cost back. `all`: only 502, 503 and 504 do.'),
+    .describe('`successes`: responses of 400 and above are refunded. `all`: only 502, 503 and 504 are.'),
   shadow: shadow.optional(),
 });

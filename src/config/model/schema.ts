@@ -32,39 +32,39 @@ export const configSchema = z.strictObject({
         ),
       ),
       trustedProxies: untilRestart(
-        z.array(proxyAddress).default([]).describe('Load balancers whose X-Forwarded-For is believed.'),
+        z.array(proxyAddress).default([]).describe('Load balancers whose X-Forwarded-For is trusted.'),
       ),
       proxyProtocol: untilRestart(
         z
           .array(proxyAddress)
           .default([])
-          .describe('Load balancers that begin each connection with the PROXY protocol (1 or 2); no other may.'),
+          .describe('Load balancers that start each connection with the PROXY protocol (1 or 2). Others must not.'),
       ),
       requireTls: z
         .boolean()
         .optional()
         .describe(
-          'Whether requests in clear text get 403. Unless said: yes with `tls`, and where a trusted proxy says ' +
+          'Whether requests in clear text get 403. By default with `tls`, and if a trusted proxy sends ' +
             '`X-Forwarded-Proto: http`.',
         ),
       revokeExposedKeys: z
         .boolean()
         .default(false)
-        .describe('Whether a key is revoked at once when it is sent in clear text and `requireTls` refuses it.'),
+        .describe('Whether a key is revoked at once if it is sent in clear text and `requireTls` refuses it.'),
       hosts: z
         .array(host)
         .max(100)
         .default([])
         .describe(
-          'Host names of the API beside that of `api.publicUrl`; others get 421. With neither: any name. Names such ' +
-            'as `localhost` and 127.0.0.1 are accepted from this machine.',
+          'Host names of the API in addition to that of `api.publicUrl`; others get 421. Without both, any ' +
+            'name is accepted. This machine can use `localhost` and 127.0.0.1.',
         ),
       hsts: untilRestart(hsts),
       failedAuthentication,
       proxyStatus: z
         .boolean()
         .default(false)
-        .describe('For finding faults: answers to failed calls of backends say why and name the target (RFC 9209).'),
+        .describe('For debugging: answers to failed backend calls name the cause and the target (RFC 9209).'),
       shutdown,
       limits: connectionLimits,
       cors,
@@ -75,40 +75,37 @@ export const configSchema = z.strictObject({
   api: z
     .strictObject({
       basePath: untilRestart(
-        basePath.default(DEFAULT_BASE_PATH).describe('Where the operations begin; its last part is the version.'),
+        basePath.default(DEFAULT_BASE_PATH).describe('Path prefix of all operations; its last part is the version.'),
       ),
       title: z.string().default('API').describe('Name of the API in its description and reference.'),
       publicUrl: z
         .url({ protocol: /^https?$/, error: TARGET_MESSAGE })
         .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must be an origin such as https://api.example.com')
         .optional()
-        .describe('Origin under which integrators reach the API, for documents and error types.'),
+        .describe('Origin of the API for integrators, in documents and error types.'),
       ...lifeCycle,
       supportMonths: z
         .int()
         .min(0)
         .max(120)
         .default(12)
-        .describe(
-          'How long the policy page promises that something answers after its deprecation; `check` holds the ' +
-            'dates to it.',
-        ),
+        .describe('Months that the policy page promises between deprecation and sunset. `check` enforces it.'),
     })
     .prefault({}),
   services: z.record(nameOf(/^[a-z][a-z0-9-]*$/), serviceSchema).describe('The backends by name.'),
-  operations: z.array(operationSchema).default([]).describe('Adds to or overrides what the OpenAPI documents say.'),
+  operations: z.array(operationSchema).default([]).describe('Adds to or overrides the OpenAPI documents.'),
   plans: z.record(nameOf(/^[a-z][a-z0-9_-]*$/), planSchema).describe('The plans by name; an account has one.'),
   usage: z
     .strictObject({
       flushInterval: untilRestart(
-        duration.prefault('5s').describe('The longest that a count waits before it stands in the database.'),
+        duration.prefault('5s').describe('Longest time before a count is written to the database.'),
       ),
       retention: untilRestart(
-        days.prefault('400d').describe('How long usage and the counts of months are kept, 62d to 3650d.'),
+        days.prefault('400d').describe('How long usage and month counts are kept, 62d to 3650d.'),
       ),
       requestLogRetention: logDays
         .prefault('7d')
-        .describe('How long the log of single requests is kept, 1d to 90d; off: none is kept.'),
+        .describe('How long request logs are kept, 1d to 90d; off: none are kept.'),
     })
     .prefault({}),
   metrics: z
@@ -118,10 +115,10 @@ export const configSchema = z.strictObject({
         .min(0)
         .max(100)
         .default(10)
-        .describe('How many accounts the metrics name: nearest to their month, and refused most; 0: none.'),
+        .describe('How many accounts the metrics name: those nearest to their month, and those refused most; 0: none.'),
     })
     .prefault({})
-    .describe('What the metrics tell.'),
+    .describe('Metrics.'),
   events,
   webhooks,
   mcp,

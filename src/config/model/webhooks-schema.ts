@@ -19,32 +19,30 @@ const network = address.refine(
 
 export const webhooks = z
   .strictObject({
-    allowHttp: z.boolean().default(false).describe('Whether a receiver may be without TLS; for development.'),
+    allowHttp: z.boolean().default(false).describe('Whether receivers can use HTTP without TLS; for development.'),
     allowPrivateNetworks: z
       .array(network)
       .default([])
       .describe(
-        'Private networks that receivers may be in. Link-local addresses and metadata services never are opened.',
+        'Private networks that receivers can be in. Link-local addresses and metadata services are never ' + 'allowed.',
       ),
     denyNetworks: z
       .array(address)
       .default([])
-      .describe(
-        'Networks that receivers may not be in, also where they are public: your own, a NAT64 prefix of yours.',
-      ),
+      .describe('Networks that receivers must not be in, even if public: your own, or your NAT64 prefix.'),
     allowPorts: z
       .array(z.int().min(1).max(65_535))
       .min(1)
       .optional()
-      .describe('The only ports of receivers. Without it: any but those that other protocols are known by.'),
+      .describe('The only ports of receivers. Without it: all except well-known ports of other protocols.'),
     timeout: duration
       .refine((ms) => ms >= SHORTEST_TIMEOUT_MS && ms <= LONGEST_TIMEOUT_MS, 'must be from 1s to 30s')
       .prefault('15s')
-      .describe('For all of an attempt, where its endpoint does not say.'),
+      .describe('Time for an attempt, unless the endpoint has its own.'),
     maxEndpoints: z.int().min(0).max(1_000).default(50).describe('Most webhook endpoints of an account.'),
   })
   .prefault({})
-  .describe('Where webhooks may go.');
+  .describe('Destinations of webhooks.');
 
 /** Validated webhook settings. */
 export type WebhooksConfig = z.output<typeof webhooks>;

@@ -8,7 +8,7 @@ import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
 
 /** Below the limit of the admin API. */
 const MOST_BATCH_BYTES = 512 * 1_024;
-/** Of the first line of an export. */
+/** Field of the first line of an export that has the version of its format. */
 const FORMAT = 'trailgate_export';
 const FORMAT_VERSION = 1;
 
@@ -23,7 +23,7 @@ interface Line {
   readonly record: Fields;
 }
 
-/** What the admin API says of a record. */
+/** Result of one record in the answer of the admin API. */
 interface Result {
   readonly outcome: 'imported' | 'updated' | 'skipped' | 'failed';
   readonly reason: string | null;

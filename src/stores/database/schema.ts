@@ -55,7 +55,7 @@ export interface ApiKeyTable {
   created_at: number;
   updated_at: number;
   revoked_at: number | null;
-  /** As in `account`. */
+  /** Version of the row, as in `account`. */
   version: number;
   /** Normalized name for search and sorting; see `searchText`. */
   search: string;
@@ -68,7 +68,7 @@ export interface ApiKeyTable {
   previous_secret_expires_at: number | null;
   /** ID in the system of the operator, unique in the account. */
   external_id: string | null;
-  /** As in `account`. */
+  /** Operator metadata, as in `account`. */
   metadata: string | null;
 }
 
