@@ -126,7 +126,7 @@ describe('active checks', () => {
     const refused = await gateway.send('/open');
     expectProblem(refused, 'backend_unavailable');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
-    expect(refused.json().detail).toContain('is unavailable at the moment');
+    expect(refused.json().detail).toContain('is temporarily unavailable');
     expect(backends.flatMap(({ requests }) => requests).filter(({ url }) => url === '/open')).toEqual([]);
     expect(await readiness()).toMatchObject({
       status: 200,

@@ -194,7 +194,7 @@ describeWithOwnRedisAndPostgres('on two processes, a second after', () => {
   async function areCut(all: readonly Live[]): Promise<void> {
     await eventually('all of them are cut', () => all.every((live) => live.ended() !== undefined), SOON_MS);
     const stream = { clean: false };
-    const socket = { clean: true, code: 1008, reason: 'The API key may no longer be used for this.' };
+    const socket = { clean: true, code: 1008, reason: 'The API key is no longer valid for this connection.' };
     expect(all.map((live) => live.ended())).toEqual(all.map((_live, index) => (index % 2 === 0 ? stream : socket)));
   }
 

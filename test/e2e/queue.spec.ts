@@ -160,7 +160,7 @@ describe('a service whose connections are all in use', () => {
     const [refused, , quietMs] = await timed(full.send('/open?4'));
     expectProblem(refused, 'backend_unavailable');
     expect(refused.headers['retry-after']).toMatch(/^[1-3]$/);
-    expect(refused.json().detail).toContain('has no room at the moment');
+    expect(refused.json().detail).toContain('is at capacity');
     expect(quietMs).toBeLessThan(FIRST_BYTE_MS / 2);
     for (let index = 0; index < 3; index++) {
       await eventually('the next one is sent', () => answers.length === index + 1);

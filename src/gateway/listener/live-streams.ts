@@ -81,7 +81,7 @@ export class LiveStreams {
     if (key === undefined || operation === undefined) return;
     const problem = await this.authenticator.recheck(key.record.hash, clientAddress, operation.scopes);
     if (problem === undefined) return;
-    // Set before `bar`, because the log line is written as soon as the connection has ended.
+    // Set before `revokeAccess`, because the log line is written as soon as the connection has ended.
     const { problemCode } = exchange;
     exchange.problemCode = problem.code;
     const kind = call.revokeAccess(problem);

@@ -62,7 +62,7 @@ export function backendProblem(response: BackendResponse, authenticates: boolean
   if (status >= 500) return serverProblem(response);
   if ((status === 401 || status === 403 || status === 407) && !authenticates) {
     return new Problem('backend_bad_response', {
-      detail: 'The service behind this API refused the gateway. This is a fault on our side, not in your request.',
+      detail: 'The service behind this API rejected the gateway. The fault is on the server side, not in your request.',
     });
   }
   const meaning: ErrorMeaning = readErrorBody(response.headers['content-type'], response.body, errors);
@@ -98,8 +98,8 @@ function serverProblem(response: BackendResponse): Problem {
   return new Problem(code, {
     detail:
       code === 'backend_unavailable'
-        ? 'The service behind this API is unavailable at the moment. Try again later.'
-        : 'The service behind this API failed. Quote the request id when you report it.',
+        ? 'The service behind this API is temporarily unavailable. Try again later.'
+        : 'The service behind this API failed. Include the request ID when you report it.',
     headers: keptFields(response.headers, response.status),
   });
 }

@@ -204,6 +204,6 @@ function refuseTooLarge(message: ClientMessage, maxBodyBytes: number): void {
  */
 function refuseUnsafe(method: string, path: string): void {
   if (!SAFE_PATH.test(path))
-    throw new Problem('invalid_path', { detail: 'The path has characters that a URL cannot have.' });
+    throw new Problem('invalid_path', { detail: 'The path contains characters that are not allowed in a URL.' });
   if (!SAFE_METHOD.test(method)) throw new Problem('bad_request', { detail: 'The method is not valid.' });
 }

@@ -7,8 +7,8 @@ import { closeFrame, FrameTracker } from './websocket-frames.js';
 
 /** Close codes and reasons (RFC 6455 section 7.4.1). */
 const ENDS = {
-  access_ended: { code: 1008, reason: 'The API key may no longer be used for this.' },
-  going_away: { code: 1001, reason: 'This server is going away: connect again.' },
+  access_ended: { code: 1008, reason: 'The API key is no longer valid for this connection.' },
+  going_away: { code: 1001, reason: 'This server is shutting down. Reconnect.' },
 } as const;
 /** Time for the client to receive the close frame and to close its side. */
 const CLOSE_TIMEOUT_MS = 1_000;

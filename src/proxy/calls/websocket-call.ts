@@ -115,7 +115,7 @@ export class WebSocketCall extends BackendCall implements HandshakeListener {
     const { authenticates, errors } = this.upstream.config;
     if (this.status >= 400) return error.problem(authenticates, errors);
     return new Problem('backend_bad_response', {
-      detail: 'The service behind this API did not open the connection. Quote the request id when you report it.',
+      detail: 'The service behind this API did not accept the WebSocket. Include the request ID when you report it.',
     });
   }
 

@@ -6,42 +6,42 @@ import { pathSegments } from './path.js';
 
 describe('the words for a path name what is wrong with it', () => {
   it.each([
-    ['/p/a[1]', '[ in it: write it as %5B'],
-    ['/p/a]', '] in it: write it as %5D'],
-    ['/p/a|b', '| in it: write it as %7C'],
-    ['/p/a^b', '^ in it: write it as %5E'],
-    ['/p/{id}', '{ in it: write it as %7B'],
-    ['/p/`', '` in it: write it as %60'],
-    ['/p/"', '" in it: write it as %22'],
-    ['/p/<a>', '< in it: write it as %3C'],
-    ['/p/a b', 'a space in it: write it as %20'],
-    ['/p/a#b', '# in it: write it as %23'],
+    ['/p/a[1]', '[. Encode it as %5B'],
+    ['/p/a]', ']. Encode it as %5D'],
+    ['/p/a|b', '|. Encode it as %7C'],
+    ['/p/a^b', '^. Encode it as %5E'],
+    ['/p/{id}', '{. Encode it as %7B'],
+    ['/p/`', '`. Encode it as %60'],
+    ['/p/"', '". Encode it as %22'],
+    ['/p/<a>', '<. Encode it as %3C'],
+    ['/p/a b', 'a space. Encode it as %20'],
+    ['/p/a#b', '#. Encode it as %23'],
     ['/p/a;b', 'a semicolon'],
     ['/p/a%3bb', 'a semicolon'],
     ['/p/a\\b', 'a backslash'],
     ['/p/a%5Cb', 'a backslash'],
-    ['/p/\xc3\xa9', 'a character beyond ASCII: percent-encode it as UTF-8'],
-    ['/p/bad%zz', '% that begins no escape: write it as %25'],
-    ['/p/100%', '% that begins no escape: write it as %25'],
+    ['/p/\xc3\xa9', 'a non-ASCII character. Percent-encode it as UTF-8'],
+    ['/p/bad%zz', 'a % without two hexadecimal digits after it. Encode it as %25'],
+    ['/p/100%', 'a % without two hexadecimal digits after it. Encode it as %25'],
     ['/p/x%00y', 'the control character %00'],
     ['/p/a%09b', 'the control character %09'],
     ['/p/a%7Fb', 'the control character %7F'],
     ['/p/a\tb', 'a control character'],
-    ['/p/caf%E9', '%E9, which is not UTF-8: write é as %C3%A9'],
-    ['/p/%C3%A9%e9', '%e9, which is not UTF-8: write é as %C3%A9'],
+    ['/p/caf%E9', '%E9, which is not UTF-8. Encode é as %C3%A9'],
+    ['/p/%C3%A9%e9', '%e9, which is not UTF-8. Encode é as %C3%A9'],
     ['/p/%c0%af', '%c0, which is not UTF-8'],
-    ['/p/%80', '%80, which is not UTF-8: encode the bytes'],
+    ['/p/%80', '%80, which is not UTF-8. Encode the text'],
     ['/p/%ed%a0%80', '%ed, which is not UTF-8'],
-    ['/p/a%2525b', '%25 once it is decoded'],
-    ['/p/a%252fb', '%2f once it is decoded'],
-    ['/p/a%25%32%66b', '%2f once it is decoded'],
+    ['/p/a%2525b', '%25 after decoding'],
+    ['/p/a%252fb', '%2f after decoding'],
+    ['/p/a%25%32%66b', '%2f after decoding'],
     ['/p/../b', 'a "." or ".." segment'],
     ['/p/%2e', 'a "." or ".." segment'],
     ['/p/..%2Fb', 'a "." or ".." segment'],
     ['/p//b', 'an empty segment'],
     ['/p//', 'an empty segment'],
     ['/p/a%2Fb', 'an encoded slash (%2F)'],
-    ['p', 'does not begin with a slash'],
+    ['p', 'does not start with a slash'],
   ])('%s has %s', (path, words) => {
     expect(pathSegments(path)).toBeUndefined();
     expect(pathFault(path)).toContain(words);
@@ -50,7 +50,7 @@ describe('the words for a path name what is wrong with it', () => {
 
 it('what the words say to write is accepted', () => {
   for (const character of '[]{}|^`"<> #%') {
-    const [, remedy = ''] = /write it as (\S+)\.$/.exec(pathFault(`/p/${character}`)) ?? [];
+    const [, remedy = ''] = /Encode it as (\S+)\.$/.exec(pathFault(`/p/${character}`)) ?? [];
     expect(pathSegments(`/p/${remedy}`)).toEqual(['p', character]);
   }
 });

@@ -9,12 +9,12 @@ const BEYOND_ASCII = /(?:%[89a-f][0-9a-f])+/gi;
 
 /** Returns the `detail` for a path that `pathSegments` rejects. @param path as received, without the query. */
 export function pathFault(path: string): string {
-  if (!path.startsWith('/')) return 'The path does not begin with a slash.';
+  if (!path.startsWith('/')) return 'The path does not start with a slash.';
   const unfit = UNFIT.exec(path)?.[0];
   if (unfit !== undefined) return unfitFault(unfit);
-  if (NO_ESCAPE.test(path)) return 'The path has a % that begins no escape: write it as %25.';
+  if (NO_ESCAPE.test(path)) return 'The path contains a % without two hexadecimal digits after it. Encode it as %25.';
   const control = ESCAPED_CONTROL.exec(path)?.[0];
-  if (control !== undefined) return `The path has the control character ${control}: leave it out.`;
+  if (control !== undefined) return `The path contains the control character ${control}. Remove it.`;
   if (/%5c/i.test(path)) return unfitFault('\\');
   if (/%3b/i.test(path)) return unfitFault(';');
   const foreign = path
@@ -25,12 +25,13 @@ export function pathFault(path: string): string {
 }
 
 function unfitFault(character: string): string {
-  if (character === '\\') return 'The path has a backslash. It is not accepted, raw or as %5C.';
-  if (character === ';') return 'The path has a semicolon. It is not accepted, raw or as %3B.';
-  if (character > '~') return 'The path has a character beyond ASCII: percent-encode it as UTF-8, such as é as %C3%A9.';
-  if (character < ' ') return 'The path has a control character: leave it out.';
+  if (character === '\\') return 'The path contains a backslash, which is not allowed, raw or as %5C.';
+  if (character === ';') return 'The path contains a semicolon, which is not allowed, raw or as %3B.';
+  if (character > '~')
+    return 'The path contains a non-ASCII character. Percent-encode it as UTF-8, such as é as %C3%A9.';
+  if (character < ' ') return 'The path contains a control character. Remove it.';
   const shown = character === ' ' ? 'a space' : character;
-  return `The path has ${shown} in it: write it as ${encodeURIComponent(character)}.`;
+  return `The path contains ${shown}. Encode it as ${encodeURIComponent(character)}.`;
 }
 
 /**
@@ -59,26 +60,24 @@ function isCharacter(escapes: string): boolean {
 function foreignFault(escape: string): string {
   const character = String.fromCharCode(parseInt(escape.slice(1), 16));
   const isVisible = character > '\xa0';
-  const remedy = isVisible
-    ? `write ${character} as ${encodeURIComponent(character)}`
-    : 'encode the bytes of the text in UTF-8';
-  return `The path has ${escape}, which is not UTF-8: ${remedy}.`;
+  const remedy = isVisible ? `Encode ${character} as ${encodeURIComponent(character)}` : 'Encode the text as UTF-8';
+  return `The path contains ${escape}, which is not UTF-8. ${remedy}.`;
 }
 
 function decodedFault(path: string): string {
   const twice = /%[0-9a-f]{2}/i.exec(decodeURIComponent(path))?.[0];
   if (twice !== undefined) {
-    return `The path has ${twice} once it is decoded, so it is encoded twice: encode each parameter once.`;
+    return `The path contains ${twice} after decoding, so it is encoded twice. Encode each parameter once.`;
   }
   const segments = path.slice(1).split('/').map(decodeURIComponent);
   if (segments.some((segment) => segment.split('/').some((part) => DOTS.test(part)))) {
-    return 'The path has a "." or ".." segment: write the path that it leads to.';
+    return 'The path contains a "." or ".." segment. Send the resolved path.';
   }
   if (segments.some((segment) => segment.includes('/'))) {
     return (
-      'The path has an encoded slash (%2F). Only some operations accept it, and only between two parts of a ' +
-      'parameter that are not empty.'
+      'The path contains an encoded slash (%2F). Only some operations accept it, and only between two non-empty ' +
+      'parts of a parameter.'
     );
   }
-  return 'The path has an empty segment: write one slash between two segments, and fill in every parameter.';
+  return 'The path contains an empty segment. Use single slashes, and fill in every parameter.';
 }

@@ -42,8 +42,8 @@ function brownoutProblem(toMs: number, sunsetMs: number): Problem {
   const end = sunsetMs === Infinity ? 'soon' : `on ${new Date(sunsetMs).toISOString()}`;
   return new FixedProblem('operation_brownout', {
     detail:
-      `This will be retired ${end}; until ${new Date(toMs).toISOString()} it answers as it will then, ` +
-      'as a rehearsal.',
+      `This operation will be retired ${end}. Until ${new Date(toMs).toISOString()} it is unavailable, ` +
+      'to announce its retirement.',
   });
 }
 

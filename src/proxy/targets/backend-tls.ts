@@ -72,11 +72,14 @@ export class BackendTls {
     const { service } = this;
     try {
       this.current = await readTlsFiles(this.paths);
-      this.log?.info({ event: 'backend_tls_changed', service }, 'New connections to the service use the new files');
+      this.log?.info(
+        { event: 'backend_tls_changed', service },
+        'TLS files of a service were reloaded; new connections use them',
+      );
     } catch (error) {
       this.log?.error(
         { event: 'backend_tls_refused', service, ...tlsRefusal(error, this.paths) },
-        'The changed TLS files of a service cannot be used; those in use stay',
+        'Changed TLS files of a service are not valid; the previous ones stay in use',
       );
     }
   }

@@ -16,7 +16,7 @@ export function failedProblem(failure: UpstreamFailure, cause: unknown): Problem
  */
 export function outOfService(retryAfterMs: number): Problem {
   return new Problem('backend_unavailable', {
-    detail: 'The service behind this API is unavailable at the moment. Nothing was sent to it; try again later.',
+    detail: 'The service behind this API is temporarily unavailable. The request was not sent to it. Try again later.',
     headers: retryFields(retryAfterMs),
   });
 }
@@ -24,14 +24,14 @@ export function outOfService(retryAfterMs: number): Problem {
 /** Returns the problem if all connections are busy and the queue is full or the wait took too long. */
 export function noRoom(): Problem {
   return new Problem('backend_unavailable', {
-    detail: 'The service behind this API has no room at the moment. Nothing was sent to it; try again later.',
+    detail: 'The service behind this API is at capacity. The request was not sent to it. Try again later.',
     headers: retryFields(0),
   });
 }
 
 export function tooManyAtOnce(): Problem {
   return new Problem('too_many_concurrent_requests', {
-    detail: 'This account has as many requests under way as it may have at a time. Wait for some of them to end.',
+    detail: 'This account has reached its limit of concurrent requests. Wait until some of them have finished.',
     headers: retryFields(0),
   });
 }

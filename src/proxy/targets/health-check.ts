@@ -75,7 +75,7 @@ async function runCheck(endpoint: Endpoint, { path, timeout }: HealthSettings): 
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<CheckResult>((resolve) => {
-      timer = setTimeout(() => resolve({ verdict: 'bad', why: `no answer in ${timeout} ms` }), timeout);
+      timer = setTimeout(() => resolve({ verdict: 'bad', why: `no response within ${timeout} ms` }), timeout);
       pool.dispatch(new HealthCall(path, resolve));
     });
   } finally {

@@ -66,22 +66,22 @@ export function upstreamFailure(error: unknown): UpstreamFailure {
 export function failureDetail(failure: UpstreamFailure): string {
   switch (failure.outcome) {
     case 'unreachable':
-      return 'The service behind this API could not be reached. Nothing was counted; try again shortly.';
+      return 'The service behind this API could not be reached. The request does not count toward limits. Try again shortly.';
     case 'connect_timeout':
     case 'first_byte_timeout':
     case 'idle_timeout':
     case 'moved':
-      return 'The service behind this API took too long. It may or may not have done what was asked.';
+      return 'The service behind this API did not respond in time. It may or may not have processed the request.';
     case 'out_of_resources':
     case 'out_of_ports':
-      return 'There is no room for this request at the moment. Nothing was sent anywhere; try again later.';
+      return 'The gateway is at capacity. The request was not sent to any service. Try again later.';
     case 'request_too_large':
       return 'The request body is larger than this operation accepts.';
     case 'client_gone':
     case 'client_too_slow':
       return 'The request body did not arrive in time.';
     default:
-      return 'The service behind this API broke off or gave an answer that could not be understood.';
+      return 'The service behind this API sent an incomplete or invalid response.';
   }
 }
 

@@ -125,9 +125,9 @@ export class Upstream {
     if (this.balancer.ejects || !endpoint.isAvailable) return;
     if (beginsToFail) {
       const line = { event: 'target_failing', ...this.logFields(endpoint), ...failureFields(endpoint) };
-      this.options.log?.warn(line, 'Every call to a target fails; it stays in service');
+      this.options.log?.warn(line, 'All calls to a target fail; it stays in service');
     } else if (verdict === 'good' && wasFailing) {
-      this.options.log?.info({ event: 'target_back', ...this.logFields(endpoint) }, 'A target answers again');
+      this.options.log?.info({ event: 'target_back', ...this.logFields(endpoint) }, 'A target responds again');
     }
   }
 
