@@ -3818,21 +3818,21 @@ export interface components {
         };
         CreateWebhookEndpoint: {
             /**
-             * @description Where events are posted to: an absolute https URL on the public internet.
+             * @description Destination of the events: an absolute https URL on the public internet.
              * @example https://shop.example.com/webhooks
              */
             url: string;
             /** @description For people, at most 500 characters. `` unless given. */
             description?: string;
             /**
-             * @description Types of events, and families such as `customer.*`; empty: all, also those that are to come. `[]` unless given.
+             * @description Event types and families such as `customer.*`. Empty: all, including future types. `[]` unless given.
              * @example [
              *       "customer.created"
              *     ]
              */
             event_types?: string[];
             /**
-             * @description Pauses in seconds before the second attempt and those behind it; empty: one attempt. Null: ten attempts in about three days. `null` unless given.
+             * @description Pauses in seconds before the second and later attempts. Empty: a single attempt. Null: ten attempts in about three days. `null` unless given.
              * @example [
              *       5,
              *       300,
@@ -3840,34 +3840,34 @@ export interface components {
              *     ]
              */
             retry_schedule?: number[] | null;
-            /** @description Events of one resource arrive one after the other: behind one that fails they wait. `false` unless given. */
+            /** @description Delivers the events of a resource in order. If one fails, later ones wait. `false` unless given. */
             ordered?: boolean;
-            /** @description Most attempts in a second; null: 50. `null` unless given. */
+            /** @description Maximum attempts per second. Null: 50. `null` unless given. */
             rate_per_second?: number | null;
-            /** @description Most attempts at a time; null: 8. `null` unless given. */
+            /** @description Maximum concurrent attempts. Null: 8. `null` unless given. */
             concurrency?: number | null;
-            /** @description For a whole attempt, in milliseconds; null: the usual. `null` unless given. */
+            /** @description Timeout of an attempt in milliseconds. Null: the configured default. `null` unless given. */
             timeout_ms?: number | null;
-            /** @description A secret that its receiver has already: 24 to 64 bytes in base64. Left out: one is made. */
+            /** @description An existing secret of the receiver: 24 to 64 bytes in base64. Omit it to generate one. */
             secret?: string;
         };
         UpdateWebhookEndpoint: {
             /**
-             * @description Where events are posted to: an absolute https URL on the public internet.
+             * @description Destination of the events: an absolute https URL on the public internet.
              * @example https://shop.example.com/webhooks
              */
             url?: string;
             /** @description For people, at most 500 characters. */
             description?: string;
             /**
-             * @description Types of events, and families such as `customer.*`; empty: all, also those that are to come.
+             * @description Event types and families such as `customer.*`. Empty: all, including future types.
              * @example [
              *       "customer.created"
              *     ]
              */
             event_types?: string[];
             /**
-             * @description Pauses in seconds before the second attempt and those behind it; empty: one attempt. Null: ten attempts in about three days.
+             * @description Pauses in seconds before the second and later attempts. Empty: a single attempt. Null: ten attempts in about three days.
              * @example [
              *       5,
              *       300,
@@ -3875,20 +3875,20 @@ export interface components {
              *     ]
              */
             retry_schedule?: number[] | null;
-            /** @description Events of one resource arrive one after the other: behind one that fails they wait. */
+            /** @description Delivers the events of a resource in order. If one fails, later ones wait. */
             ordered?: boolean;
-            /** @description Most attempts in a second; null: 50. */
+            /** @description Maximum attempts per second. Null: 50. */
             rate_per_second?: number | null;
-            /** @description Most attempts at a time; null: 8. */
+            /** @description Maximum concurrent attempts. Null: 8. */
             concurrency?: number | null;
-            /** @description For a whole attempt, in milliseconds; null: the usual. */
+            /** @description Timeout of an attempt in milliseconds. Null: the configured default. */
             timeout_ms?: number | null;
             /**
-             * @description `paused`: events wait, for 30 days at most. `enabled`: they go out. Only operators disable an endpoint themselves, and only they enable it then.
+             * @description `paused`: events wait for up to 30 days. `enabled`: events are sent. Only operators can disable an endpoint, or enable one that an operator disabled.
              * @enum {string}
              */
             status?: "enabled" | "paused" | "disabled";
-            /** @description With `status: enabled`: which of the events that have waited go out now. The others are given up as `skipped`, and can be replayed. Left out: all. */
+            /** @description With `status: enabled`: which of the waiting events are sent. The others fail as `skipped` and can be replayed. Default: all. */
             deliver?: ("all" | "none") | {
                 /** Format: date-time */
                 since: string;
@@ -3899,12 +3899,12 @@ export interface components {
         RotateWebhookSecret: {
             /**
              * Format: int32
-             * @description How long everything is signed with the old secrets, too; 0: not at all. `86400` unless given.
+             * @description How long previous secrets sign as well. 0: not at all. `86400` unless given.
              */
             overlap_seconds?: number;
             /** @description Ends a previous secret that a former rotation promised to keep. Without it the rotation is refused with 409 `previous_secret_active`. Has no effect with an overlap of 0, which ends every other secret. `false` unless given. */
             end_previous_secret?: boolean;
-            /** @description A secret that its receiver has already: 24 to 64 bytes in base64. Left out: one is made. */
+            /** @description An existing secret of the receiver: 24 to 64 bytes in base64. Omit it to generate one. */
             secret?: string;
         };
         TestWebhookEndpoint: {

@@ -178,7 +178,7 @@ export class Delivery implements TakesTurns {
   private pause(lane: Lane, error: unknown): void {
     lane.pauseFor(error instanceof DatabaseUnavailable ? OUTAGE_PAUSE_MS : TROUBLE_PAUSE_MS);
     if (this.parts.leases.isEnding) return;
-    const text = 'A webhook endpoint could not be worked on; tried again';
+    const text = 'Deliveries of a webhook endpoint failed to proceed; retrying';
     this.parts.log.warn({ event: 'webhook_lane_failed', endpoint_id: lane.endpointId, err: error }, text);
   }
 }

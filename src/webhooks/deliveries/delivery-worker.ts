@@ -137,7 +137,7 @@ export class DeliveryWorker {
   private newRun(run: () => Promise<void>, pauseMs: number | (() => number)): RepeatedRun {
     return new RepeatedRun(run, pauseMs, (error, isFirst) => {
       if (!isFirst || this.isStopping) return;
-      const text = 'What there is to deliver could not be looked for; tried again';
+      const text = 'Webhook work could not be read from the database; retrying';
       this.parts.log.warn({ event: 'webhook_work_failed', err: error }, text);
     });
   }

@@ -71,11 +71,7 @@ export class EndpointHealthChecks {
       const fields = { endpoint_id: endpointId, account_id: accountId, reason };
       if (what === 'disabled')
         log.warn({ event: 'webhook_endpoint_disabled', ...fields }, 'A webhook endpoint was disabled');
-      else
-        log.info(
-          { event: 'webhook_endpoint_failing', ...fields },
-          'Nothing has arrived at a webhook endpoint for a day',
-        );
+      else log.info({ event: 'webhook_endpoint_failing', ...fields }, 'A webhook endpoint has failed for a day');
     }
     signal.tellChanged(verdicts.filter(({ what }) => what === 'disabled').map(({ endpointId }) => endpointId));
     signal.tell(endpointIds);

@@ -183,7 +183,7 @@ export class LaneLeases {
   /** Drops all lanes, because their leases may have expired and other processes may deliver. */
   private dropExpired(): void {
     const { log, lanes } = this.parts;
-    const text = 'Leases of webhook endpoints could not be renewed: they are left to other workers';
+    const text = 'Leases of webhook endpoints could not be renewed; other workers take over';
     log.warn({ event: 'webhook_lanes_lost', lanes: lanes.size }, text);
     lanes.dropAll();
   }

@@ -51,7 +51,7 @@ export class DeliveryRecorder {
 
   /** Gives up unwritten results. The leases expire, and other processes repeat those attempts. */
   stop(): void {
-    this.results.stop(new DatabaseUnavailable('the results of webhooks are not written any more'));
+    this.results.stop(new DatabaseUnavailable('webhook results are no longer written'));
   }
 
   /**

@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 5_000;
 const BEAT = 'beat ';
 
 const NOTHING_HEARD =
-  'PostgreSQL accepts "listen" and delivers no notification, as behind a pooler in transaction mode';
+  'PostgreSQL accepts "listen" but delivers no notifications, as behind a pooler in transaction mode';
 
 /** Dependencies and callbacks of `WorkListener`. */
 export interface WorkListenerParts {
@@ -127,7 +127,7 @@ export class WorkListener {
     this.pauseMs = FIRST_PAUSE_MS;
     if (this.hasToldOfLoss) {
       this.hasToldOfLoss = false;
-      this.parts.log.info({ event: 'webhook_listener_back' }, 'Workers hear again at once what there is to deliver');
+      this.parts.log.info({ event: 'webhook_listener_back' }, 'Notifications from PostgreSQL arrive again');
     }
     this.parts.onUp();
   }
@@ -135,7 +135,7 @@ export class WorkListener {
   private unheard(client: Client): void {
     // If no beat ever arrived, a quick reconnect will not help.
     if (!this.isListening) this.pauseMs = this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS;
-    this.lost(client, new Error(this.isListening ? 'nothing is heard' : NOTHING_HEARD));
+    this.lost(client, new Error(this.isListening ? 'no notification within the timeout' : NOTHING_HEARD));
   }
 
   private lost(client: Client, error: unknown): void {
@@ -148,7 +148,7 @@ export class WorkListener {
     this.isListening = false;
     if (!this.hasToldOfLoss) {
       this.hasToldOfLoss = true;
-      const text = 'Workers look for themselves what there is to deliver, until PostgreSQL tells them again';
+      const text = 'Notifications from PostgreSQL do not arrive; workers poll for deliveries';
       this.parts.log.warn({ event: 'webhook_listener_lost', err: error }, text);
     }
     this.timer = setTimeout(() => void this.start(), this.pauseMs);

@@ -19,7 +19,7 @@ const MOST_AT_A_TIME = 50;
 const SHORTEST_TIMEOUT_MS = 1_000;
 const LONGEST_TIMEOUT_MS = 30_000;
 const LONGEST_OVERLAP_SECONDS = 7 * 86_400;
-const SECRET_MESSAGE = 'must be whsec_ and 24 to 64 bytes in base64 behind it';
+const SECRET_MESSAGE = 'must be whsec_ followed by 24 to 64 bytes in base64';
 
 const shortest = SHORTEST_PAUSE_MS / MS_PER_SECOND;
 const longest = LONGEST_PAUSE_MS / MS_PER_SECOND;
@@ -38,7 +38,7 @@ export const eventTypeField = z
 
 // The destination is checked by the current outbound rules, which have their own messages.
 const url = z.string().min(1, 'must not be empty').max(LONGEST_URL, 'must have at most 2,048 characters').meta({
-  description: 'Where events are posted to: an absolute https URL on the public internet.',
+  description: 'Destination of the events: an absolute https URL on the public internet.',
   example: 'https://shop.example.com/webhooks',
 });
 
@@ -53,7 +53,7 @@ const eventTypes = z
   .max(MOST_EVENT_TYPES)
   .overwrite((list) => [...new Set(list)])
   .meta({
-    description: 'Types of events, and families such as `customer.*`; empty: all, also those that are to come.',
+    description: 'Event types and families such as `customer.*`. Empty: all, including future types.',
     example: ['customer.created'],
   });
 
@@ -62,12 +62,12 @@ const retrySchedule = z
   .max(MOST_RETRIES, `must have at most ${MOST_RETRIES} pauses`)
   .refine(
     (pauses) => pauses.reduce((sum, pause) => sum + pause, 0) * MS_PER_SECOND <= LONGEST_SCHEDULE_MS,
-    'must come to seven days at most, all pauses together',
+    'must add up to at most seven days',
   )
   .nullable()
   .meta({
     description:
-      'Pauses in seconds before the second attempt and those behind it; empty: one attempt. Null: ten attempts in ' +
+      'Pauses in seconds before the second and later attempts. Empty: a single attempt. Null: ten attempts in ' +
       'about three days.',
     example: [5, 300, 1_800],
   });
@@ -81,15 +81,15 @@ const fields = {
   retry_schedule: retrySchedule,
   ordered: z
     .boolean()
-    .meta({ description: 'Events of one resource arrive one after the other: behind one that fails they wait.' }),
-  rate_per_second: small(MOST_A_SECOND).meta({ description: 'Most attempts in a second; null: 50.' }),
-  concurrency: small(MOST_AT_A_TIME).meta({ description: 'Most attempts at a time; null: 8.' }),
+    .meta({ description: 'Delivers the events of a resource in order. If one fails, later ones wait.' }),
+  rate_per_second: small(MOST_A_SECOND).meta({ description: 'Maximum attempts per second. Null: 50.' }),
+  concurrency: small(MOST_AT_A_TIME).meta({ description: 'Maximum concurrent attempts. Null: 8.' }),
   timeout_ms: z
     .int()
     .min(SHORTEST_TIMEOUT_MS, `must be at least ${SHORTEST_TIMEOUT_MS}`)
     .max(LONGEST_TIMEOUT_MS, `must be at most ${LONGEST_TIMEOUT_MS}`)
     .nullable()
-    .meta({ description: 'For a whole attempt, in milliseconds; null: the usual.' }),
+    .meta({ description: 'Timeout of an attempt in milliseconds. Null: the configured default.' }),
 };
 
 const secret = z
@@ -98,7 +98,7 @@ const secret = z
   .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, { error: SECRET_MESSAGE, abort: true })
   .refine((text) => parseWebhookSecret(text) !== null, SECRET_MESSAGE)
   .optional()
-  .meta({ description: 'A secret that its receiver has already: 24 to 64 bytes in base64. Left out: one is made.' });
+  .meta({ description: 'An existing secret of the receiver: 24 to 64 bytes in base64. Omit it to generate one.' });
 
 export const createWebhookEndpointSchema = z
   .strictObject({
@@ -126,8 +126,8 @@ const deliverSchema = z
   )
   .meta({
     description:
-      'With `status: enabled`: which of the events that have waited go out now. The others are given up as ' +
-      '`skipped`, and can be replayed. Left out: all.',
+      'With `status: enabled`: which of the waiting events are sent. The others fail as `skipped` and can be ' +
+      'replayed. Default: all.',
   });
 
 export const updateWebhookEndpointSchema = z
@@ -135,8 +135,8 @@ export const updateWebhookEndpointSchema = z
     ...fields,
     status: z.enum(['enabled', 'paused', 'disabled']).meta({
       description:
-        '`paused`: events wait, for 30 days at most. `enabled`: they go out. Only operators disable an endpoint ' +
-        'themselves, and only they enable it then.',
+        '`paused`: events wait for up to 30 days. `enabled`: events are sent. Only operators can disable an ' +
+        'endpoint, or enable one that an operator disabled.',
     }),
     deliver: deliverSchema,
   })
@@ -150,7 +150,7 @@ export const rotateWebhookSecretSchema = z
       .min(0, 'must not be negative')
       .max(LONGEST_OVERLAP_SECONDS, `must be at most ${LONGEST_OVERLAP_SECONDS}, seven days`)
       .default(SECRET_OVERLAP_MS / MS_PER_SECOND)
-      .meta({ description: 'How long everything is signed with the old secrets, too; 0: not at all.' }),
+      .meta({ description: 'How long previous secrets sign as well. 0: not at all.' }),
     end_previous_secret: endPreviousSecret,
     secret,
   })

@@ -95,5 +95,5 @@ export async function lockWebhookEndpoint(trx: Transaction<Tables>, id: string):
 }
 
 export function webhookEndpointNotFound(): never {
-  throw new Problem('resource_not_found', { detail: 'There is no webhook endpoint with this id.' });
+  throw new Problem('resource_not_found', { detail: 'There is no webhook endpoint with this ID.' });
 }

@@ -40,7 +40,7 @@ export class EndpointRules {
     const errors: FieldError[] = refused === undefined ? [] : [refused];
     for (const [index, pattern] of eventTypes.entries()) {
       if (known.includes(pattern) || this.events.knows(pattern)) continue;
-      const detail = `${pattern} is no type of event, and no family of one; see the list of event types`;
+      const detail = `${pattern} is not an event type or a family of event types. See the list of event types`;
       errors.push({ pointer: `#/event_types/${index}`, detail });
     }
     if (errors.length > 0) throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });

@@ -113,7 +113,7 @@ export class WebhookEndpoints {
     const before = await this.get(id);
     if (changes.deliver !== undefined && changes.status !== 'enabled') {
       throw new Problem('conflict', {
-        detail: '`deliver` says what goes out when `status` becomes `enabled`: send both.',
+        detail: '`deliver` requires `status` to become `enabled`. Send both.',
       });
     }
     rules.check({ url: changes.url, eventTypes: changes.event_types, known: before.eventTypes });
@@ -220,7 +220,7 @@ export class WebhookEndpoints {
       .where('deleted_at', 'is', null)
       .executeTakeFirstOrThrow();
     if (Number(count) < maxEndpoints) return;
-    const detail = `The account has ${count} webhook endpoints, the most that it may have. Delete one first.`;
+    const detail = `The account has ${count} webhook endpoints, which is the maximum. Delete one first.`;
     throw new Problem('too_many_endpoints', { detail });
   }
 
@@ -234,7 +234,10 @@ export class WebhookEndpoints {
     const before = await lockWebhookEndpoint(trx, id);
     const isOperators = changes.status === 'disabled' || before.disabled_reason === 'operator';
     if (isOperators && !isOperator && changes.status !== undefined && changes.status !== before.status) {
-      const what = changes.status === 'disabled' ? 'disable an endpoint: pause it' : 'enable what they have disabled';
+      const what =
+        changes.status === 'disabled'
+          ? 'disable an endpoint. Pause it instead'
+          : 'enable an endpoint that an operator disabled';
       throw new Problem('forbidden', { detail: `Only operators may ${what}.`, requiredRoles: ['operator'] });
     }
     const after = changedEndpoint(before, changes, this.deps.clock.now());

@@ -123,7 +123,7 @@ export class EmittedEvents implements ReadsGauges {
     const now = performance.now();
     if (now < (this.complaints.get(operation) ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
     this.complaints.set(operation, now);
-    this.log.warn({ event: 'event_unusable', operation, reason }, 'A response that ought to be an event is none');
+    this.log.warn({ event: 'event_unusable', operation, reason }, 'A response could not be turned into an event');
   }
 
   /** Writes the remaining events for up to `timeoutMs`. The rest is lost and counted. */
@@ -206,7 +206,7 @@ export class EmittedEvents implements ReadsGauges {
 
   private written(events: readonly Waiting[]): void {
     this.waiting.splice(0, events.length);
-    if (this.failures > 0) this.log.info({ event: 'events_written' }, 'Events of operations are written again');
+    if (this.failures > 0) this.log.info({ event: 'events_written' }, 'Events from responses are stored again');
     this.failures = 0;
     let accepted = 0;
     for (const event of events) {
@@ -218,7 +218,7 @@ export class EmittedEvents implements ReadsGauges {
   }
 
   private async pause(error: unknown): Promise<void> {
-    const message = 'Events of operations wait in memory: the database does not take them';
+    const message = 'Events from responses wait in memory; the database is not available';
     if (this.failures === 0) this.log.error({ event: 'events_unwritten', err: error }, message);
     const growingMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.failures++);
     const pauseMs = this.isStopping ? FIRST_PAUSE_MS : growingMs;
@@ -242,7 +242,7 @@ export class EmittedEvents implements ReadsGauges {
       .slice(0, MOST_NAMED)
       .map(({ type, accountId, resource }) => ({ type, account_id: accountId, resource }));
     const waiting = this.waiting.length;
-    this.log.error({ event: 'event_dropped', dropped: this.unsaid, waiting, named }, 'Events of operations are lost');
+    this.log.error({ event: 'event_dropped', dropped: this.unsaid, waiting, named }, 'Events from responses were lost');
     this.unsaid = 0;
   }
 }

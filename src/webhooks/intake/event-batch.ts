@@ -77,7 +77,7 @@ function dedupeKeyOf(service: string, id: string): string {
 
 function timeError(occurredAtMs: number, nowMs: number): (FieldError & { pointer: string }) | undefined {
   if (occurredAtMs >= nowMs - OLDEST_MS && occurredAtMs <= nowMs + NEWEST_MS) return undefined;
-  return { pointer: '/timestamp', detail: 'must be within the last 30 days, and no more than 5 minutes ahead' };
+  return { pointer: '/timestamp', detail: 'must be within the last 30 days and at most 5 minutes in the future' };
 }
 
 async function dataError(
@@ -89,7 +89,7 @@ async function dataError(
     return { pointer: '/data', detail: `must be at most ${MOST_EVENT_BYTES} bytes of JSON` };
   }
   const check = await schemas.checkOf(type);
-  if (check === undefined) return { pointer: '/type', detail: 'is not a type that `events` of gateway.yaml names' };
+  if (check === undefined) return { pointer: '/type', detail: 'is not listed under `events` in gateway.yaml' };
   const fault = check?.(toPlain(data));
   return fault && { pointer: `/data${encodeURI(fault.pointer)}`, detail: fault.detail };
 }

@@ -156,21 +156,23 @@ function accountsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Co
 
 function unknownAccounts(events: readonly ForeignEvent[], accounts: ReadonlySet<string>): Problem | undefined {
   const errors = events.flatMap(({ accountId }, index): FieldError[] =>
-    accounts.has(accountId) ? [] : [{ pointer: `#/events/${index}/account_id`, detail: 'is no account' }],
+    accounts.has(accountId) ? [] : [{ pointer: `#/events/${index}/account_id`, detail: 'is not an account' }],
   );
   return errors.length === 0 ? undefined : invalid(errors.slice(0, 20));
 }
 
 function invalid(errors: readonly FieldError[]): Problem {
-  return new Problem('validation_failed', { detail: 'No event was taken in: some are not valid.', errors });
+  return new Problem('validation_failed', { detail: 'No event was accepted, because some are not valid.', errors });
 }
 
 function overloaded(): Problem {
-  const detail = 'Too many requests wait for the database. Send this one again.';
+  const detail = 'Too many requests are waiting for the database. Send this request again.';
   return new Problem('gateway_overloaded', { detail, headers: ['Retry-After', '1'] });
 }
 
 function conflict(id: string): Problem {
-  const which = id === '' ? 'One of these ids' : `The id ${id}`;
-  return new Problem('event_conflict', { detail: `${which} stands for another event already. None was taken in.` });
+  const which = id === '' ? 'One of these IDs' : `The ID ${id}`;
+  return new Problem('event_conflict', {
+    detail: `${which} already belongs to a different event. No event was accepted.`,
+  });
 }

@@ -130,5 +130,5 @@ export class DeliveryReader {
 }
 
 export function deliveryNotFound(): Problem {
-  return new Problem('resource_not_found', { detail: 'There is no delivery with this id.' });
+  return new Problem('resource_not_found', { detail: 'There is no delivery with this ID.' });
 }

@@ -52,7 +52,7 @@ export class Replays {
       authorizeHistory(context, endpoint, found.created_at);
       const replayed = await replay(trx, now).where('id', '=', id).returning('cycle').executeTakeFirst();
       if (replayed === undefined) {
-        const detail = 'It waits behind another delivery of its resource, and is attempted behind it.';
+        const detail = 'The delivery waits for an earlier one of the same resource and is attempted after it.';
         throw new Problem('conflict', { detail });
       }
       await wakeLanes(trx, [found.endpoint_id], now);
@@ -152,9 +152,9 @@ async function countMatching(trx: Transaction<Tables>, endpointId: string, query
     .select(sql<number>`count(*)`.as('count'))
     .executeTakeFirstOrThrow();
   if (Number(count) <= MOST_REPLAYED) return Number(count);
-  const detail = `covers more than ${MOST_REPLAYED.toLocaleString('en')} deliveries; replay shorter spans one by one`;
+  const detail = `covers more than ${MOST_REPLAYED.toLocaleString('en')} deliveries. Replay shorter time ranges`;
   const errors = [{ pointer: '#/since', detail }];
-  throw new Problem('validation_failed', { detail: 'That is too much at once.', errors });
+  throw new Problem('validation_failed', { detail: 'The request covers too many deliveries.', errors });
 }
 
 /** Replays the next deliveries after an ID. `after` is undefined at the end. */
@@ -235,7 +235,7 @@ function authorizeHistory({ authorize }: ChangeContext, { urlSetAt }: WebhookEnd
 async function enabledEndpoint(trx: Transaction<Tables>, id: string): Promise<WebhookEndpoint> {
   const endpoint = webhookEndpointOf(await lockWebhookEndpoint(trx, id));
   if (endpoint.status === 'enabled') return endpoint;
-  const detail = `The webhook endpoint is ${endpoint.status}: enable it first, and what waits goes out.`;
+  const detail = `The webhook endpoint is ${endpoint.status}: enable it first. Waiting deliveries are then sent.`;
   throw new Problem('webhook_endpoint_disabled', { detail });
 }
 

@@ -51,7 +51,7 @@ export class TestSend {
   async send(endpoint: WebhookEndpoint, type: string | undefined, context: ChangeContext): Promise<string> {
     const published = this.typeOf(type);
     if (this.underWay >= MOST_TESTS) {
-      const detail = 'Many tests are under way at this moment. Try again in a few seconds.';
+      const detail = 'Too many tests are in progress. Try again in a few seconds.';
       throw new Problem('too_many_requests', { detail, headers: ['Retry-After', '5'] });
     }
     this.underWay += 1;
@@ -79,7 +79,7 @@ export class TestSend {
   private typeOf(name = TEST_EVENT): PublishedEventType {
     const type = this.parts.catalogue.type(name);
     if (type !== undefined) return type;
-    const errors = [{ pointer: '#/type', detail: 'is no type of event; see the list of event types' }];
+    const errors = [{ pointer: '#/type', detail: 'is not an event type. See the list of event types' }];
     throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
   }
 
@@ -103,7 +103,9 @@ export class TestSend {
       timeoutMs: endpoint.timeoutMs ?? timeoutMs(),
     });
     if ('shortOf' in made) {
-      throw new Problem('gateway_overloaded', { detail: 'There is no connection left for a test. Try again shortly.' });
+      throw new Problem('gateway_overloaded', {
+        detail: 'The gateway has no free connection for a test. Try again shortly.',
+      });
     }
     await this.end(delivery, made);
     return delivery.id;

@@ -55,7 +55,7 @@ export class WebhookSecrets {
    */
   check(): SecretBox {
     if (this.box !== null) return this.box;
-    throw secretsUnavailable('Nothing can be sealed: the installation has no key for secrets.');
+    throw secretsUnavailable('The installation has no encryption key for secrets.');
   }
 
   /**
@@ -86,7 +86,7 @@ export class WebhookSecrets {
       .executeTakeFirst();
     if (added !== undefined) return formatWebhookSecret(secret);
     throw new Problem('webhook_secret_in_use', {
-      detail: 'An endpoint has this secret already. Each needs one of its own: leave `secret` out to have one made.',
+      detail: 'Another endpoint already has this secret. Omit `secret` to generate a new one.',
     });
   }
 
@@ -207,7 +207,7 @@ function opened(box: SecretBox, rows: readonly WebhookSecretTable[]): SigningKey
     };
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    return secretsUnavailable('The secrets of this endpoint were sealed with another key.', error);
+    return secretsUnavailable('The secrets of this endpoint were encrypted with a different key.', error);
   }
 }
 
