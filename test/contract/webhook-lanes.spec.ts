@@ -66,7 +66,7 @@ describeOnDatabases('lanes', (kind) => {
     await passLease();
     expect(await other.claim(1)).toEqual([id]);
     expect(await one.renew([id!])).toEqual(new Set());
-    expect([await one.sleep([id!]), (await lane(id!)).owner]).toEqual([[], 'other']);
+    expect([await one.releaseIdle([id!]), (await lane(id!)).owner]).toEqual([[], 'other']);
   });
 
   it('are free at once when their owner lets go of them, or can be no more', async () => {
@@ -76,7 +76,7 @@ describeOnDatabases('lanes', (kind) => {
     await one.claim(2);
     await one.release();
     expect((await other.claim(2)).toSorted()).toEqual(ids.toSorted());
-    await one.endOthers();
+    await one.endOtherLeases();
     expect((await one.claim(2)).toSorted()).toEqual(ids.toSorted());
   });
 
@@ -85,7 +85,7 @@ describeOnDatabases('lanes', (kind) => {
     await addEvent();
     const [dead, alive] = [await lanes('dead').claim(2), await lanes('alive').claim(1)];
     const next = lanes('next');
-    await next.endDead((owner) => owner === 'dead');
+    await next.endDeadLeases((owner) => owner === 'dead');
     expect((await next.claim(3)).toSorted()).toEqual(dead.toSorted());
     expect([...dead, ...alive].toSorted()).toEqual(ids.toSorted());
   });
@@ -118,7 +118,7 @@ describeOnDatabases('lanes', (kind) => {
     await database.db.updateTable('webhook_endpoint').set({ status: 'paused' }).where('id', '=', paused!).execute();
     await quietLane(database.db, paused!);
     expect(
-      new Map((await owner.sleep([idle!, later!, paused!])).map((each) => [each.endpointId, each.dueAtMs])),
+      new Map((await owner.releaseIdle([idle!, later!, paused!])).map((each) => [each.endpointId, each.dueAtMs])),
     ).toEqual(
       new Map([
         [idle, ASLEEP],
@@ -149,13 +149,13 @@ describeOnDatabases('lanes', (kind) => {
     });
     await added;
     // 2. The owner, who cannot see it, puts the lane to sleep. SQLite lets it wait for the other.
-    const falling = owner.sleep([id!]);
+    const falling = owner.releaseIdle([id!]);
     if (kind === 'postgres') await falling;
     // 3. The other commits.
     commit();
     await adding;
     await falling;
-    const found = await new LaneScan(database.db, clock).look([id!]);
+    const found = await new LaneScan(database.db, clock).findLate([id!]);
     expect([found, (await lane(id!)).due_at]).toEqual([kind === 'postgres' ? [id] : [], clock.now()]);
     expect(await lanes('any').claim(1)).toEqual([id]);
   });
@@ -169,14 +169,14 @@ describeOnDatabases('lanes', (kind) => {
 
   it('that are due and nobody’s are known by the one that has been for longest', async () => {
     const [first, second, later] = await endpoints(3);
-    expect(await lanes('any').oldestUnowned()).toBeUndefined();
+    expect(await lanes('any').findOldestUnowned()).toBeUndefined();
     const due = [clock.now() - 5_000, clock.now() - 2_000, clock.now() + 1_000];
     for (const [at, id] of [first, second, later].entries()) {
       await database.db.updateTable('webhook_lane').set({ due_at: due[at]! }).where('endpoint_id', '=', id!).execute();
     }
-    expect(await lanes('any').oldestUnowned()).toBe(due[0]);
+    expect(await lanes('any').findOldestUnowned()).toBe(due[0]);
     await lanes('one').claim(1);
-    expect(await lanes('any').oldestUnowned()).toBe(due[1]);
+    expect(await lanes('any').findOldestUnowned()).toBe(due[1]);
   });
 
   it('that were hidden are found by the scan, and those alone that have something to do', async () => {
@@ -205,7 +205,7 @@ describeOnDatabases('lanes', (kind) => {
       .set({ due_at: clock.now() + 2 * DAY_MS })
       .execute();
     await lanes('w').claim(1);
-    await lanes('w').sleep([id!]);
+    await lanes('w').releaseIdle([id!]);
     expect(await new LaneScan(database.db, clock).scan()).toEqual([id]);
     const query = { nowMs: clock.now(), most: 8, isOrdered: false };
     expect(await dueOf(database.db, { endpointId: id!, except: [] }, query)).toHaveLength(1);

@@ -166,7 +166,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
     }
     if (name === 'renew' && worker.isOwner) worker.isOwner = (await lanes[who]!.renew([endpointId])).has(endpointId);
     if (name === 'sleep' && worker.isOwner) {
-      await lanes[who]!.sleep([endpointId]);
+      await lanes[who]!.releaseIdle([endpointId]);
       worker.isOwner = false;
     }
     if (name === 'pause') {
@@ -218,7 +218,7 @@ describeOnDatabases('random histories of webhook endpoints', (kind) => {
         await finish(all);
         finished = all.map(() => undefined);
       }
-      await last.sleep(owned);
+      await last.releaseIdle(owned);
     }
   }
 

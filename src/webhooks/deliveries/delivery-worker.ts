@@ -173,7 +173,7 @@ export class DeliveryWorker {
     const { lanes, scan } = this.parts;
     const ids = lanes.idsOf((lane) => lane.mayHaveMissed);
     for (let at = 0; at < ids.length; at += LANES_PER_LOOK) {
-      this.notify(await scan.dueOf(ids.slice(at, at + LANES_PER_LOOK)));
+      this.notify(await scan.findDue(ids.slice(at, at + LANES_PER_LOOK)));
     }
   }
 
@@ -194,16 +194,16 @@ export class DeliveryWorker {
   /** Checks released lanes again. A failed check is covered by the next scan. */
   private async lookAgain(endpointIds: readonly string[]): Promise<void> {
     if (this.isStopping) return;
-    this.notify(await this.parts.scan.look(endpointIds).catch(() => []));
+    this.notify(await this.parts.scan.findLate(endpointIds).catch(() => []));
   }
 
   private async scan(): Promise<void> {
     if (this.isStopping) return;
     const { rows, scan, isDead } = this.parts;
-    await rows.endDead(isDead);
+    await rows.endDeadLeases(isDead);
     const found = await scan.scan();
     METRICS.webhookLanesFound.series().inc(found.length);
-    this.unownedDueMs = await rows.oldestUnowned();
+    this.unownedDueMs = await rows.findOldestUnowned();
     this.notify(found);
   }
 

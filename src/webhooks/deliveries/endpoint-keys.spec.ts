@@ -65,20 +65,20 @@ async function again(): Promise<void> {
 it('keys are opened once, however often their endpoint is released', async () => {
   for (let count = 0; count < 3; count++) {
     await takeUp(1);
-    held.rest('a');
+    held.dropIdle('a');
   }
   expect(opened).toBe(1);
 });
 
 it('keys are opened anew where the endpoint has changed meanwhile: its secret may have been rotated', async () => {
   await takeUp(1);
-  held.rest('a');
+  held.dropIdle('a');
   await takeUp(2);
   expect(opened).toBe(2);
 });
 
 it.each([
-  ['rest', () => held.rest('a')],
+  ['rest', () => held.dropIdle('a')],
   ['are in use', () => undefined],
 ])('keys of which one has ended are opened anew, where they %s', async (_where, lay) => {
   endsAtMs = 1_000;

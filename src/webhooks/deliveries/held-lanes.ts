@@ -43,7 +43,7 @@ export class HeldLanes {
   }
 
   /** Drops an idle lane, and caches its keys. */
-  rest(endpointId: string): void {
+  dropIdle(endpointId: string): void {
     const opened = this.lanes.get(endpointId)?.openedKeys;
     if (opened !== undefined) this.keys.keep(endpointId, opened);
     this.drop(endpointId);

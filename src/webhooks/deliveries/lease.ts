@@ -120,9 +120,9 @@ export class LaneLeases {
       const ids = this.isEnding ? [] : this.idleIds();
       for (const id of ids) {
         this.unreleased.add(id);
-        this.parts.lanes.rest(id);
+        this.parts.lanes.dropIdle(id);
       }
-      const released = await this.parts.rows.sleep(ids);
+      const released = await this.parts.rows.releaseIdle(ids);
       for (const id of ids) this.unreleased.delete(id);
       return released;
     });

@@ -59,9 +59,9 @@ export async function startDeliveries(parts: DeliveriesParts): Promise<RunningDe
   const isDead = (owner: string): boolean => isDeadOwner(owner, place);
   const rows = new Lanes(db, kind, clock, ownerName(place));
   // Lanes of a killed process can be freed immediately if no other process can own them.
-  if (isAlone) await rows.endOthers();
+  if (isAlone) await rows.endOtherLeases();
   // If this fails, the leases expire by themselves.
-  else await rows.endDead(isDead).catch(() => undefined);
+  else await rows.endDeadLeases(isDead).catch(() => undefined);
   const keys = new EndpointKeys(parts.openKeys, clock);
   const lanes = new HeldLanes(keys);
   const leases = new LaneLeases({ db, rows, lanes, log, times });

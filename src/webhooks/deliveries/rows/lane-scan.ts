@@ -36,11 +36,11 @@ export class LaneScan {
     await this.correctTimes();
     const { rows } = await this.lanesWithWork(this.scannedTo).execute(this.db);
     this.scannedTo = rows.length < LANES_A_SCAN ? '' : (rows.at(-1)?.id ?? '');
-    return this.look(rows.map(({ id }) => id));
+    return this.findLate(rows.map(({ id }) => id));
   }
 
   /** Checks these endpoints. @returns as `scan`. */
-  async look(endpointIds: readonly string[]): Promise<string[]> {
+  async findLate(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const ids = sql`(select looked_id from ${jsonRows(
       kindOf(this.db),
@@ -62,7 +62,7 @@ export class LaneScan {
   }
 
   /** Returns the endpoints with due deliveries, regardless of their lanes' due times. */
-  async dueOf(endpointIds: readonly string[]): Promise<string[]> {
+  async findDue(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
     const looked = jsonRows(
       kindOf(this.db),

@@ -35,7 +35,7 @@ export class Lanes {
 
   /** Claims due lanes without an owner, longest waiting first. */
   claim(most: number): Promise<string[]> {
-    return this.take(sql`due_at <= ${this.clock.now()}`, most);
+    return this.claimWhere(sql`due_at <= ${this.clock.now()}`, most);
   }
 
   /**
@@ -43,7 +43,7 @@ export class Lanes {
    */
   async claimThese(endpointIds: readonly string[]): Promise<string[]> {
     if (endpointIds.length === 0) return [];
-    return this.take(sql`endpoint_id in ${textList(this.kind, endpointIds)}`, endpointIds.length);
+    return this.claimWhere(sql`endpoint_id in ${textList(this.kind, endpointIds)}`, endpointIds.length);
   }
 
   /** Renews leases. @returns the endpoints that this process still owns. The others were taken or deleted. */
@@ -60,7 +60,7 @@ export class Lanes {
    * Releases idle lanes and sets their due time to that of the next delivery. Check them again a little later
    * (`LaneScan.findLate`), because deliveries that were being committed are not seen here.
    */
-  async sleep(endpointIds: readonly string[]): Promise<SleepingLane[]> {
+  async releaseIdle(endpointIds: readonly string[]): Promise<SleepingLane[]> {
     if (endpointIds.length === 0) return [];
     const { rows } = await sql<{ endpoint_id: string; due_at: number }>`
       update webhook_lane set owner = null, owned_until = 0, due_at = case
@@ -85,7 +85,7 @@ export class Lanes {
   }
 
   /** Ends all leases of other owners. Call it only if no other process can be running. */
-  async endOthers(): Promise<void> {
+  async endOtherLeases(): Promise<void> {
     const { db } = this;
     await sql`
       update webhook_lane set owner = null, owned_until = 0 where owner is not null and owner <> ${this.owner}
@@ -96,7 +96,7 @@ export class Lanes {
    * Ends the leases of dead owners, so that the work of a killed process need not wait for its leases to expire.
    * @param isDead must return true only if the owner is certainly dead.
    */
-  async endDead(isDead: (owner: string) => boolean): Promise<void> {
+  async endDeadLeases(isDead: (owner: string) => boolean): Promise<void> {
     const { db } = this;
     const rows = await db
       .selectFrom('webhook_lane')
@@ -111,7 +111,7 @@ export class Lanes {
   }
 
   /** Returns the due time of the longest waiting lane without an owner, or undefined if there is none. */
-  async oldestUnowned(): Promise<number | undefined> {
+  async findOldestUnowned(): Promise<number | undefined> {
     const { rows } = await sql<{ due_at: number }>`
       select due_at from webhook_lane where due_at <= ${this.clock.now()} and owned_until <= ${this.now()}
       order by due_at limit 1
@@ -119,7 +119,7 @@ export class Lanes {
     return rows[0]?.due_at;
   }
 
-  private async take(which: RawBuilder<unknown>, most: number): Promise<string[]> {
+  private async claimWhere(which: RawBuilder<unknown>, most: number): Promise<string[]> {
     const lock = this.kind === 'postgres' ? sql`for update skip locked` : sql``;
     // A lease that ends later than any current one was written by a clock that ran ahead.
     const free = sql`(owned_until <= ${this.now()} or owned_until > ${this.now()} + ${sql.lit(LEASE_MS)})`;
