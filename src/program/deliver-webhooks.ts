@@ -30,5 +30,5 @@ export async function deliverWebhooks(rooms: Rooms): Promise<() => void> {
     () => webhooks.stop(patienceMs()),
     () => patienceMs() + STOP_MARGIN_MS,
   );
-  return () => webhooks.rest();
+  return () => webhooks.stopStarting();
 }

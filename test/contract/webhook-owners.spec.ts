@@ -100,7 +100,7 @@ describeOnDatabases('an endpoint', (kind) => {
       await happens('ben');
       await eventually('one hangs', () => hanging.received.length === 1);
       await start();
-      first.rest();
+      first.stopStarting();
       await happens('cleo');
       await arrived(3);
       // What is under way stays its owner's: nobody sends it a second time.
@@ -224,7 +224,7 @@ describeOnDatabases('an endpoint', (kind) => {
     await arrived(2);
     await looks.came(5);
     expect(names()).toEqual(['ana', 'ben']);
-    other.rest();
+    other.stopStarting();
   });
 
   it('whose owner could not let go of it is told all the same', async () => {

@@ -99,7 +99,7 @@ export class DeliveryWorker {
   }
 
   /** Starts no more attempts. Those in progress continue; idle lanes are released immediately. */
-  rest(): void {
+  stopStarting(): void {
     if (this.isStopping) return;
     this.isStopping = true;
     this.parts.leases.isEnding = true;
@@ -109,7 +109,7 @@ export class DeliveryWorker {
   /** Waits up to `patienceMs` for attempts in progress, then releases the lanes. Never rejects. */
   async stop(patienceMs: number): Promise<void> {
     const { slots, results, leases, lanes } = this.parts;
-    this.rest();
+    this.stopStarting();
     const endMs = performance.now() + patienceMs;
     while (slots.inUse > 0 && performance.now() < endMs) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -163,13 +163,13 @@ export class DeliveryWorker {
     if (this.msUntilClaimDue === 0) {
       this.claimedDueMs = performance.now();
       await delivery.leaseDue();
-      await this.lookAtOwn();
+      await this.recheckOwn();
     }
     if (this.notified.size > 0) this.claims.runNow();
   }
 
   /** Wakes own idle lanes that have due deliveries, because their notifications were lost. */
-  private async lookAtOwn(): Promise<void> {
+  private async recheckOwn(): Promise<void> {
     const { lanes, scan } = this.parts;
     const ids = lanes.idsOf((lane) => lane.mayHaveMissed);
     for (let at = 0; at < ids.length; at += LANES_PER_LOOK) {
@@ -187,12 +187,12 @@ export class DeliveryWorker {
       const nowMs = clock.now();
       this.notify(released.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ endpointId }) => endpointId));
       const ids = released.map(({ endpointId }) => endpointId);
-      setTimeout(() => void this.lookAgain(ids), times.secondLookMs).unref();
+      setTimeout(() => void this.recheckReleased(ids), times.secondLookMs).unref();
     }
   }
 
   /** Checks released lanes again. A failed check is covered by the next scan. */
-  private async lookAgain(endpointIds: readonly string[]): Promise<void> {
+  private async recheckReleased(endpointIds: readonly string[]): Promise<void> {
     if (this.isStopping) return;
     this.notify(await this.parts.scan.findLate(endpointIds).catch(() => []));
   }

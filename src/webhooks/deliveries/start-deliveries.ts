@@ -47,7 +47,7 @@ export interface DeliveriesParts {
 export interface RunningDeliveries {
   readonly gauges: ReadsGauges;
   /** Starts no more attempts. */
-  rest(): void;
+  stopStarting(): void;
   /** Waits up to `patienceMs` for attempts in progress. Leaves the rest to other processes. */
   stop(patienceMs: number): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function startDeliveries(parts: DeliveriesParts): Promise<RunningDe
   const backlog = watchBacklog(db, clock);
   return {
     gauges: new WorkerGauges(worker, clock, listener && (() => listener.isListening)),
-    rest: () => worker.rest(),
+    stopStarting: () => worker.stopStarting(),
     stop: async (patienceMs) => {
       unfollow();
       await Promise.all([listener?.stop(), backlog.stop(), worker.stop(patienceMs)]);

@@ -73,14 +73,14 @@ export class WorkListener {
     });
     this.client = client;
     this.socket = socket;
-    client.on('error', (error) => this.lost(client, error));
-    client.on('end', () => this.lost(client, undefined));
-    client.on('notification', (notification) => this.hear(notification));
+    client.on('error', (error) => this.onLost(client, error));
+    client.on('end', () => this.onLost(client, undefined));
+    client.on('notification', (notification) => this.onNotification(notification));
     try {
       await client.connect();
       await client.query(`listen ${client.escapeIdentifier(this.parts.channel)}`);
     } catch (error) {
-      return this.lost(client, error);
+      return this.onLost(client, error);
     }
     if (this.client === client) this.sendBeat(client);
   }
@@ -98,31 +98,31 @@ export class WorkListener {
   private sendBeat(client: Client): void {
     const { notify, beatTimeoutMs = BEAT_TIMEOUT_MS } = this.parts;
     this.beat = `${BEAT}${randomUUID()}`;
-    this.timer = setTimeout(() => this.unheard(client), beatTimeoutMs);
+    this.timer = setTimeout(() => this.onBeatTimeout(client), beatTimeoutMs);
     this.timer.unref();
-    notify(this.beat).catch(() => this.unsent(client));
+    notify(this.beat).catch(() => this.retryBeat(client));
   }
 
   /** Retries the beat. The database is unavailable or busy, which says nothing about this connection. */
-  private unsent(client: Client): void {
+  private retryBeat(client: Client): void {
     if (this.client !== client || this.isStopped) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.sendBeat(client), UNSENT_PAUSE_MS);
     this.timer.unref();
   }
 
-  private hear({ payload = '' }: Notification): void {
+  private onNotification({ payload = '' }: Notification): void {
     if (!payload.startsWith(BEAT)) return this.parts.onMessage(payload);
     const { client } = this;
     // Beats of other processes are ignored.
     if (payload !== this.beat || client === undefined) return;
     clearTimeout(this.timer);
-    if (!this.isListening) this.up();
+    if (!this.isListening) this.onListening();
     this.timer = setTimeout(() => this.sendBeat(client), this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS);
     this.timer.unref();
   }
 
-  private up(): void {
+  private onListening(): void {
     this.isListening = true;
     this.pauseMs = FIRST_PAUSE_MS;
     if (this.hasToldOfLoss) {
@@ -132,13 +132,13 @@ export class WorkListener {
     this.parts.onUp();
   }
 
-  private unheard(client: Client): void {
+  private onBeatTimeout(client: Client): void {
     // If no beat ever arrived, a quick reconnect will not help.
     if (!this.isListening) this.pauseMs = this.parts.beatIntervalMs ?? BEAT_INTERVAL_MS;
-    this.lost(client, new Error(this.isListening ? 'no notification within the timeout' : NOTHING_HEARD));
+    this.onLost(client, new Error(this.isListening ? 'no notification within the timeout' : NOTHING_HEARD));
   }
 
-  private lost(client: Client, error: unknown): void {
+  private onLost(client: Client, error: unknown): void {
     if (this.client !== client || this.isStopped) return;
     this.client = undefined;
     clearTimeout(this.timer);
