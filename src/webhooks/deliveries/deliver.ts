@@ -136,12 +136,12 @@ export class Delivery implements TakesTurns {
     const { delivery, endpoint } = attempt;
     try {
       const made = await attempts.attempt(attempt);
-      if (made === null) lane.pace.putOff(0);
+      if (made === null) lane.pace.recordSkipped(0);
       else if ('shortOf' in made) {
-        lane.pace.putOff(SHORTAGE_PAUSE_MS);
+        lane.pace.recordSkipped(SHORTAGE_PAUSE_MS);
         lane.putBack(delivery);
       } else {
-        lane.pace.end(made);
+        lane.pace.recordResult(made);
         this.scheduleRead(lane, delivery, await results.record(lane.endpoint, delivery, made, endpoint.url));
       }
     } catch (error) {

@@ -26,8 +26,8 @@ const failed = (statusCode: number | null, more: Partial<AttemptMade> = {}) =>
 
 function attempt(end: AttemptMade): void {
   expect(pace.waitMs(0)).toBe(0);
-  pace.begin();
-  pace.end(end);
+  pace.recordStart();
+  pace.recordResult(end);
 }
 
 /** Returns the permitted concurrency. */
@@ -114,8 +114,8 @@ describe('a receiver that is down', () => {
   it('is probed again after an attempt that could not be made', () => {
     for (let count = 0; count < 5; count++) attempt(failed(500));
     nowMs += 1_000;
-    pace.begin();
-    pace.putOff(1_000);
+    pace.recordStart();
+    pace.recordSkipped(1_000);
     nowMs += 2_000;
     attempt(made());
     expect(pace.isOpen).toBe(false);

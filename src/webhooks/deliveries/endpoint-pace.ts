@@ -76,27 +76,27 @@ export class EndpointPace {
     const atOnce = this.isOpen ? 1 : this.atOnce;
     if (underWay >= atOnce) return Infinity;
     const nowMs = this.now();
-    this.fill(nowMs);
+    this.refillTokens(nowMs);
     const forToken = this.tokens >= 1 ? 0 : Math.ceil(((1 - this.tokens) * 1_000) / this.ratePerSecond);
     return Math.max(0, this.notBeforeMs - nowMs, forToken, this.breaker.waitMs);
   }
 
   /** Records the start of an attempt. Call it only if `waitMs` allows it. */
-  begin(): void {
+  recordStart(): void {
     this.tokens -= 1;
     this.breaker.allows();
   }
 
   /** Records that the attempt was not made, and pauses the endpoint. */
-  putOff(pauseMs: number): void {
+  recordSkipped(pauseMs: number): void {
     this.tokens += 1;
     if (this.isOpen) this.breaker.failed();
     this.notBeforeMs = Math.max(this.notBeforeMs, this.now() + pauseMs);
   }
 
   /** Records the result of an attempt. */
-  end(made: AttemptMade): void {
-    this.remember(made.durationMs);
+  recordResult(made: AttemptMade): void {
+    this.recordDuration(made.durationMs);
     if (made.retryAfterMs !== undefined) {
       this.notBeforeMs = this.now() + Math.min(made.retryAfterMs, LONGEST_ASKED_MS);
     }
@@ -127,13 +127,13 @@ export class EndpointPace {
     return count === 0 ? !this.isTrusted : this.durationsMs.reduce((sum, ms) => sum + ms, 0) / count > SLOW_MS;
   }
 
-  private fill(nowMs: number): void {
+  private refillTokens(nowMs: number): void {
     const more = ((nowMs - this.filledAtMs) * this.ratePerSecond) / 1_000;
     this.tokens = Math.min(this.ratePerSecond, this.tokens + more);
     this.filledAtMs = nowMs;
   }
 
-  private remember(durationMs: number): void {
+  private recordDuration(durationMs: number): void {
     this.durationsMs.push(durationMs);
     if (this.durationsMs.length > REMEMBERED) this.durationsMs.shift();
   }

@@ -164,7 +164,7 @@ export class Lane {
   beginAttempt(): LaneAttempt {
     const delivery = this.waiting.shift()!;
     this.underWay.add(delivery.id);
-    this.pace.begin();
+    this.pace.recordStart();
     return { delivery, endpoint: this.endpoint, keys: this.keys! };
   }
 
