@@ -6,7 +6,7 @@ import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import { RepeatedRun } from '../../platform/repeated-run.js';
-import { disableGone, judgeFailing, type Verdicts } from '../management/endpoint-status.js';
+import { disableGone, checkFailing, type Verdicts } from '../management/endpoint-status.js';
 import type { AttemptRecord } from './rows/delivery-results.js';
 import type { WorkerTimes } from './worker-times.js';
 
@@ -59,7 +59,7 @@ export class EndpointHealthChecks {
     const [failed, goneUrls] = [[...this.failed], [...this.goneUrls]];
     this.announce(await disableGone(db, goneUrls, clock.now(), hasMail()));
     for (const [id, url] of goneUrls) if (this.goneUrls.get(id) === url) this.goneUrls.delete(id);
-    this.announce(await judgeFailing(db, failed, clock.now(), hasMail()));
+    this.announce(await checkFailing(db, failed, clock.now(), hasMail()));
     for (const id of failed) this.failed.delete(id);
   }
 

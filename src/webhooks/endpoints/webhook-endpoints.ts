@@ -74,7 +74,7 @@ export class WebhookEndpoints {
     const row = newRow(accountId, input, now);
     const secret = await database.db.transaction().execute(async (trx) => {
       await lockAccount(trx, database.kind, accountId);
-      await this.checkRoom(trx, accountId);
+      await this.checkEndpointLimit(trx, accountId);
       await trx.insertInto('webhook_endpoint').values(row).execute();
       await addLane(trx, row.id);
       const made = await secrets.add(trx, row.id, broughtBy(input.secret), now);
@@ -120,15 +120,15 @@ export class WebhookEndpoints {
     const isEnabling = changes.status === 'enabled' && before.status !== 'enabled';
     if (isEnabling) {
       // Unwanted deliveries are ended before the endpoint is enabled, while no worker handles them.
-      await database.db.transaction().execute((trx) => this.check(trx, id, changes, change));
+      await database.db.transaction().execute((trx) => this.lockAndCheck(trx, id, changes, change));
       await this.prepareWaiting(id, changes);
     }
     const row = await database.db.transaction().execute(async (trx) => {
-      const held = await this.check(trx, id, changes, change);
+      const held = await this.lockAndCheck(trx, id, changes, change);
       return this.updateIn(trx, held, changes, change.context);
     });
     if (changes.ordered === false) await releaseHeldDeliveries(database.db, id, clock.now());
-    if (!isEnabling && row.status === 'enabled' && row.url !== before.url) await this.hasten(id);
+    if (!isEnabling && row.status === 'enabled' && row.url !== before.url) await this.makeWaitingDue(id);
     signal.tellChanged([id]);
     return webhookEndpointOf(row);
   }
@@ -164,7 +164,7 @@ export class WebhookEndpoints {
     // A receiver that rejected the signature may accept it now. If the receiver cannot know the new secret yet, retries
     // would be wasted.
     const isVerifiable = rotation.overlapMs > 0 || rotation.brought !== null;
-    if (made.endpoint.status === 'enabled' && isVerifiable) await this.hasten(id);
+    if (made.endpoint.status === 'enabled' && isVerifiable) await this.makeWaitingDue(id);
     signal.tellChanged([id]);
     return made;
   }
@@ -211,7 +211,7 @@ export class WebhookEndpoints {
     await endOpenDeliveries(database.db, id, 'endpoint_deleted', now);
   }
 
-  private async checkRoom(trx: Transaction<Tables>, accountId: string): Promise<void> {
+  private async checkEndpointLimit(trx: Transaction<Tables>, accountId: string): Promise<void> {
     const { maxEndpoints } = this.deps.rules;
     const { count } = await trx
       .selectFrom('webhook_endpoint')
@@ -225,7 +225,7 @@ export class WebhookEndpoints {
   }
 
   /** Locks the row and checks that the change is permitted. */
-  private async check(
+  private async lockAndCheck(
     trx: Transaction<Tables>,
     id: string,
     changes: UpdateWebhookEndpoint,
@@ -284,7 +284,7 @@ export class WebhookEndpoints {
    * Makes waiting deliveries due. Never rejects, because the change before it is committed and its response may hold
    * the only copy of a secret. If this fails, the deliveries keep their schedule.
    */
-  private async hasten(id: string): Promise<void> {
+  private async makeWaitingDue(id: string): Promise<void> {
     const { database, clock } = this.deps;
     const now = clock.now();
     try {

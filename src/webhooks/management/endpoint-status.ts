@@ -50,7 +50,7 @@ export async function disableGone(
 }
 
 /** Checks endpoints with failed attempts. Warns their accounts or disables them. */
-export async function judgeFailing(
+export async function checkFailing(
   db: Kysely<Tables>,
   endpointIds: readonly string[],
   nowMs: number,

@@ -56,7 +56,7 @@ export class TestSend {
     }
     this.underWay += 1;
     try {
-      await this.count(endpoint);
+      await this.enforceLimits(endpoint);
       return await this.attempt(endpoint, published, context);
     } finally {
       this.underWay -= 1;
@@ -67,7 +67,7 @@ export class TestSend {
    * Enforces the rate limits. A test sends a request to any public address and shows the response, so it could be
    * abused.
    */
-  private async count({ id, accountId }: WebhookEndpoint): Promise<void> {
+  private async enforceLimits({ id, accountId }: WebhookEndpoint): Promise<void> {
     const ofAccount = await this.ofAccount.count(accountId);
     if (!ofAccount.admitted) throw tooMany('The account', THROTTLES.webhookTestsOfAccount, ofAccount);
     const ofEndpoint = await this.ofEndpoint.count(id);
@@ -93,7 +93,7 @@ export class TestSend {
     const keys = await secrets.signingKeys(endpoint.id, now);
     const delivery = newDelivery(endpoint, now);
     const data = JSON.stringify(example ?? {});
-    await this.begin(delivery, type, data, context);
+    await this.recordStart(delivery, type, data, context);
     const sent = { id: delivery.event_id, type, accountId: endpoint.accountId, occurredAtMs: now, data };
     const made = await sender.attempt({
       url: endpoint.url,
@@ -107,12 +107,12 @@ export class TestSend {
         detail: 'The gateway has no free connection for a test. Try again shortly.',
       });
     }
-    await this.end(delivery, made);
+    await this.recordResult(delivery, made);
     return delivery.id;
   }
 
   /** Records the test before it is sent, so that it is audited in any case. */
-  private async begin(delivery: WebhookDeliveryTable, type: string, data: string, context: ChangeContext) {
+  private async recordStart(delivery: WebhookDeliveryTable, type: string, data: string, context: ChangeContext) {
     const { database } = this.parts;
     const { event_id: id, account_id: accountId, endpoint_id: endpointId, created_at: now } = delivery;
     const event = {
@@ -141,7 +141,7 @@ export class TestSend {
     });
   }
 
-  private async end(delivery: WebhookDeliveryTable, made: AttemptMade): Promise<void> {
+  private async recordResult(delivery: WebhookDeliveryTable, made: AttemptMade): Promise<void> {
     const { database, clock } = this.parts;
     const attempt: WebhookAttemptTable = {
       id: newId('wha', made.atMs),
