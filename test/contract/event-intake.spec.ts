@@ -16,7 +16,7 @@ describeOnDatabases('the intake', (kind) => {
       const intake = new EventIntake(database.db, systemClock, new WorkSignal(), () => types);
       const event = (id: string) => ({ id, type: 'customer.created', account_id: 'acc_1', data: {} });
       // The first is written by itself; the others wait for it, and go into one transaction.
-      const taken = await Promise.all(['first', 'same', 'same'].map((id) => intake.take('crm', [event(id)])));
+      const taken = await Promise.all(['first', 'same', 'same'].map((id) => intake.acceptEvents('crm', [event(id)])));
       expect(taken.map(([one]) => one?.isDuplicate)).toEqual([false, false, true]);
       expect(taken[2]?.[0]?.eventId).toBe(taken[1]?.[0]?.eventId);
     } finally {

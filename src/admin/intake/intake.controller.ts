@@ -55,7 +55,7 @@ export class IntakeController {
     @Body({ schema: batchSchema }) { events }: z.output<typeof batchSchema>,
     @Req() request: FastifyRequest,
   ): Promise<{ data: TakenResource[] }> {
-    const taken = await this.intake.take(serviceOf(request), events);
+    const taken = await this.intake.acceptEvents(serviceOf(request), events);
     const data = events.map(({ id }, index): TakenResource => {
       const { eventId = '', deliveries = 0, isDuplicate = false } = taken[index] ?? {};
       return { id, event_id: eventId, deliveries, duplicate: isDuplicate };

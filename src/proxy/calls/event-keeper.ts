@@ -31,7 +31,7 @@ export interface EventSink {
   /** Stores an event. Calls `done` once, when it is stored or storing takes too long. Never throws. */
   add(event: EmittedEvent, done: () => void): void;
   /** Reports a successful response that could not become an event. */
-  unusable(operationId: string, reason: UnusableReason): void;
+  recordUnusable(operationId: string, reason: UnusableReason): void;
 }
 
 /** EventKeeper turns one response into an event. */
@@ -82,7 +82,7 @@ export class EventKeeper implements ResponseKeeper {
   }
 
   private unusable(reason: UnusableReason): void {
-    this.events.unusable(this.request.operation.id, reason);
+    this.events.recordUnusable(this.request.operation.id, reason);
   }
 }
 

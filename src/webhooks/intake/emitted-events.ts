@@ -69,7 +69,7 @@ export class EmittedEvents implements ReadsGauges {
   private count = 0;
   private failures = 0;
   /** Lost events that the log has not reported yet. */
-  private unsaid = 0;
+  private unreported = 0;
   /** One timer for all events, which are in order of their deadlines. */
   private timer: NodeJS.Timeout | undefined;
   private isStopping = false;
@@ -91,7 +91,7 @@ export class EmittedEvents implements ReadsGauges {
   add({ accountId, emits, data, text }: Emitted, done: () => void): void {
     const resource = resourceIn(data, emits.resource);
     if (this.waiting.length >= MOST_EVENTS || this.bytes + text.length > MOST_BYTES) {
-      this.drop([{ type: emits.type, accountId, resource }]);
+      this.recordLost([{ type: emits.type, accountId, resource }]);
       done();
       return;
     }
@@ -112,7 +112,7 @@ export class EmittedEvents implements ReadsGauges {
     };
     this.waiting.push(event);
     this.bytes += text.length;
-    this.timer ??= setTimeout(() => this.letLateGo(), RESPONSE_TIMEOUT_MS);
+    this.timer ??= setTimeout(() => this.releaseLate(), RESPONSE_TIMEOUT_MS);
     // Batches the events of this turn of the event loop, because a transaction costs more than an event.
     this.writing ??= nextTurn().then(() => this.write());
   }
@@ -138,8 +138,8 @@ export class EmittedEvents implements ReadsGauges {
     this.endPause();
     clearTimeout(this.timer);
     const lost = this.waiting.splice(0);
-    if (lost.length > 0) this.drop(lost, true);
-    for (const event of lost) letGo(event);
+    if (lost.length > 0) this.recordLost(lost, true);
+    for (const event of lost) releaseResponse(event);
   }
 
   /** Counts only events whose responses were released. Others merely wait for their transaction. */
@@ -148,18 +148,18 @@ export class EmittedEvents implements ReadsGauges {
     METRICS.eventsUnwritten.series().set(late);
   }
 
-  private letLateGo(): void {
+  private releaseLate(): void {
     this.timer = undefined;
     const now = performance.now();
     for (const event of this.waiting) {
       if (event.done === undefined) continue;
       if (event.lateAtMs > now) {
-        this.timer = setTimeout(() => this.letLateGo(), event.lateAtMs - now);
+        this.timer = setTimeout(() => this.releaseLate(), event.lateAtMs - now);
         return;
       }
       METRICS.events.series(SOURCE, 'late').inc();
       event.data = undefined;
-      letGo(event);
+      releaseResponse(event);
     }
   }
 
@@ -167,9 +167,9 @@ export class EmittedEvents implements ReadsGauges {
     while (this.waiting.length > 0) {
       const events = this.waiting.slice(0, EVENTS_PER_TRANSACTION);
       try {
-        const { endpointIds } = await addEvents(this.db, await this.accepted(events), this.clock.now());
+        const { endpointIds } = await addEvents(this.db, await this.filterAccepted(events), this.clock.now());
         this.signal.tell(endpointIds);
-        this.written(events);
+        this.removeWritten(events);
       } catch (error) {
         if (this.isOver) break;
         await this.pause(error);
@@ -182,7 +182,7 @@ export class EmittedEvents implements ReadsGauges {
    * Returns the events whose data matches the schema of their type. Never rejects, because one event must not block the
    * others.
    */
-  private async accepted(events: readonly Waiting[]): Promise<readonly Waiting[]> {
+  private async filterAccepted(events: readonly Waiting[]): Promise<readonly Waiting[]> {
     const checks = new Map<string, DataCheck | null | undefined>();
     for (const event of events) {
       if (event.state !== 'unchecked') continue;
@@ -204,7 +204,7 @@ export class EmittedEvents implements ReadsGauges {
     return fault === undefined;
   }
 
-  private written(events: readonly Waiting[]): void {
+  private removeWritten(events: readonly Waiting[]): void {
     this.waiting.splice(0, events.length);
     if (this.failures > 0) this.log.info({ event: 'events_written' }, 'Events from responses are stored again');
     this.failures = 0;
@@ -212,7 +212,7 @@ export class EmittedEvents implements ReadsGauges {
     for (const event of events) {
       this.bytes -= event.dataText.length;
       if (event.state === 'accepted') accepted += 1;
-      letGo(event);
+      releaseResponse(event);
     }
     METRICS.events.series(SOURCE, 'accepted').inc(accepted);
   }
@@ -232,9 +232,9 @@ export class EmittedEvents implements ReadsGauges {
   }
 
   /** Counts and logs lost events. @param isLast whether this is the last chance to log them. */
-  private drop(lost: readonly Lost[], isLast = false): void {
+  private recordLost(lost: readonly Lost[], isLast = false): void {
     METRICS.events.series(SOURCE, 'dropped').inc(lost.length);
-    this.unsaid += lost.length;
+    this.unreported += lost.length;
     const now = performance.now();
     if (!isLast && now < (this.complaints.get('') ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
     this.complaints.set('', now);
@@ -242,13 +242,16 @@ export class EmittedEvents implements ReadsGauges {
       .slice(0, MOST_NAMED)
       .map(({ type, accountId, resource }) => ({ type, account_id: accountId, resource }));
     const waiting = this.waiting.length;
-    this.log.error({ event: 'event_dropped', dropped: this.unsaid, waiting, named }, 'Events from responses were lost');
-    this.unsaid = 0;
+    this.log.error(
+      { event: 'event_dropped', dropped: this.unreported, waiting, named },
+      'Events from responses were lost',
+    );
+    this.unreported = 0;
   }
 }
 
 /** Releases the response, once. */
-function letGo(event: Waiting): void {
+function releaseResponse(event: Waiting): void {
   const { done } = event;
   event.done = undefined;
   done?.();

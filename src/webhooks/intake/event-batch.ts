@@ -28,19 +28,19 @@ export interface HandedInEvent {
 }
 
 /** Result of the validation. */
-export interface JudgedBatch {
+export interface ValidatedBatch {
   readonly events: readonly ForeignEvent[];
   /** The first errors; empty if all events are valid. */
   readonly errors: readonly FieldError[];
 }
 
 /** Validates types, data and timestamps. The existence of accounts is checked by the database later. */
-export async function judgeBatch(
+export async function validateBatch(
   service: string,
   handedIn: readonly HandedInEvent[],
   schemas: EventSchemas,
   nowMs: number,
-): Promise<JudgedBatch> {
+): Promise<ValidatedBatch> {
   const events: ForeignEvent[] = [];
   const errors: FieldError[] = [];
   for (const [index, event] of handedIn.entries()) {

@@ -15,7 +15,7 @@ import { Problem, type FieldError } from '../../platform/problems/errors.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 import { addEvents, type AddedEvents } from '../../outbox/outbox.js';
-import { EventSchemas, judgeBatch, type HandedInEvent } from './event-batch.js';
+import { EventSchemas, validateBatch, type HandedInEvent } from './event-batch.js';
 import { knownEvents, knownEventsQuery, knownIn, type KnownEvent } from './known-events.js';
 
 /** Maximum number of events per transaction, unless one request has more. */
@@ -61,8 +61,8 @@ export class EventIntake {
    * Stores the events of a request. They are committed when this resolves. Rejects with a `Problem` if one is invalid
    * or conflicts with an earlier event, or as the database does. Nothing is stored then.
    */
-  async take(service: string, handedIn: readonly HandedInEvent[]): Promise<readonly TakenEvent[]> {
-    const { events, errors } = await judgeBatch(service, handedIn, this.schemas, this.clock.now());
+  async acceptEvents(service: string, handedIn: readonly HandedInEvent[]): Promise<readonly TakenEvent[]> {
+    const { events, errors } = await validateBatch(service, handedIn, this.schemas, this.clock.now());
     try {
       if (errors.length > 0) throw invalid(errors);
       if (this.requests.length >= MOST_WAITING) throw overloaded();
@@ -97,7 +97,7 @@ async function writeRequests(
   const found = await executeBatch(trx, [accountsQuery(trx, all), knownEventsQuery(trx, all)]);
   const accounts = new Set((found[0]!.rows as readonly { id: string }[]).map(({ id }) => id));
   const known = knownIn(found[1]!);
-  const refusals = requests.map((events) => unknownAccounts(events, accounts) ?? noteOrConflict(events, known));
+  const refusals = requests.map((events) => unknownAccounts(events, accounts) ?? registerOrConflict(events, known));
   const added = await addEvents(
     trx,
     requests.flatMap((events, index) => (refusals[index] === undefined ? events : [])),
@@ -134,7 +134,7 @@ function takenOf(
 /**
  * Registers the events of a request for the following ones. Returns a conflict if an ID belongs to a different event.
  */
-function noteOrConflict(events: readonly ForeignEvent[], known: Map<string, KnownEvent>): Problem | undefined {
+function registerOrConflict(events: readonly ForeignEvent[], known: Map<string, KnownEvent>): Problem | undefined {
   const noted: string[] = [];
   for (const { dedupeKey, fingerprint } of events) {
     const before = known.get(dedupeKey);
