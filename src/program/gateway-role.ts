@@ -129,12 +129,12 @@ async function startGateway(
   };
   config.onChange(({ config: changed, description: described }) => {
     return () => {
-      cors.use(changed.file.gateway.cors);
-      entranceRules.use(changed.file);
+      cors.applyConfig(changed.file.gateway.cors);
+      entranceRules.applyConfig(changed.file);
       proxyStatus.setEnabled(changed.file.gateway.proxyStatus);
       if (described !== undefined) documents.use(changed, described);
       planSeries.use(changed.file.plans);
-      deps.connections.use(changed.file.gateway, changed.file.services);
+      deps.connections.applyConfig(changed.file.gateway, changed.file.services);
     };
   });
   const gateway = await createGatewayApplication(deps, log, [
@@ -201,7 +201,7 @@ function watchBeside(config: RunningConfig, descriptors: FileDescriptors): Besid
     config.onChange(
       ({ config: changed }) =>
         () =>
-          bounds.use(limited(changed.file), changed.file.services),
+          bounds.applyConfig(limited(changed.file), changed.file.services),
     );
     return bounds.watch(server);
   };

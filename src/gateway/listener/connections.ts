@@ -71,11 +71,11 @@ export class Connections {
     this.networkCuts = new RareWarning(log);
     this.limits = gateway.limits;
     this.trusts = trustsOf(gateway.trustedProxies);
-    this.use(gateway, services);
+    this.applyConfig(gateway, services);
   }
 
   /** Applies new limits and idle timeouts. Existing connections stay open. */
-  use({ limits }: GatewayFile['gateway'], services: GatewayFile['services']): void {
+  applyConfig({ limits }: GatewayFile['gateway'], services: GatewayFile['services']): void {
     this.longestIdleMs = Math.max(0, ...Object.values(services).map(({ timeouts }) => timeouts.idle));
     this.limits = limits;
     if (limits.connectionsPerAddress === 0) this.networks = undefined;

@@ -50,7 +50,7 @@ function readHeader(socket: Socket, told: ClientAddresses, pass: (socket: Socket
       return;
     }
     stop();
-    if (header.source !== undefined) told.note(socket, header.source);
+    if (header.source !== undefined) told.setSource(socket, header.source);
     if (read.length > header.bytes) socket.unshift(read.subarray(header.bytes));
     pass(socket);
   };
@@ -65,7 +65,7 @@ function readHeader(socket: Socket, told: ClientAddresses, pass: (socket: Socket
 class ClientAddresses {
   private readonly sources = new Map<string, ProxySource>();
 
-  note(socket: Socket, source: ProxySource): void {
+  setSource(socket: Socket, source: ProxySource): void {
     const ends = endsOf(socket);
     this.sources.set(ends, source);
     socket.once('close', () => this.sources.delete(ends));

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { hasBody } from '../../proxy/calls/request-body.js';
 import { endConnection } from '../request/last-response.js';
 import { Routes } from '../../admission/routes.js';
-import { noteUpgradeHead } from '../request/upgrade-heads.js';
+import { storeUpgradeHead } from '../request/upgrade-heads.js';
 import { responseUnderWay } from '../../platform/node-internals.js';
 
 export class Upgrades {
@@ -29,7 +29,7 @@ export class Upgrades {
   /** Passes accepted handshakes to the request path, with a response for the connection. */
   install(server: Server): void {
     server.on('upgrade', (message: IncomingMessage, socket: Socket, head: Buffer) => {
-      noteUpgradeHead(message, head);
+      storeUpgradeHead(message, head);
       // WebSockets close with a frame, so half-open TLS connections are not needed.
       if ('encrypted' in socket) socket.allowHalfOpen = false;
       // Node has detached the socket. An unhandled error would end the process.

@@ -21,11 +21,11 @@ export class Cors {
     config: CorsConfig,
     private readonly routes: Routes,
   ) {
-    this.use(config);
+    this.applyConfig(config);
   }
 
   /** Applies a new configuration. */
-  use(config: CorsConfig): void {
+  applyConfig(config: CorsConfig): void {
     this.enabled = config !== undefined;
     this.origins = new Set(config?.origins);
     this.anyOrigin = this.origins.has('*');

@@ -42,11 +42,11 @@ export class EntranceRules {
   ) {
     this.refusals = new RareWarning(log);
     this.trusts = trustsOf(file.gateway.trustedProxies);
-    this.use(file);
+    this.applyConfig(file);
   }
 
   /** Applies a new configuration. */
-  use(file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
+  applyConfig(file: Pick<GatewayFile, 'gateway' | 'api' | 'mcp'>): void {
     const { gateway } = file;
     this.requireTls = gateway.requireTls ?? (gateway.tls === undefined ? undefined : true);
     this.revokesExposed = gateway.revokeExposedKeys;

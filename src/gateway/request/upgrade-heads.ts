@@ -7,7 +7,7 @@ import type { ClientMessage } from '../../http/client/client-response.js';
 const heads = new WeakMap<ClientMessage, Buffer>();
 
 /** Stores the bytes after the head of a handshake. */
-export function noteUpgradeHead(message: ClientMessage, head: Buffer): void {
+export function storeUpgradeHead(message: ClientMessage, head: Buffer): void {
   heads.set(message, head);
 }
 
