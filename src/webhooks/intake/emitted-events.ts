@@ -118,7 +118,7 @@ export class EmittedEvents implements ReadsGauges {
   }
 
   /** Counts and logs a successful response that could not become an event. */
-  unusable(operation: string, reason: string): void {
+  recordUnusable(operation: string, reason: string): void {
     METRICS.events.series(SOURCE, 'unusable').inc();
     const now = performance.now();
     if (now < (this.complaints.get(operation) ?? -Infinity) + COMPLAINT_INTERVAL_MS) return;
@@ -191,7 +191,7 @@ export class EmittedEvents implements ReadsGauges {
         event.state = this.isUsable(event, checks.get(event.type)) ? 'accepted' : 'unusable';
       } catch (error) {
         event.state = 'unusable';
-        this.unusable(event.type, error instanceof Error ? error.message : String(error));
+        this.recordUnusable(event.type, error instanceof Error ? error.message : String(error));
       }
     }
     return events.filter(({ state }) => state === 'accepted');
@@ -200,7 +200,7 @@ export class EmittedEvents implements ReadsGauges {
   private isUsable(event: Waiting, check: DataCheck | null | undefined): boolean {
     const fault = check?.(toPlain(event.data ?? parseExact(event.dataText)));
     event.data = undefined;
-    if (fault !== undefined) this.unusable(event.type, `${fault.pointer} ${fault.detail}`);
+    if (fault !== undefined) this.recordUnusable(event.type, `${fault.pointer} ${fault.detail}`);
     return fault === undefined;
   }
 
