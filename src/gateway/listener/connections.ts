@@ -137,7 +137,7 @@ export class Connections {
     const setting = 'gateway.limits.connectionsPerAddress';
     this.networkCuts.warn(
       { event: 'address_connections_cut', client_network: network, setting, limit },
-      'An address has more connections than gateway.limits.connectionsPerAddress; is it a proxy of yours?',
+      'An address exceeds gateway.limits.connectionsPerAddress; list it in gateway.trustedProxies if it is your proxy',
     );
     cut(socket, 'address_limit');
   }

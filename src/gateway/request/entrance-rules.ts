@@ -16,7 +16,7 @@ import { Problem } from '../../platform/problems/errors.js';
 import type { Exchange } from './exchange.js';
 
 const CLEAR_TEXT = new Problem('tls_required', {
-  detail: 'Use https. A key that was sent over http can have been read on the way: replace it.',
+  detail: 'Use https. A key sent over http may have been read in transit. Rotate it.',
 });
 /** Clients choose this value, so the log truncates it. */
 const LONGEST_LOGGED_HOST = 100;
@@ -86,7 +86,7 @@ export class EntranceRules {
     const accepted = [...(this.names ?? [])].slice(0, MOST_LOGGED_NAMES);
     this.refusals.warn(
       { event: 'host_refused', host: host.slice(0, LONGEST_LOGGED_HOST), accepted },
-      'A request for a host that is neither that of api.publicUrl nor in gateway.hosts gets 421',
+      'Requests for a host that is neither that of api.publicUrl nor in gateway.hosts are rejected with 421',
     );
     return OTHER_HOST;
   }

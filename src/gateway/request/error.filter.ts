@@ -67,7 +67,7 @@ export class ErrorFilter implements ExceptionFilter {
     if (code !== undefined) return new Problem(code, { cause: error });
     this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: error }, 'An unexpected error');
     return new Problem('internal_error', {
-      detail: 'Something went wrong on our side. Quote the request id when you report it.',
+      detail: 'An unexpected error occurred on the server. Include the request ID when you report it.',
     });
   }
 }

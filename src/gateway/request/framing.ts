@@ -27,17 +27,17 @@ export function framingProblem(message: ClientMessage): Problem | undefined {
   if (message instanceof PlainRequest) return hostProblem(message.headers.host === undefined ? 0 : 1, message);
   const { httpVersion, headers, rawHeaders } = message;
   if (httpVersion !== '1.1' && httpVersion !== '1.0' && !isHttp2(message)) {
-    return refused('This server speaks HTTP/1.1, and HTTP/2 over TLS.');
+    return refused('This server supports HTTP/1.1, and HTTP/2 over TLS.');
   }
   if (rawHeaders.length > 2 * MOST_FIELDS) {
-    return new Problem('headers_too_large', { detail: `A request may have ${MOST_FIELDS} headers.` });
+    return new Problem('headers_too_large', { detail: `A request can have at most ${MOST_FIELDS} headers.` });
   }
   const problem = hostProblem(countHosts(rawHeaders), message);
   if (problem !== undefined) return problem;
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
   // RFC 9112 section 6.1: HTTP/1.0 has no Transfer-Encoding. An intermediary may have read the body as a request.
-  if (httpVersion === '1.0') return refused('HTTP/1.0 has no Transfer-Encoding.');
+  if (httpVersion === '1.0') return refused('HTTP/1.0 does not support Transfer-Encoding.');
   return codingProblem(coding.toLowerCase());
 }
 
@@ -51,8 +51,8 @@ function codingProblem(coding: string): Problem | undefined {
     const [, name, parameters] = CODING.exec(each) ?? [];
     return name === undefined || (name === 'chunked' && (parameters !== undefined || at < length - 1));
   });
-  if (isFaulty) return refused('The transfer coding "chunked" stands once, as the last one.');
-  return new Problem('not_implemented', { detail: 'The only transfer coding that is understood is "chunked".' });
+  if (isFaulty) return refused('The transfer coding "chunked" must appear exactly once, as the last one.');
+  return new Problem('not_implemented', { detail: 'The only supported transfer coding is "chunked".' });
 }
 
 /** Checks `Host` (RFC 9112 section 3.2). HTTP/1.0 may omit it. */

@@ -101,8 +101,8 @@ class TooManySums extends Problem {
     const seconds = String(policy.resetSeconds);
     super('too_many_usage_queries', {
       detail:
-        `Usage can be summed up ${policy.limit} times a minute with one key. Try again in ${seconds} seconds. ` +
-        'Without group_by there is no such limit.',
+        `Usage can be aggregated ${policy.limit} times per minute with one key. Try again in ${seconds} seconds. ` +
+        'Requests without group_by have no such limit.',
       headers: ['Retry-After', seconds, 'X-Should-Retry', 'true'],
       violatedPolicies: [policy.name],
       retryAfter: policy.resetSeconds,
