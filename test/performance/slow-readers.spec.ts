@@ -10,8 +10,8 @@ import { startProxied } from '../support/proxied.js';
 const CHUNK = Buffer.alloc(64 * 1024);
 
 /**
- * Makes the resident memory of the program what it holds. Without garbage collection, with V8's usual space for young
- * objects, or with what the C library keeps of freed buffers, it varies by more than the limit.
+ * Makes the resident memory of the program what it holds. Otherwise it varies by more than the limit: with garbage, with
+ * V8's usual space for young objects, and with freed buffers that the C library keeps.
  */
 const EXACT_MEMORY = {
   NODE_OPTIONS: `${preload('collect-garbage-of-program.mjs').NODE_OPTIONS} --max-semi-space-size=1`,

@@ -34,11 +34,11 @@ describe('LiveStreams', () => {
       operation: { scopes: [] },
       startedMs,
     });
-    const bar = () => {
+    const revokeAccess = () => {
       barred.push(keyId);
       return 'response';
     };
-    return { accountId, startedMs, request: { client }, bar } as unknown as LiveCall;
+    return { accountId, startedMs, request: { client }, revokeAccess } as unknown as LiveCall;
   }
 
   it('checks again half a second after each change, whatever changed before', async () => {
