@@ -10,8 +10,8 @@ import { startProxied } from '../support/proxied.js';
 const CHUNK = Buffer.alloc(64 * 1024);
 
 /**
- * Makes the resident memory of the program what it holds. Otherwise it varies by more than the limit: with garbage, with
- * V8's usual space for young objects, and with freed buffers that the C library keeps.
+ * Makes the resident memory of the program what it holds. Otherwise garbage, V8's space for young objects and freed
+ * buffers of the C library vary by more than the limit.
  */
 const EXACT_MEMORY = {
   NODE_OPTIONS: `${preload('collect-garbage-of-program.mjs').NODE_OPTIONS} --max-semi-space-size=1`,
