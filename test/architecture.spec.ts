@@ -22,7 +22,7 @@ const PARSE_OWN_JSON = [
   'src/customers/events/event-poster.ts',
   'src/stores/database/cursor.ts',
   'src/outbox/fan-out.ts',
-  'src/webhooks/deliveries/rows/lane-endpoints.ts',
+  'src/webhooks/deliveries/rows/lanes.ts',
   'src/webhooks/endpoints/endpoint-rows.ts',
   'src/webhooks/endpoints/webhook-endpoints.ts',
   'src/keys/api-key-columns.ts',

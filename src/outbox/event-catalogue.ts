@@ -1,6 +1,6 @@
 /** All event types: the gateway's own, and those of the current configuration. */
 import type { EventType } from '../config/model/schema.js';
-import { wantsType } from './event-patterns.js';
+import { wantsType } from './fan-out.js';
 import { OWN_EVENTS } from './own-events.js';
 
 /** An event type, as shown to those who choose what to receive. */

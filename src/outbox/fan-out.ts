@@ -9,7 +9,6 @@ import { jsonRows, textList, type JsonColumn } from '../stores/database/json-row
 import type { Tables } from '../stores/database/schema.js';
 import type { WebhookEndpointTable } from '../stores/database/tables/webhook-tables.js';
 import { executeBatch } from '../stores/database/statement-batch.js';
-import { wantsType } from './event-patterns.js';
 import { wakeLanesQuery } from './lane-rows.js';
 
 /** How long an open delivery is kept, and how long an ended one can be viewed and replayed. */
@@ -129,4 +128,16 @@ function deliveriesQuery(trx: Kysely<Tables>, rows: readonly DeliveryRow[], nowM
     from ${jsonRows(kindOf(trx), COLUMNS, rows, 'added')} where true
     on conflict (event_id, endpoint_id, kind) do nothing`;
   return query.compile(trx);
+}
+
+/**
+ * Whether an endpoint's list of names and families, such as `customer.*`, matches an event type. An empty list matches
+ * all types.
+ */
+export function wantsType(patterns: readonly string[], type: string): boolean {
+  return patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, type));
+}
+
+function matchesPattern(pattern: string, type: string): boolean {
+  return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }

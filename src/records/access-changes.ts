@@ -3,7 +3,7 @@
  * the row before and after the change, in the transaction that writes it. Narrowing a key must stay quick.
  */
 import type { PlanConfig } from '../config/model/schema.js';
-import { wantsType } from '../outbox/event-patterns.js';
+import { wantsType } from '../outbox/fan-out.js';
 import { missingScopes } from '../keys/scopes.js';
 import { effectiveLimits, NO_GRANT, type KeyLimits } from '../quota/model/effective-limits.js';
 import type { QuotaLimits } from '../quota/model/policies.js';

@@ -5,7 +5,7 @@
  *
  * 1. `lease.ts`: claims lanes that have work and no owner.
  *
- * 2. `due.ts`: reads due deliveries. Ordered endpoints hold back those that follow an open one of the same resource.
+ * 2. `rows/due-deliveries.ts`: reads due deliveries. Ordered endpoints hold back those that follow an open one of the same resource.
  *
  * 3. `delivery-attempt.ts`: sends, within the endpoint's pace and the process's slots.
  *
@@ -19,15 +19,13 @@ import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log.js';
 import type { AttemptSlot, AttemptSlots } from './attempt-slots.js';
 import type { DeliveryAttempts } from './delivery-attempt.js';
-import type { DueReader } from './due.js';
 import type { EndpointKeys } from './endpoint-keys.js';
-import type { HeldLanes } from './held-lanes.js';
 import type { Lane, LaneAttempt } from './lane.js';
 import { LaneTurns, type TakesTurns, type Turn } from './lane-turns.js';
-import type { LaneLeases } from './lease.js';
+import type { HeldLanes, LaneLeases } from './lease.js';
 import type { DeliveryRecorder } from './record.js';
 import type { DeliveryOutcome } from './rows/delivery-results.js';
-import type { DueDelivery } from './rows/due-deliveries.js';
+import type { DueDelivery, DueReader } from './rows/due-deliveries.js';
 import type { WorkerTimes } from './worker-times.js';
 
 /** Pause of an endpoint after the process lacked the resources for a connection. */

@@ -4,8 +4,8 @@ import { pino } from 'pino';
 import { AttemptSlots } from './attempt-slots.js';
 import { Delivery } from './deliver.js';
 import { EndpointKeys } from './endpoint-keys.js';
-import { HeldLanes } from './held-lanes.js';
-import type { LaneEndpoint } from './rows/lane-endpoints.js';
+import { HeldLanes } from './lease.js';
+import type { LaneEndpoint } from './rows/lanes.js';
 import { WORKER_TIMES } from './worker-times.js';
 
 let held: HeldLanes;

@@ -6,9 +6,9 @@ import type { AttemptMade } from '../sending/attempt.js';
 import { AttemptSlots } from './attempt-slots.js';
 import { Delivery } from './deliver.js';
 import { EndpointKeys } from './endpoint-keys.js';
-import { HeldLanes } from './held-lanes.js';
+import { HeldLanes } from './lease.js';
 import type { DueDelivery } from './rows/due-deliveries.js';
-import type { LaneEndpoint } from './rows/lane-endpoints.js';
+import type { LaneEndpoint } from './rows/lanes.js';
 import { WORKER_TIMES } from './worker-times.js';
 
 const MAKE_ROOM_INTERVAL_MS = 10;

@@ -1,11 +1,10 @@
 /** The queue of one webhook endpoint in this process: waiting deliveries and attempts in progress. */
 import type { Clock } from '../../platform/clock.js';
 import type { SigningKeys } from '../signing/webhook-signature.js';
-import type { DuePage } from './due.js';
 import type { OpenedKeys } from './endpoint-keys.js';
 import { EndpointPace } from './endpoint-pace.js';
-import type { DueDelivery } from './rows/due-deliveries.js';
-import type { LaneEndpoint } from './rows/lane-endpoints.js';
+import type { DueDelivery, DuePage } from './rows/due-deliveries.js';
+import type { LaneEndpoint } from './rows/lanes.js';
 
 /** A lane reads more deliveries if it has fewer than this. */
 const FEWEST_READ = 8;

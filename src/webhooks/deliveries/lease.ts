@@ -9,10 +9,9 @@ import type { Tables } from '../../stores/database/schema.js';
 import { Batcher } from '../../platform/batcher.js';
 import type { Logger } from '../../platform/log.js';
 import { METRICS } from '../../platform/metrics.js';
-import type { HeldLanes } from './held-lanes.js';
-import type { Lane } from './lane.js';
-import { readLaneEndpoints } from './rows/lane-endpoints.js';
-import type { Lanes, SleepingLane } from './rows/lanes.js';
+import type { EndpointKeys } from './endpoint-keys.js';
+import { Lane } from './lane.js';
+import { readLaneEndpoints, type LaneEndpoint, type Lanes, type SleepingLane } from './rows/lanes.js';
 import type { WorkerTimes } from './worker-times.js';
 
 /** Maximum number of lanes per process. */
@@ -23,6 +22,63 @@ const LANES_PER_STATEMENT = 500;
 /** With more lanes, idle ones are released sooner to make room for others. */
 const CROWDED_LANES = 5_000;
 const CROWDED_LINGER_MS = 2_000;
+
+/** HeldLanes holds a lane from its claim to its release. */
+export class HeldLanes {
+  private readonly lanes = new Map<string, Lane>();
+
+  constructor(private readonly keys: EndpointKeys) {}
+
+  get size(): number {
+    return this.lanes.size;
+  }
+
+  ids(): string[] {
+    return [...this.lanes.keys()];
+  }
+
+  all(): Iterable<Lane> {
+    return this.lanes.values();
+  }
+
+  /** Returns the endpoint IDs of matching lanes. */
+  idsOf(matches: (lane: Lane) => boolean): string[] {
+    return [...this.lanes.values()].filter(matches).map(({ endpointId }) => endpointId);
+  }
+
+  get(endpointId: string): Lane | undefined {
+    return this.lanes.get(endpointId);
+  }
+
+  /** Adds the lane of an endpoint. A lane that is already held is taken again, with its attempts in progress. */
+  add(endpoint: LaneEndpoint): Lane {
+    const held = this.lanes.get(endpoint.id);
+    if (held !== undefined) {
+      held.retake(endpoint);
+      return held;
+    }
+    const lane = new Lane(endpoint, this.keys.takeKept(endpoint.id, endpoint.version));
+    this.lanes.set(endpoint.id, lane);
+    return lane;
+  }
+
+  /** Drops an idle lane, and caches its keys. */
+  dropIdle(endpointId: string): void {
+    const opened = this.lanes.get(endpointId)?.openedKeys;
+    if (opened !== undefined) this.keys.keep(endpointId, opened);
+    this.drop(endpointId);
+  }
+
+  /** Drops a lane. It starts no more attempts. */
+  drop(endpointId: string): void {
+    this.lanes.get(endpointId)?.drop();
+    this.lanes.delete(endpointId);
+  }
+
+  dropAll(): void {
+    for (const id of this.ids()) this.drop(id);
+  }
+}
 
 /** Dependencies of `LaneLeases`. */
 export interface LaneLeasesParts {

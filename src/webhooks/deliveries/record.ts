@@ -16,7 +16,7 @@ import {
   type EndpointHealth,
 } from './rows/delivery-results.js';
 import type { DueDelivery } from './rows/due-deliveries.js';
-import type { LaneEndpoint } from './rows/lane-endpoints.js';
+import type { LaneEndpoint } from './rows/lanes.js';
 import { nextAttemptMs } from './rows/retry-schedule.js';
 
 /** Results per transaction. SQLite has one connection, so a transaction delays all other work. */

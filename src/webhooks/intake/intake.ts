@@ -2,7 +2,7 @@
  * Accepts events from services: all events of a request or none. Requests that arrive during a transaction share the
  * next one. Many small requests thus cost no more commits than a few large ones.
  */
-import type { CompiledQuery, Kysely } from 'kysely';
+import type { CompiledQuery, Kysely, QueryResult } from 'kysely';
 import type { EventType } from '../../config/model/schema.js';
 import { kindOf } from '../../stores/database/database-kind.js';
 import { textList } from '../../stores/database/json-rows.js';
@@ -16,7 +16,6 @@ import type { WorkSignal } from '../../outbox/work-signal.js';
 import type { ForeignEvent } from '../../outbox/event-types.js';
 import { addEvents, type AddedEvents } from '../../outbox/outbox.js';
 import { EventSchemas, validateBatch, type HandedInEvent } from './event-batch.js';
-import { knownEvents, knownEventsQuery, knownIn, type KnownEvent } from './known-events.js';
 
 /** Maximum number of events per transaction, unless one request has more. */
 const EVENTS_PER_TRANSACTION = 1_000;
@@ -32,6 +31,21 @@ export interface TakenEvent {
   readonly deliveries: number;
   /** Whether the event was accepted before. */
   readonly isDuplicate: boolean;
+}
+
+/** A stored event. */
+interface KnownEvent {
+  /** Null if it will be added in this transaction. */
+  readonly id: string | null;
+  readonly fingerprint: string | null;
+  readonly deliveries: number;
+}
+
+interface KnownRow {
+  readonly id: string;
+  readonly dedupe_key: string;
+  readonly fingerprint: string | null;
+  readonly deliveries: number | string | null;
 }
 
 /** Accepted events of a request, or the reason for its rejection. */
@@ -152,6 +166,36 @@ function registerOrConflict(events: readonly ForeignEvent[], known: Map<string, 
 function accountsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
   const ids = textList(kindOf(trx), [...new Set(events.map(({ accountId }) => accountId))]);
   return trx.selectFrom('account').select('id').where('id', 'in', ids).compile();
+}
+
+/** Returns those of the events that are stored already, by dedupe key. */
+async function knownEvents(trx: Kysely<Tables>, events: readonly ForeignEvent[]): Promise<Map<string, KnownEvent>> {
+  return events.length === 0 ? new Map() : knownIn(await trx.executeQuery(knownEventsQuery(trx, events)));
+}
+
+/** Returns the query of `knownEvents`, to be combined with others. */
+function knownEventsQuery(trx: Kysely<Tables>, events: readonly ForeignEvent[]): CompiledQuery {
+  return trx
+    .selectFrom('event')
+    .select(['id', 'dedupe_key', 'fingerprint'])
+    .select(({ selectFrom, fn }) =>
+      selectFrom('webhook_delivery')
+        .select(fn.countAll<number>().as('count'))
+        .whereRef('event_id', '=', 'event.id')
+        .as('deliveries'),
+    )
+    .where('dedupe_key', 'in', textList(kindOf(trx), [...new Set(events.map(({ dedupeKey }) => dedupeKey))]))
+    .compile();
+}
+
+/** Reads the result of `knownEventsQuery`, by dedupe key. */
+function knownIn({ rows }: QueryResult<unknown>): Map<string, KnownEvent> {
+  return new Map(
+    (rows as readonly KnownRow[]).map(({ id, dedupe_key: key, fingerprint, deliveries }) => [
+      key,
+      { id, fingerprint, deliveries: Number(deliveries ?? 0) },
+    ]),
+  );
 }
 
 function unknownAccounts(events: readonly ForeignEvent[], accounts: ReadonlySet<string>): Problem | undefined {

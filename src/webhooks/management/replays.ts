@@ -9,12 +9,11 @@ import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Tables } from '../../stores/database/schema.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';
-import { DELIVERY_RETENTION_MS, insertDeliveries } from '../../outbox/fan-out.js';
+import { DELIVERY_RETENTION_MS, insertDeliveries, wantsType } from '../../outbox/fan-out.js';
 import { wakeLanes } from '../../outbox/lane-rows.js';
 import type { WorkSignal } from '../../outbox/work-signal.js';
 import { makeDueNow } from '../endpoints/open-deliveries.js';
 import { lockWebhookEndpoint, webhookEndpointOf, type WebhookEndpoint } from '../endpoints/endpoint-rows.js';
-import { wantsType } from '../../outbox/event-patterns.js';
 import { TEST_SOURCE } from '../../outbox/own-events.js';
 import { deliveryNotFound } from './delivery-reader.js';
 

@@ -1,6 +1,6 @@
-/** Matching of event types by an endpoint's list. */
+/** Matching of event types by the list of an endpoint. */
 import { expect, it } from '@jest/globals';
-import { wantsType } from './event-patterns.js';
+import { wantsType } from './fan-out.js';
 
 it.each([
   ['customer.created', [], true],
