@@ -1,7 +1,7 @@
 /** A dialog that creates a secret and shows it once. Only the dialog holds it, and closing it asks first. */
-import { useCallback, useState, type ReactNode } from 'react';
+import { useCallback, useEffect, useEffectEvent, useState, type ReactNode } from 'react';
+import { flushSync } from 'react-dom';
 import { Dialog } from './dialog.js';
-import { useLeaveGuard } from './leave-guard.js';
 
 /** State of leaving the step with the secret. */
 export interface Leaving {
@@ -55,4 +55,43 @@ export function SecretDialog<Made>(props: SecretDialogProps<Made>) {
       {made === null ? form(onMade) : secret(made, { isLeaving, onStay, onDone })}
     </Dialog>
   );
+}
+
+/**
+ * While a secret is shown, the back button asks first. When the page is hidden for good or cached by the browser, the
+ * secret is removed from it.
+ * @param onBack called when the user went back; the page stays.
+ * @param forget removes the secret from the page.
+ */
+function useLeaveGuard(isShown: boolean, onBack: () => void, forget: () => void): void {
+  const askFirst = useEffectEvent(onBack);
+  const takeOff = useEffectEvent(forget);
+  useEffect(() => {
+    if (!isShown) return;
+    let isUsed = false;
+    let isHidden = false;
+    // Adds a history entry without the secret, which the back button consumes.
+    history.pushState(history.state, '');
+    const back = (): void => {
+      if (isUsed) return;
+      history.pushState(history.state, '');
+      askFirst();
+    };
+    const unload = (event: BeforeUnloadEvent): void => event.preventDefault();
+    const hide = (): void => {
+      isHidden = true;
+      flushSync(() => takeOff());
+    };
+    addEventListener('popstate', back);
+    addEventListener('beforeunload', unload);
+    addEventListener('pagehide', hide);
+    return () => {
+      isUsed = true;
+      removeEventListener('popstate', back);
+      removeEventListener('beforeunload', unload);
+      removeEventListener('pagehide', hide);
+      // On a page that is being left, this would navigate away from the new page.
+      if (!isHidden) history.back();
+    };
+  }, [isShown]);
 }

@@ -1,11 +1,9 @@
 /** Shows a secret once. Only this component's props hold it: no cache, storage, address or history entry. */
-import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { Icon } from './icons.js';
-import { LeaveAlert } from './leave-alert.js';
 import type { Leaving } from './secret-dialog.js';
-import { StoredFooter } from './stored-footer.js';
 
 interface SecretFrameProps extends Leaving {
   /** What the user must do if they leave without saving it. */
@@ -71,5 +69,51 @@ export function SecretLine({ label, text, autoFocus = false }: SecretLineProps) 
         {text}
       </Code>
     </div>
+  );
+}
+
+interface LeaveAlertProps {
+  readonly title: string;
+  /** What the user must do if they leave without saving it. */
+  readonly lost: string;
+  readonly onStay: () => void;
+  readonly onLeave: () => void;
+}
+
+/** Asks before closing a dialog that shows something only once. */
+export function LeaveAlert({ title, lost, onStay, onLeave }: LeaveAlertProps) {
+  return (
+    <Alert color="red" variant="light" role="alert" title={title}>
+      <Stack gap="sm">
+        <Text size="sm">{lost}</Text>
+        <Group>
+          <Button size="xs" variant="default" onClick={onStay}>
+            <Trans>Go back</Trans>
+          </Button>
+          <Button size="xs" color="red" onClick={onLeave}>
+            <Trans>Close anyway</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+interface StoredFooterProps {
+  /** Text of the checkbox. */
+  readonly label: string;
+  readonly onDone: () => void;
+}
+
+/** Footer of a step that shows something once. It closes after the user confirms that it is saved. */
+export function StoredFooter({ label, onDone }: StoredFooterProps) {
+  const [isStored, setStored] = useState(false);
+  return (
+    <Group justify="space-between">
+      <Checkbox label={label} checked={isStored} onChange={(event) => setStored(event.currentTarget.checked)} />
+      <Button disabled={!isStored} onClick={onDone}>
+        <Trans>Done</Trans>
+      </Button>
+    </Group>
   );
 }

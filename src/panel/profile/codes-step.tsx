@@ -2,9 +2,8 @@
 import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Icon } from '../layout/icons.js';
-import { LeaveAlert } from '../layout/leave-alert.js';
+import { LeaveAlert, StoredFooter } from '../layout/secret-frame.js';
 import type { Leaving } from '../layout/secret-dialog.js';
-import { StoredFooter } from '../layout/stored-footer.js';
 
 interface CodesStepProps extends Leaving {
   readonly codes: readonly string[];
