@@ -188,7 +188,7 @@ export async function lockAccount(
 }
 
 function notFound(): never {
-  throw new Problem('resource_not_found', { detail: 'There is no account with this id.' });
+  throw new Problem('resource_not_found', { detail: 'Not found. No account has this id.' });
 }
 
 function target(id: string): { accountId: string; targetType: 'account'; targetId: string } {

@@ -26,7 +26,7 @@ const scopes = z
   .min(1, 'must name at least one scope')
   .max(100)
   .overwrite((list) => [...new Set(list)])
-  .meta({ description: 'What the key may do; see the list of scopes.', example: ['customers:read'] });
+  .meta({ description: 'Permissions of the key; see the list of scopes.', example: ['customers:read'] });
 
 export const allowedIps = z
   .array(
@@ -44,13 +44,13 @@ export const allowedIps = z
   )
   .max(100)
   .overwrite((list) => [...new Set(list.map(plainNetwork))])
-  .meta({ description: 'Addresses and blocks that may use the key; empty: any.', example: ['203.0.113.0/24'] });
+  .meta({ description: 'Allowed IP addresses and blocks; empty: any.', example: ['203.0.113.0/24'] });
 
 const expiresAt = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2027-01-31T23:59:59+01:00' })
   .max(40)
   .nullable()
-  .meta({ description: 'When the key stops working (RFC 3339); null: never.' });
+  .meta({ description: 'When the key expires (RFC 3339); null: never.' });
 
 const limit = z
   .int('must be a whole number, or null for no limit')
@@ -60,16 +60,16 @@ const limit = z
   .optional();
 
 const limits = z
-  .strictObject(
-    perPeriod((_, words) => limit.meta({ description: `Most requests of the key ${words}; null: no limit.` })),
-  )
+  .strictObject(perPeriod((_, words) => limit.meta({ description: `Requests of the key ${words}; null: no limit.` })))
   .nullable()
   // Nothing named is nothing changed.
   .overwrite((given) =>
     given === null || WINDOW_PERIODS.every((period) => given[period] === undefined) ? null : given,
   )
   .meta({
-    description: "Limits of this key in the place of its plan's; a window that is not named, and null, are the plan's.",
+    description:
+      "Limits that replace the plan's for this key. Missing windows, and null for the whole field, " +
+      "use the plan's limits.",
     example: { minute: 300 },
   });
 
@@ -168,8 +168,8 @@ export const endPreviousSecret = z
   .default(false)
   .meta({
     description:
-      'Ends a previous secret that a former rotation promised to keep. Without it the rotation is refused with 409 ' +
-      '`previous_secret_active`. Has no effect with an overlap of 0, which ends every other secret.',
+      'Ends a previous secret whose overlap has not passed. Without it, the rotation is rejected with ' +
+      '409 `previous_secret_active`. Has no effect with an overlap of 0, which ends all other secrets.',
   });
 
 export const rotateApiKeySchema = z
@@ -180,8 +180,7 @@ export const rotateApiKeySchema = z
         'must be 0, 3600 (an hour), 86400 (a day) or 604800 (a week)',
       )
       .meta({
-        description:
-          'How long the current secret keeps working beside the new one. 0: only the new secret works from now on.',
+        description: 'How long the current secret keeps working, in seconds. 0: it stops immediately.',
       }),
     end_previous_secret: endPreviousSecret,
   })

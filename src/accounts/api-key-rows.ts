@@ -182,5 +182,5 @@ export async function insertSecret(
 }
 
 export function apiKeyNotFound(): never {
-  throw new Problem('resource_not_found', { detail: 'There is no API key with this id.' });
+  throw new Problem('resource_not_found', { detail: 'Not found. No API key has this id.' });
 }

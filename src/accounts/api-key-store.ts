@@ -185,9 +185,9 @@ export class ApiKeyStore extends DatabaseKeyLookup {
       const before = await lockApiKey(trx, this.deps.database.kind, id);
       if (before.status === 'revoked') throw await this.revokedConflict(trx, before);
       if (before.oauth_client_id !== null)
-        throw conflict("The key is an OAuth client's, whose tokens are new each time.");
+        throw conflict('The key belongs to an OAuth client, which renews its tokens itself.');
       if (before.expires_at !== null && before.expires_at <= now) {
-        throw conflict('The key has expired. Give it a later expiry first, or create a new one.');
+        throw conflict('The key has expired. Extend its expiration first, or create a new key.');
       }
       await this.checkVersion(trx, before, expected);
       await this.authorize(trx, context, before, before);

@@ -54,13 +54,13 @@ export async function checkLetInKey(
   if (latestExpiresAt !== null && (after.expires_at ?? Infinity) > latestExpiresAt) {
     const days = Math.floor(longestMs / DAY_MS);
     const latest = new Date(latestExpiresAt).toISOString();
-    const detail = `must be at most ${days} days after the client was let in: ${latest}`;
+    const detail = `must be at most ${days} days after the client was authorized: ${latest}`;
     errors.push({ pointer: '#/expires_at', detail });
   }
   if (errors.length > 0) throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
 }
 
-const NOT_GRANTED = 'was not granted when the client was let in: it has to connect once more';
+const NOT_GRANTED = 'was not granted when the client was authorized: connect it again';
 
 /** Reads the scopes with which the key was created from the audit log. */
 async function grantedScopes(db: Kysely<Tables>, keyId: string): Promise<readonly string[]> {

@@ -11,7 +11,8 @@ const amount = z
   .min(0, 'must not be negative')
   .max(LARGEST_LIMIT, TOO_MANY)
   .meta({
-    description: 'Requests: how many more (`grant`, at least 1), or how many are used (`set`). Not for `reset`.',
+    description:
+      'Number of requests: the increase (`grant`, at least 1), or the new usage (`set`). Not for ' + '`reset`.',
   });
 
 const reason = z
@@ -20,19 +21,18 @@ const reason = z
   .min(1, 'must not be empty')
   .max(500, 'must be at most 500 characters')
   .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters')
-  .meta({ description: 'Why; stands in the list and in the audit log.', example: 'Trade fair weekend' });
+  .meta({ description: 'Reason, shown in the list and in the audit log.', example: 'Trade fair weekend' });
 
 export const createQuotaAdjustmentSchema = z
   .strictObject({
-    window: z.literal('month', 'must be month: minutes heal by themselves'),
+    window: z.literal('month', 'must be month: minute windows reset by themselves'),
     type: z.enum(['grant', 'set', 'reset'], 'must be grant, set or reset').meta({
-      description:
-        '`grant` raises the limit until the month ends, `set` says what is used, `reset` says that nothing is.',
+      description: '`grant` raises the limit until the month ends, `set` sets the usage, `reset` sets it to zero.',
     }),
     amount: amount.optional(),
     api_key_id: plainText(100)
       .optional()
-      .meta({ description: "A key of the account: its own month instead of the account's." }),
+      .meta({ description: "A key of the account, to adjust its own month instead of the account's." }),
     reason,
   })
   .superRefine(({ type, amount: given }, context) => {

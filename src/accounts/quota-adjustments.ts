@@ -194,10 +194,10 @@ export class QuotaAdjustmentStore {
     const none: MonthGrant = NO_GRANT;
     const limits = effectiveLimits(plan, { keyLimits, accountGrant: none, keyGrant: none }, label);
     if (key === undefined && limits[ACCOUNT_MONTH] === Infinity) {
-      throw conflict(`The plan ${account.plan} sets no month limit for the account: there is nothing to raise.`);
+      throw conflict(`The plan ${account.plan} has no monthly limit for the account to raise.`);
     }
     if (key !== undefined && limits[KEY_MONTH] === Infinity) {
-      throw conflict('The key has no month limit of its own: there is nothing to raise. Leave api_key_id out.');
+      throw conflict('The key has no monthly limit of its own to raise. Omit api_key_id.');
     }
   }
 }
@@ -232,12 +232,12 @@ function conflict(detail: string): Problem {
 }
 
 function noAccount(): Problem {
-  return new Problem('resource_not_found', { detail: 'There is no account with this id.' });
+  return new Problem('resource_not_found', { detail: 'Not found. No account has this id.' });
 }
 
 function countersAway(cause: unknown): Problem {
   return new Problem('quota_unavailable', {
-    detail: 'The counters cannot be reached. Nothing was changed; try again shortly.',
+    detail: 'The counters are unavailable. Nothing was changed. Try again.',
     headers: ['Retry-After', '1'],
     cause,
   });

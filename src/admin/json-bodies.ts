@@ -14,12 +14,12 @@ const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
 const UTF8 = /^(?:utf-?8|us-ascii)$/i;
 
 const ENCODED = new Problem('unsupported_media_type', {
-  detail: 'Send the body as it is, without a Content-Encoding.',
+  detail: 'Send the body without a Content-Encoding.',
   // RFC 9110 section 12.5.3: names the accepted codings.
   headers: ['Accept-Encoding', 'identity'],
 });
 const CHARSET_REFUSED = new Problem('unsupported_media_type', {
-  detail: 'Send the body in UTF-8 (RFC 8259 section 8.1), or leave out the charset.',
+  detail: 'Send the body in UTF-8 (RFC 8259 section 8.1), or omit the charset.',
 });
 
 /**

@@ -12,10 +12,10 @@ export type AllowedMethods = (path: string) => readonly string[];
 
 /** Errors of Fastify and Nest by status. Their messages may repeat the input and are not passed on. */
 const PROBLEMS_BY_STATUS: ReadonlyMap<number, readonly [ErrorCode, string]> = new Map([
-  [400, ['bad_request', 'The request could not be understood: the body must be one JSON object.']],
+  [400, ['bad_request', 'Malformed request. The body must be one JSON object.']],
   [408, ['request_timeout', 'The request did not arrive in time.']],
-  [413, ['content_too_large', 'The body is larger than this API takes.']],
-  [414, ['uri_too_long', 'The URL is longer than this API takes.']],
+  [413, ['content_too_large', 'The body exceeds the size limit of this API.']],
+  [414, ['uri_too_long', 'The URL exceeds the length limit of this API.']],
   [415, ['unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.']],
 ]);
 
@@ -26,7 +26,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof DatabaseUnavailable) {
     return new Problem('database_unavailable', {
-      detail: 'The database cannot be reached right now. Nothing is known to have changed; try again.',
+      detail: 'The database is unavailable. A change may not have been saved. Try again.',
       headers: ['Retry-After', RETRY_AFTER_SECONDS],
       cause: error,
     });
@@ -91,10 +91,10 @@ export class ProblemFilter implements ExceptionFilter {
 /** Returns the problem for an unknown path or an unsupported method. */
 export function noRoute(request: FastifyRequest, allowedMethods: AllowedMethods): Problem {
   const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '');
-  if (allowed.length === 0) return new Problem('route_not_found', { detail: 'There is nothing at this path.' });
+  if (allowed.length === 0) return new Problem('route_not_found', { detail: 'This path does not exist.' });
   const methods = allowed.join(', ');
   return new Problem('method_not_allowed', {
-    detail: `This path answers to ${methods}.`,
+    detail: `This path supports ${methods}.`,
     headers: ['Allow', methods],
   });
 }

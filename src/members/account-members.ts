@@ -218,7 +218,7 @@ export async function joinAccount(
 ): Promise<void> {
   const inAccount = trx.selectFrom('account_member').select('role').where('account_id', '=', accountId);
   if ((await inAccount.where('member_id', '=', memberId).executeTakeFirst()) !== undefined) {
-    throw new Problem('already_a_member', { detail: 'You are a member of this account already.' });
+    throw new Problem('already_a_member', { detail: 'You are already a member of this account.' });
   }
   const times = { version: 1, created_at: nowMs, updated_at: nowMs };
   await trx
@@ -243,7 +243,7 @@ function targetOf(accountId: string, memberId: string): { accountId: string; tar
 }
 
 function throwMemberNotFound(): never {
-  throw new Problem('resource_not_found', { detail: 'There is no member with this id in the account.' });
+  throw new Problem('resource_not_found', { detail: 'Not found. The account has no member with this id.' });
 }
 
 function accountMemberOf(row: {

@@ -30,12 +30,14 @@ export function tokenHintOf(secret: string): string {
 export const createAccountTokenSchema = z
   .strictObject({
     name: nameField,
-    role: z.enum(['admin', 'viewer']).meta({ description: 'What a program may do with it, as a member of that role.' }),
+    role: z
+      .enum(['admin', 'viewer'])
+      .meta({ description: 'Role of the token. It has the permissions of a member with this role.' }),
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be a time such as 2027-01-31T23:59:59+01:00' })
       .max(40)
-      .meta({ description: 'When the token stops working (RFC 3339), at most 366 days from now.' }),
-    allowed_ips: allowedIps.default([]).meta({ description: 'Addresses and blocks that may use it; empty: any.' }),
+      .meta({ description: 'When the token expires (RFC 3339), at most 366 days from now.' }),
+    allowed_ips: allowedIps.default([]).meta({ description: 'Allowed IP addresses and blocks; empty: any.' }),
   })
   .meta({ id: 'CreateAccountToken' });
 

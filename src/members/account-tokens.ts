@@ -130,7 +130,7 @@ export class AccountTokens {
       await lockAccount(trx, this.database.kind, accountId);
       const ofAccount = trx.selectFrom('account_token').selectAll().where('account_id', '=', accountId);
       const row = await ofAccount.where('id', '=', id).executeTakeFirst();
-      if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no token with this id.' });
+      if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No token has this id.' });
       if (row.revoked_at !== null) return tokenOf(row, now);
       await trx.updateTable('account_token').set({ revoked_at: now }).where('id', '=', id).execute();
       const change = { before: { status: 'active' }, after: { status: 'revoked' } };

@@ -85,7 +85,7 @@ export async function checkCreator(
   await lockMemberRow(trx, kind, actor, 'share');
   const access = await readAccess(trx, actor);
   if (mayMake(access(accountId), credential)) return;
-  throw new Problem('forbidden', { detail: 'You no longer have the role that this needs.' });
+  throw new Problem('forbidden', { detail: 'You no longer have the role that this requires.' });
 }
 
 /**

@@ -82,7 +82,7 @@ export async function takeLink(trx: Transaction<Tables>, hash: string, nowMs: nu
 /** Creates the error that every invalid link gets. */
 export function linkEnded(): Problem {
   return new Problem('link_ended', {
-    detail: 'This link was used, taken back or is too old, or it was not copied whole. Ask for a new one.',
+    detail: 'This link has expired, was already used or revoked, or is incomplete. Ask for a new one.',
   });
 }
 

@@ -197,7 +197,7 @@ function accessOf({ status, is_operator: isOperator }: MemberRow): { isActive: b
 }
 
 function taken(): Problem {
-  return new Problem('already_a_member', { detail: 'There is a member with this address already.' });
+  return new Problem('already_a_member', { detail: 'A member already has this address.' });
 }
 
 function targetOf(id: string): { accountId: null; targetType: 'member'; targetId: string } {

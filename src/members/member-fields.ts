@@ -12,8 +12,8 @@ export type Locale = (typeof LOCALES)[number];
  */
 const LONGEST_INPUT = 1_000;
 
-export const emailField = emailAddress.meta({ description: 'E-mail address.', example: 'ana@example.com' });
-export const localeField = z.enum(LOCALES).meta({ description: 'Language of the panel and of mail.' });
+export const emailField = emailAddress.meta({ description: 'Email address.', example: 'ana@example.com' });
+export const localeField = z.enum(LOCALES).meta({ description: 'Language of the panel and of emails.' });
 
 /** A password as entered. */
 export const passwordField = z.string().min(1, 'must not be empty').max(LONGEST_INPUT);
@@ -34,7 +34,10 @@ export const createMemberSchema = z
   .strictObject({
     email: emailField,
     name: nameField,
-    is_operator: z.boolean().default(false).meta({ description: 'Whether they may everything in every account.' }),
+    is_operator: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether the member has full access to every account.' }),
   })
   .meta({ id: 'CreateMember' });
 
@@ -42,7 +45,9 @@ export const updateMemberSchema = z
   .strictObject({
     name: nameField,
     is_operator: z.boolean(),
-    status: z.enum(['active', 'disabled']).meta({ description: 'Who is disabled is out with the next request.' }),
+    status: z
+      .enum(['active', 'disabled'])
+      .meta({ description: 'Disabled members are signed out with their next request.' }),
   })
   .partial()
   .meta({ id: 'UpdateMember' });

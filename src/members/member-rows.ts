@@ -111,7 +111,7 @@ export async function memberByEmail(db: Kysely<Tables>, email: string): Promise<
 }
 
 export function memberNotFound(): never {
-  throw new Problem('resource_not_found', { detail: 'There is no member with this id.' });
+  throw new Problem('resource_not_found', { detail: 'Not found. No member has this id.' });
 }
 
 /** Selects the fields that the audit log records. Credentials are not among them. */

@@ -6,7 +6,7 @@ import { mayGive, type Giver, type Role } from './permissions.js';
 export function checkMayGive(giver: Giver, ...roles: readonly Role[]): void {
   if (mayGive(giver, ...roles)) return;
   throw new Problem('forbidden', {
-    detail: 'Only owners make somebody an owner, or take that away.',
+    detail: 'Only owners can add or remove owners.',
     requiredRoles: ['owner'],
   });
 }
@@ -14,5 +14,7 @@ export function checkMayGive(giver: Giver, ...roles: readonly Role[]): void {
 /** Throws `last_owner` if the account would have no active owner. */
 export function checkOwnerStays(ownersLeft: number): void {
   if (ownersLeft > 0) return;
-  throw new Problem('last_owner', { detail: 'This is the last owner of the account. Make somebody else one first.' });
+  throw new Problem('last_owner', {
+    detail: 'This is the last owner of the account. Make another member an owner first.',
+  });
 }

@@ -204,7 +204,7 @@ export class Sessions {
     await this.database.db.transaction().execute(async (trx) => {
       const ended = trx.deleteFrom('member_session').where('id', '=', id).where('member_id', '=', memberId);
       if ((await ended.executeTakeFirst()).numDeletedRows === 0n) {
-        throw new Problem('resource_not_found', { detail: 'There is no session with this id.' });
+        throw new Problem('resource_not_found', { detail: 'Not found. No session has this id.' });
       }
       const target = { accountId: null, targetType: 'session', targetId: id } as const;
       const change = { action: 'session.ended', before: { member: memberId }, after: null } as const;

@@ -95,7 +95,7 @@ export class OwnWays {
     await take();
     if (before.length === 0 || this.toSignIn(await this.of(memberId, trx)).length > 0) return;
     throw new Problem('last_way_to_sign_in', {
-      detail: 'This is the only way in which you can sign in. Add another one first.',
+      detail: 'This is your only sign-in method. Add another one first.',
     });
   }
 
@@ -107,7 +107,7 @@ export class OwnWays {
   /** Throws `forbidden` if the configuration does not allow this method. */
   checkOffered(way: 'passwords' | 'passkeys'): void {
     if (this.offered()[way]) return;
-    throw new Problem('forbidden', { detail: `${way === 'passwords' ? 'Passwords' : 'Passkeys'} are turned off.` });
+    throw new Problem('forbidden', { detail: `${way === 'passwords' ? 'Passwords' : 'Passkeys'} are disabled.` });
   }
 
   private toSignIn({ password, passkeys, issuers }: MemberWays): SignInWay[] {

@@ -174,7 +174,7 @@ export class EventOutbox {
   /** Returns an event. Rejects with `resource_not_found`. */
   async get(id: string): Promise<Event> {
     const row = await this.db.selectFrom('event').selectAll().where('id', '=', id).executeTakeFirst();
-    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no event with this id.' });
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No event has this id.' });
     return eventOf(row);
   }
 

@@ -59,19 +59,19 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     .description('run the gateway, the admin API and the worker')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
     .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, parseRoles, [...ROLES])
-    .option('--workers <count>', 'processes for the gateway role: a number, or auto for one a core', parseWorkers, 1)
+    .option('--workers <count>', 'gateway processes: a number, or auto for one per core', parseWorkers, 1)
     // What the program tells its workers.
     .addOption(new Option('--counters <socket>').hideHelp())
     .addOption(new Option('--clock-ahead <ms>').argParser(Number).hideHelp())
     .action((options: StartOptions) => runStart(options));
   program
     .command('demo')
-    .description('run everything with the customers backend and a demo account, and print a first request')
-    .option('-c, --config <file>', `configuration; ${DEFAULT_CONFIG}, or else the example's`)
+    .description('run everything with the example backend and a demo account, and print a first request')
+    .option('-c, --config <file>', `configuration file; default: ${DEFAULT_CONFIG}, or the example`)
     .action((options: { readonly config?: string }) => runDemo(options.config ?? demoConfig()));
   program
     .command('check')
-    .description('check a configuration: every problem with file, line and a hint')
+    .description('check a configuration: lists every problem with file, line and hint')
     .option('-c, --config <file>', 'configuration', DEFAULT_CONFIG)
     .option('--json', 'one JSON document instead of text')
     .action(async (options: { readonly config: string; readonly json?: boolean }) => {

@@ -23,7 +23,7 @@ export const nameField = z
   .regex(PLAIN_NAME, 'must not contain control characters, nor marks that turn text around')
   .refine(isWellFormed, NOT_WELL_FORMED)
   .refine(isVisible, 'must have a character that can be seen')
-  .meta({ description: 'A name for people, 1 to 200 characters.', example: 'Salzach Rafting' });
+  .meta({ description: 'Display name, 1 to 200 characters.', example: 'Salzach Rafting' });
 
 /** Returns a time zone in its usual case, or undefined if it does not exist. Offsets such as `+01:00` are not zones. */
 function canonicalTimeZone(name: string): string | undefined {
@@ -43,17 +43,19 @@ const timeZone = z
   .refine((name) => canonicalTimeZone(name) !== undefined, 'must be an IANA time zone such as Europe/Vienna')
   .overwrite((name) => canonicalTimeZone(name) ?? name)
   .meta({
-    description: 'IANA time zone; months and reset times follow it.',
+    description: 'IANA time zone for months and reset times.',
     example: 'Europe/Vienna',
   });
 
 const billingDay = z.int().min(1).max(31).meta({
-  description: 'Day of the month on which the billing period starts; in shorter months the last day.',
+  description: 'Day of the month on which the billing period starts; in shorter months, the last day.',
 });
 
 const plan = plainText(100).min(1).meta({ description: 'Name of a plan of the configuration.', example: 'starter' });
 
-const status = z.enum(['active', 'suspended']).meta({ description: 'A suspended account is refused with 403.' });
+const status = z
+  .enum(['active', 'suspended'])
+  .meta({ description: 'Requests of a suspended account are rejected with 403.' });
 
 const external = externalFields('among accounts');
 

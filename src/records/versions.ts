@@ -36,8 +36,9 @@ export async function checkVersion(
   const errors = await changesSince(trx, row, Math.max(0, ...expected), timeZone);
   const detail =
     errors.length === 0
-      ? 'This is not the version in force. Read it again, and repeat the change on the new state.'
-      : 'It was changed meanwhile; `errors` says what. Read it again, and repeat the change on the new state.';
+      ? 'The resource has changed since this version. Read it again, and repeat your change on the new ' + 'version.'
+      : 'The resource has changed since this version; `errors` names the changes. Read it again, and ' +
+        'repeat your change on the new version.';
   throw new Problem('precondition_failed', { detail, errors });
 }
 

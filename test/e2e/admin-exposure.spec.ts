@@ -132,7 +132,7 @@ describe('the admin listener', () => {
     const outside = await from('198.51.100.1');
     expectProblem(outside, 'route_not_found', 404);
     expect(outside.headers).not.toHaveProperty('www-authenticate');
-    expect(outside.json()).toMatchObject({ detail: 'There is nothing at this path.' });
+    expect(outside.json()).toMatchObject({ detail: 'This path does not exist.' });
     // A wrong token is not looked at either: no way to try them, and nothing is counted.
     for (let attempt = 0; attempt < 12; attempt++) {
       expectProblem(await from('198.51.100.1', { authorization: 'Bearer wrong' }), 'route_not_found', 404);

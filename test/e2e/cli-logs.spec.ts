@@ -66,7 +66,7 @@ describe('trailgate logs', () => {
     expect(stdout).toMatch(/^code +insufficient_scope$/m);
     expect(stdout).toMatch(/^means +\S/m);
     expect(stdout).toMatch(/^now +403 insufficient_scope: /m);
-    expect((await logs(account, 'req_nobody')).stderr).toMatch(/No request of the account/);
+    expect((await logs(account, 'req_nobody')).stderr).toMatch(/The account has no stored request/);
   });
 
   it('follows what comes, each request once', async () => {

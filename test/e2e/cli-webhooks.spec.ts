@@ -33,7 +33,7 @@ describe('trailgate webhooks', () => {
       `${receiver.url}/a/very/long/path/${'x'.repeat(80)}`,
       '--json',
     );
-    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('shown only now')]);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('shown only once')]);
     const { id, secret } = JSON.parse(made.stdout) as { id: string; secret: string };
     endpoint = id;
     expect(secret).toMatch(/^whsec_/);

@@ -173,7 +173,7 @@ describe('the client commands', () => {
     expect(await json('keys', 'update', id, '--name', 'kept')).toMatchObject({ limits: { minute: null, month: 900 } });
     expect(await json('keys', 'update', id, '--plan-limits')).toMatchObject({ limits: null });
     const both = await cli('keys', 'update', id, '--plan-limits', '--month-limit', '1');
-    expect(both).toMatchObject({ code: 1, err: expect.stringMatching(/--plan-limits excludes/) });
+    expect(both).toMatchObject({ code: 1, err: expect.stringMatching(/--plan-limits, or --minute-limit/) });
     expect((await cli('keys', 'update', id, '--month-limit', '1e3')).err).toMatch(/whole number/);
   });
 
@@ -199,13 +199,13 @@ describe('the client commands', () => {
       '--reason',
       'x',
     );
-    expect(unlimited.err).toMatch(/^trailgate: 409 conflict: The plan starter sets no month limit for the account/);
+    expect(unlimited.err).toMatch(/^trailgate: 409 conflict: The plan starter has no monthly limit for the account/);
   });
 
   it('warn beside the output, never in it, that a secret is shown once', async () => {
     const { out, err } = await cli('keys', 'create', accountId, '--name', 'Once', '--scope', '*', '--json');
     expect(JSON.parse(out)).toHaveProperty('secret');
-    expect(err).toMatch(/^The secret is shown only now/);
+    expect(err).toMatch(/^This secret is shown only once/);
   });
 
   it('print tables for people', async () => {
@@ -250,13 +250,13 @@ describe('the client commands', () => {
       /^trailgate: 422 validation_failed: Some fields are not valid\. scopes\/0: boats:steer is not a scope of any operation\. \(request req_\w+\)\n$/,
     );
     expect((await cli('accounts', 'get', 'acc_none')).err).toMatch(
-      /^trailgate: 404 resource_not_found: There is no account with this id\. \(request req_\w+\)\n$/,
+      /^trailgate: 404 resource_not_found: Not found\. No account has this id\. \(request req_\w+\)\n$/,
     );
   });
 
   it('never let an id become another path', async () => {
     for (const id of ['..', '.', ''])
-      expect((await cli('accounts', 'get', id)).err).toBe(`trailgate: "${id}" is no id.\n`);
+      expect((await cli('accounts', 'get', id)).err).toBe(`trailgate: "${id}" is not a valid id.\n`);
     expect((await cli('accounts', 'get', '../plans')).err).toMatch(/404 resource_not_found/);
     expect((await cli('accounts', 'get', 'x?limit=1')).err).toMatch(/404 resource_not_found/);
   });
@@ -267,7 +267,7 @@ describe('the client commands', () => {
       err: expect.stringMatching(/one of 0, 1h, 24h, 7d/),
     });
     const both = await cli('keys', 'update', 'key_1', '--no-expiry', '--expires-at', '2030-01-01T00:00:00Z');
-    expect(both).toMatchObject({ code: 1, err: 'trailgate: --expires-at and --no-expiry exclude each other.\n' });
+    expect(both).toMatchObject({ code: 1, err: 'trailgate: Use either --expires-at or --no-expiry, not both.\n' });
     expect((await cli('accounts', 'create', '--name', 'x')).err).toMatch(/required option '--plan <plan>'/);
     expect((await cli('accounts', 'list', '--limit', '0')).err).toMatch(/number from 1/);
   });
@@ -276,7 +276,7 @@ describe('the client commands', () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { err, code } = await run(['plans', 'list'], { TRAILGATE_ADMIN_URL: url, TRAILGATE_ADMIN_TOKEN: 'x' });
-    const message = `Nothing answers at ${url}: start it (trailgate start, or npm start), or set TRAILGATE_ADMIN_URL.`;
+    const message = `No response from ${url}. Start it (trailgate start, or npm start), or set TRAILGATE_ADMIN_URL.`;
     expect({ err, code }).toEqual({ err: `trailgate: ${message}\n`, code: 1 });
   });
 
@@ -324,7 +324,7 @@ describe('the client commands', () => {
     };
     try {
       expect(await until429('wrong')).toMatch(
-        /^trailgate: 429 too_many_failed_attempts: Too many wrong tokens from this address\. Wait \d+ seconds\. \(request/,
+        /^trailgate: 429 too_many_failed_attempts: Too many invalid tokens from this address\. Wait \d+ seconds\. \(request/,
       );
       expect(await until429(ADMIN_TOKEN)).toMatch(
         /^trailgate: 429 too_many_requests: Too many requests\. Wait \d+ seconds\. \(request req_\w+\)\n$/,

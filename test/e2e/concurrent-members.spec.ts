@@ -107,9 +107,9 @@ describeOnDatabases('members', (kind) => {
     const expires = new Date(running.clock.now() + 86_400_000).toISOString();
     const email = `${kind}-${n}@example.com`;
     return [
-      ['/members', { email, name: 'Gil' }, /^\/admin\/v1\/members\/mem_/, /another link for the password/],
-      [`/members/${memberId}/password-reset-links`, undefined, /^\/admin\/v1\/members\/mem_/, /another link/],
-      [`/accounts/${accountId}/invitations`, { email, role: 'viewer' }, /\/invitations$/, /send the invitation again/],
+      ['/members', { email, name: 'Gil' }, /^\/admin\/v1\/members\/mem_/, /another password link/],
+      [`/members/${memberId}/password-reset-links`, undefined, /^\/admin\/v1\/members\/mem_/, /another password link/],
+      [`/accounts/${accountId}/invitations`, { email, role: 'viewer' }, /\/invitations$/, /resend the invitation/],
       [
         `/accounts/${accountId}/tokens`,
         { name: 'CI', role: 'viewer', expires_at: expires },
@@ -120,7 +120,7 @@ describeOnDatabases('members', (kind) => {
         '/portal-sessions',
         { account_id: accountId, role: 'viewer', return_url: RETURN_URL },
         /^undefined$/,
-        /ask for another/,
+        /repeat the request with a new key/,
       ],
     ] as const;
   };

@@ -128,7 +128,7 @@ describe('an event that is handed in', () => {
     expect((await handIn('utf8', '{}', { 'content-type': 'application/json; charset="UTF-8"' })).status).toBe(202);
     const answer = await post(gzipSync('{"events":[]}'), { 'content-encoding': 'gzip' });
     expect([answer.status, answer.headers['accept-encoding']]).toEqual([415, 'identity']);
-    expect(answer.json<Answer>().detail).toBe('Send the body as it is, without a Content-Encoding.');
+    expect(answer.json<Answer>().detail).toBe('Send the body without a Content-Encoding.');
   });
 });
 

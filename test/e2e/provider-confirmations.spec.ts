@@ -93,7 +93,7 @@ describe('at an identity provider', () => {
         {
           code: 'confirmation_required',
           confirm_with: [],
-          detail: expect.stringContaining('nothing by which to show'),
+          detail: expect.stringContaining('nothing to confirm your identity with'),
         },
       ]);
       expect((await demo.ask('POST', `/accounts/${world.accountId}/api-keys`, key)).status).toBe(201);

@@ -79,7 +79,7 @@ describeOnDatabases('the address of a member', (kind) => {
     const refused = await (await signedIn(email, withoutMail)).ask('POST', PATH);
     expect([refused.status, refused.json()]).toEqual([
       409,
-      expect.objectContaining({ code: 'conflict', detail: expect.stringContaining('No mail is set up') }),
+      expect.objectContaining({ code: 'conflict', detail: expect.stringContaining('no email is set up') }),
     ]);
     const tokens: string[] = [];
     for (let count = 0; count < 5; count += 1) {

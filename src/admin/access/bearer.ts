@@ -17,7 +17,7 @@ export function bearerToken(header: string | undefined): string | undefined {
   const token = BEARER.exec(header)?.[1];
   if (token !== undefined) return token;
   throw new Problem('malformed_authorization', {
-    detail: 'The header must be: Authorization: Bearer, one space, one token.',
+    detail: 'Send the header as `Authorization: Bearer <token>`, with one space and one token.',
     headers: ['WWW-Authenticate', `${CHALLENGE}, error="invalid_request"`],
   });
 }
@@ -34,7 +34,7 @@ export function noCredentials(): Problem {
 export function wrongToken(): Problem {
   const description = 'error_description="The token is not valid"';
   return new Problem('invalid_credentials', {
-    detail: 'This is neither the operator token of this installation nor a token of an account that works.',
+    detail: 'Invalid token. Send the operator token of this installation or an active account token.',
     headers: ['WWW-Authenticate', `${CHALLENGE}, error="invalid_token", ${description}`],
   });
 }

@@ -32,7 +32,7 @@ export function callerLimits(
 
 /** Counts a request with a rejected token of any kind. Rejects with 429 when the network is over its limit. */
 export function countWrongToken(storage: ThrottlerStorage, ip: string): Promise<void> {
-  return countRefused(storage, THROTTLES.adminWrongTokens, ip, 'too_many_failed_attempts', 'Too many wrong tokens');
+  return countRefused(storage, THROTTLES.adminWrongTokens, ip, 'too_many_failed_attempts', 'Too many invalid tokens');
 }
 
 /** Counts a request without valid credentials. Rejects with 429 when the network is over its limit. */

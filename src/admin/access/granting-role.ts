@@ -14,6 +14,8 @@ export class GrantingRoles {
     if (isOperator(principal)) return 'operator';
     const role = principal.kind === 'member' ? await this.members.roleOf(accountId, principal.member.id) : undefined;
     if (role !== undefined) return role;
-    throw new Problem('resource_not_found', { detail: 'There is nothing with this id, or it is not yours.' });
+    throw new Problem('resource_not_found', {
+      detail: 'Not found. The id does not exist or belongs to another account.',
+    });
   }
 }

@@ -15,6 +15,6 @@ export class NetworkGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (isPublic(context) || operationOf(context).permission.about !== 'installation') return true;
     if (this.networks.mayOperate(context.switchToHttp().getRequest<FastifyRequest>().ip)) return true;
-    throw new Problem('route_not_found', { detail: 'There is nothing at this path.' });
+    throw new Problem('route_not_found', { detail: 'This path does not exist.' });
   }
 }

@@ -55,7 +55,9 @@ export class PermissionGuard implements CanActivate {
     const account = named && (await this.access.find(named, memberId));
     const role = account && roleIn(account, principal);
     if (named === undefined || account === undefined || role === undefined) {
-      throw new Problem('resource_not_found', { detail: 'There is nothing with this id, or it is not yours.' });
+      throw new Problem('resource_not_found', {
+        detail: 'Not found. The id does not exist or belongs to another account.',
+      });
     }
     checkKind(principal, permission);
     if (!permission.roles.includes(role)) {

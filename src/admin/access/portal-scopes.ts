@@ -24,7 +24,7 @@ export function checkWithinGrant(principal: Principal, scopes: readonly string[]
   const missing = granted === null ? [] : missingScopes(granted, scopes);
   if (missing.length === 0) return;
   throw new Problem('forbidden', {
-    detail: `This portal session is limited to keys with no other scopes than ${granted?.join(', ')}.`,
+    detail: `This portal session can only manage keys with these scopes: ${granted?.join(', ')}.`,
     missingScopes: missing,
   });
 }
@@ -42,7 +42,7 @@ export class PortalScopes {
     const granted = grantedScopes(principal);
     if (granted === null || permission.limitedPortal === 'yes') return;
     if (permission.limitedPortal === 'no') {
-      throw new Problem('forbidden', { detail: 'A portal session that is limited to scopes may not do this.' });
+      throw new Problem('forbidden', { detail: 'A portal session with limited scopes cannot do this.' });
     }
     if (named.kind === 'api_key') checkWithinGrant(principal, (await this.keys.get(named.id)).scopes);
     else limits.set(request, granted);

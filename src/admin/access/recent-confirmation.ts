@@ -9,12 +9,14 @@ import type { Principal, SignedInMember } from './principal.js';
 /** How long a confirmation is valid, in milliseconds. */
 export const CONFIRMED_MS = 10 * 60_000;
 
-const ASK = 'Confirm first that it is you: this gives access, and your last confirmation is ten minutes old or more.';
+const ASK =
+  'Confirm your identity first. This change gives access, and your last confirmation was more ' +
+  'than ten minutes ago.';
 const ASK_FIRST_PASSKEY =
-  'Confirm first that it is you: a session that a password opened adds its first passkey only after a confirmation.';
+  'Confirm your identity first. A session opened by a password needs a confirmation to add its ' + 'first passkey.';
 const NOTHING_TO_SHOW =
-  'This gives something away, and you have nothing by which to show that it is you. Sign in anew, and within ten ' +
-  'minutes add a passkey, a password or an identity provider.';
+  'You have nothing to confirm your identity with. Sign in again and add a passkey, a password or ' +
+  'an identity provider within ten minutes.';
 
 /** Injection token of the clock. */
 export const CLOCK = Symbol('Clock');

@@ -45,7 +45,7 @@ export const inQuery =
   ({ query }: FastifyRequest): unknown => {
     const value = (query as Record<string, unknown>)[parameter];
     if (value !== undefined) return value;
-    throw invalidParameters([{ parameter, detail: 'must be given: only operators may ask for all accounts at once' }]);
+    throw invalidParameters([{ parameter, detail: 'must be given: only operators can query all accounts at once' }]);
   };
 
 /**

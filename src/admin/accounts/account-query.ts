@@ -6,18 +6,17 @@ import { pageQuerySchema } from '../request/list.js';
 
 export const accountQuerySchema = pageQuerySchema.extend({
   q: z.string().trim().max(200, 'must be at most 200 characters').optional().meta({
-    description:
-      'Finds accounts with this in their name, whatever its case and accents, and the one with this id or external_id.',
+    description: 'Searches names, ignoring case and accents, and matches the exact id or external_id.',
   }),
   status: z
     .enum(['active', 'suspended'], 'must be active or suspended')
     .optional()
-    .meta({ description: 'Only accounts that are so.' }),
+    .meta({ description: 'Filters by status.' }),
   ...externalQuery,
   sort: z
     .enum(ACCOUNT_SORTS, `must be one of ${ACCOUNT_SORTS.join(', ')}`)
     .default('created')
-    .meta({ description: 'What they are sorted by.' }),
+    .meta({ description: 'Field to sort by.' }),
 });
 
 export type AccountQueryFields = z.output<typeof accountQuerySchema>;

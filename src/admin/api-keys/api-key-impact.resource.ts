@@ -6,8 +6,8 @@ import { countField, idField, timeField as time } from '../openapi/fields.js';
 
 const date = z.iso.date().max(10);
 const lastUse = {
-  last_used_at: time.nullable().meta({ description: 'To the minute. Null where it was not used since it is noted.' }),
-  last_used_ip: z.string().max(45).nullable().meta({ description: 'Where that request came from.' }),
+  last_used_at: time.nullable().meta({ description: 'Accurate to a minute. Null if no use was recorded.' }),
+  last_used_ip: z.string().max(45).nullable().meta({ description: 'Source address of the last request.' }),
 };
 const scopes = z.array(z.string().max(200));
 
@@ -21,27 +21,27 @@ export const apiKeyImpactSchema = z
         requests: countField,
         operations: z.array(z.object({ operation: z.string().max(200), requests: countField })).max(50),
       })
-      .meta({ description: 'Requests of yesterday and today that were let in, by operation, most first.' }),
+      .meta({ description: 'Admitted requests of today and yesterday by operation, most frequent first.' }),
     current_secret: z.object({ created_at: time, ...lastUse }).nullable(),
     old_secret: z
       .object({ created_at: time, expires_at: time, ...lastUse })
       .nullable()
-      .meta({ description: 'The secret before the last rotation, while its overlap lasts.' }),
+      .meta({ description: 'The previous secret during the overlap of a rotation.' }),
     scopes_since: date.meta({
-      description: 'Since when the next two are looked at: 30 days ago, or when it was made.',
+      description: 'Start of the period for the next two fields: 30 days ago, or the creation of the key.',
     }),
-    scopes_used: scopes.meta({ description: 'Scopes that the operations need which it asked for since.' }),
+    scopes_used: scopes.meta({ description: "Scopes that the key's requests in this period needed." }),
     scopes_unused_30d: scopes
       .max(100)
-      .meta({ description: 'Scopes of the key that no operation needed which it asked for since.' }),
+      .meta({ description: 'Scopes of the key that no request in this period needed.' }),
     oauth_grant: z
       .object({
-        scopes: scopes.meta({ description: 'Those that were granted: it may have any of them.' }),
-        latest_expires_at: time.nullable().meta({ description: 'The latest end that it may have; null: any.' }),
+        scopes: scopes.meta({ description: 'The granted scopes. The key can have any of them.' }),
+        latest_expires_at: time.nullable().meta({ description: 'The latest possible expiration; null: any.' }),
       })
       .nullable()
       .meta({
-        description: 'The most that a change can make of the key of an OAuth client; null: the key has a secret.',
+        description: "The widest scopes and expiration of an OAuth client's key; null: the key has a secret.",
       }),
   })
   .meta({ id: 'ApiKeyImpact' });

@@ -25,26 +25,29 @@ export const apiKeyQuerySchema = pageQuerySchema.extend({
     .optional()
     .meta({
       description:
-        'Finds keys with this in their name, whatever its case and accents; the one with this id, external_id or hint; and ' +
-        'those whose secret ends with these four characters.',
+        'Searches names, ignoring case and accents. Matches the exact id, external_id or hint, and the last four ' +
+        'characters of the secret.',
     }),
   status: statuses.optional().meta({
-    description: 'Only keys that are so now; some of them with commas between them.',
+    description: 'Filters by status; several separated by commas.',
     schema: { type: 'string', maxLength: 100, pattern: `^${ONE_STATUS}(?:,${ONE_STATUS})*$` },
   }),
-  environment: z.enum(['live', 'test'], 'must be live or test').optional().meta({ description: 'Only keys of it.' }),
+  environment: z
+    .enum(['live', 'test'], 'must be live or test')
+    .optional()
+    .meta({ description: 'Filters by environment.' }),
   oauth_client: z.enum(['true', 'false'], 'must be true or false').optional().meta({
-    description: '`true`: only keys by which an OAuth client was let in; `false`: only keys that have a secret.',
+    description: '`true`: only keys of OAuth clients; `false`: only keys with a secret.',
   }),
   let_in_by: z.string().max(30).regex(idPattern('mem'), 'must be the id of a member').optional().meta({
-    description: 'Only keys by which this member let an OAuth client in. Portal sessions are not told of any.',
+    description: 'Only keys of OAuth clients that this member authorized. Portal sessions get none.',
   }),
   ...externalQuery,
   sort: z
     .enum(API_KEY_SORTS, `must be one of ${API_KEY_SORTS.join(', ')}`)
     .default('created')
-    .meta({ description: 'What they are sorted by. A key that was never used counts as the one used longest ago.' }),
-  order: z.enum(['asc', 'desc'], 'must be asc or desc').default('asc').meta({ description: 'Upwards or downwards.' }),
+    .meta({ description: 'Field to sort by. Keys that were never used count as least recently used.' }),
+  order: z.enum(['asc', 'desc'], 'must be asc or desc').default('asc').meta({ description: 'Sort direction.' }),
 });
 
 export type ApiKeyQueryFields = z.output<typeof apiKeyQuerySchema>;

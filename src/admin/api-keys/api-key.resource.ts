@@ -17,14 +17,14 @@ export const apiKeySchema = z
     account_id: idField('acc'),
     ...shownKeySettings,
     status: z.enum(['active', 'paused', 'expired', 'revoked']).meta({
-      description: 'A paused key is refused with 403 `key_paused` until it goes on.',
+      description: 'Requests with a paused key get 403 `key_paused` until it is resumed.',
     }),
     hint: z
       .string()
       .max(20)
       .meta({ description: 'Prefix and last four characters of the secret.', example: 'tg_live_…a1b2' }),
     previous_secret_expires_at: time.nullable().meta({
-      description: 'When the secret before the last rotation stops working; null: only the current secret works.',
+      description: 'When the previous secret expires after a rotation; null: only the current secret works.',
     }),
     expires_at: time.nullable(),
     limits: z
@@ -32,10 +32,10 @@ export const apiKeySchema = z
       .nullable()
       .meta({
         description:
-          "Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the " +
-          "plan's.",
+          "Limits that replace the plan's; null for no limit. Missing windows, and null for the whole " +
+          "field, use the plan's limits.",
       }),
-    last_used_at: time.nullable().meta({ description: 'Written in batches, so a few seconds late.' }),
+    last_used_at: time.nullable().meta({ description: 'Written in batches, so up to a few seconds late.' }),
     created_at: time,
     updated_at: time,
     revoked_at: time.nullable(),
@@ -43,25 +43,29 @@ export const apiKeySchema = z
     oauth_client: z
       .object({
         id: z.string().max(2_048),
-        name: z.string().max(200).meta({ description: 'What it says of itself: nobody has checked it.' }),
+        name: z.string().max(200).meta({ description: 'Chosen by the client. Not verified.' }),
         host: z
           .string()
           .max(255)
           .nullable()
-          .meta({ description: 'Where it is at home; null: it has registered, and anybody may take its name.' }),
+          .meta({
+            description:
+              "Host of the client's metadata document; null: the client registered itself, and its name is " +
+              'not verified.',
+          }),
         let_in_by: z
           .string()
           .max(200)
           .nullable()
           .meta({
             description:
-              "The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal " +
-              'sessions are not told.',
+              'Name of the member who authorized the client; null if authorized with the operator token, if ' +
+              'the member was erased, and for portal sessions.',
           }),
       })
       .nullable()
       .meta({
-        description: 'The OAuth client that was let in by it, and alone has its access tokens; null: it has a secret.',
+        description: "The OAuth client that holds this key's access tokens; null: the key has a secret.",
       }),
   })
   .meta({ id: 'ApiKey' });
@@ -70,23 +74,23 @@ const secret = z
   .string()
   .regex(SECRET_PATTERN)
   .max(44)
-  .meta({ description: 'The only time that the secret is shown. It is stored as a hash.' });
+  .meta({ description: 'The secret, shown only in this response. Only its hash is stored.' });
 
 export const apiKeyWithSecretSchema = apiKeySchema.extend({ secret }).meta({ id: 'ApiKeyWithSecret' });
 
 export const rotatedApiKeySchema = apiKeySchema
   .extend({
     secret,
-    previous_secret_expires_at: time.meta({ description: 'Until then the previous secret works, too.' }),
+    previous_secret_expires_at: time.meta({ description: 'The previous secret works until then.' }),
   })
   .meta({ id: 'RotatedApiKey' });
 
 const listedApiKeySchema = apiKeySchema
   .extend({
     month_used: countField.meta({
-      description: 'What it has used of the month, as the counters last wrote it: a few seconds late.',
+      description: 'Requests used this month, up to a few seconds old.',
     }),
-    month_limit: countField.nullable().meta({ description: 'Its own limit of the month; null where it has none.' }),
+    month_limit: countField.nullable().meta({ description: "The key's own monthly limit; null without one." }),
   })
   .meta({ id: 'ListedApiKey' });
 

@@ -13,7 +13,7 @@ import { Operation } from '../openapi/operation-decorator.js';
 const auditQuerySchema = pageQuerySchema.extend({
   account_id: plainText(100)
     .optional()
-    .meta({ description: 'Only changes of this account; only operators may leave it out.' }),
+    .meta({ description: 'Only changes of this account. Only operators can omit it.' }),
 });
 
 type AuditQuery = z.output<typeof auditQuerySchema>;
@@ -28,19 +28,15 @@ const auditEntrySchema = z
       .string()
       .max(100)
       .meta({ description: '`operator`, `system`, `portal:` and a name, or the id of a member or token.' }),
-    actor_label: z.string().max(320).nullable().meta({ description: 'The actor by name, as it was then.' }),
+    actor_label: z.string().max(320).nullable().meta({ description: 'Name of the actor at that time.' }),
     action: z.string().max(100).meta({ example: 'api_key.rotated' }),
     target: z.object({
       type: z.enum(TARGET_TYPES),
       id: z.string().max(100),
-      name: z
-        .string()
-        .max(2_048)
-        .nullable()
-        .meta({ description: 'What it is called now; null where it has no name, or none any more.' }),
+      name: z.string().max(2_048).nullable().meta({ description: 'Current name; null without one.' }),
     }),
-    before: fields.meta({ description: 'The fields that changed, as they were; null where the target is new.' }),
-    after: fields.meta({ description: 'The same fields, as they are.' }),
+    before: fields.meta({ description: 'Changed fields with their previous values; null for a new target.' }),
+    after: fields.meta({ description: 'The same fields with their new values.' }),
     ip: z.string().max(45),
     request_id: z.string().max(128),
     created_at: timeField,

@@ -9,10 +9,10 @@ import { countField, idField, timeField } from '../openapi/fields.js';
 const operation = z.string().max(200);
 const reportSchema = z
   .object({
-    days: countField.meta({ description: 'How many days are looked at, today among them.' }),
+    days: countField.meta({ description: 'Number of days covered, including today.' }),
     operations: z
       .array(z.object({ operation, deprecated_at: timeField.nullable(), sunset_at: timeField.nullable() }))
-      .meta({ description: 'What is deprecated now, or has ended; the next to end first.' }),
+      .meta({ description: 'Operations that are deprecated or removed, by earliest removal date.' }),
     callers: z
       .array(
         z.object({
@@ -24,8 +24,8 @@ const reportSchema = z
         }),
       )
       .max(MOST_DEPRECATED_CALLERS)
-      .meta({ description: 'Those with the most requests first. What was refused with 410 is not among them.' }),
-    has_more: z.boolean().meta({ description: 'Whether there are more callers than are listed.' }),
+      .meta({ description: 'Callers with the most requests first. Excludes requests rejected with 410.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are more callers than listed.' }),
   })
   .meta({ id: 'DeprecatedCalls' });
 

@@ -18,13 +18,13 @@ const eventSchema = z
     type: z.string().max(100).meta({ example: 'quota.threshold_reached' }),
     account_id: idField('acc'),
     source: z.string().max(100).meta({ description: '`trailgate`, `emits`, `test`, or the name of a service.' }),
-    resource: z.string().max(200).nullable().meta({ description: 'What it is about, where somebody says.' }),
+    resource: z.string().max(200).nullable().meta({ description: 'The resource that the event is about, if known.' }),
     data: z
       .record(z.string().max(100), z.unknown())
       .nullable()
-      .meta({ description: 'See the list of event types. Of this installation’s own events each is told once.' }),
+      .meta({ description: 'See the list of event types. Events of this installation itself are delivered once.' }),
     occurred_at: instant,
-    created_at: instant.meta({ description: 'When it was handed in.' }),
+    created_at: instant.meta({ description: 'When the event was received.' }),
   })
   .meta({ id: 'Event' });
 
@@ -33,10 +33,10 @@ const eventListSchema = listSchema('EventList', eventSchema);
 type EventResource = z.output<typeof eventSchema>;
 
 const eventQuerySchema = pageQuerySchema.extend({
-  type: eventTypeField.optional().meta({ description: 'Only events of this type.' }),
-  resource: z.string().min(1).max(200).optional().meta({ description: 'Only events about this resource.' }),
-  since: instantField.optional().meta({ description: 'Only events that were made then or later.' }),
-  until: instantField.optional().meta({ description: 'Only events that were made until then.' }),
+  type: eventTypeField.optional().meta({ description: 'Filters by event type.' }),
+  resource: z.string().min(1).max(200).optional().meta({ description: 'Filters by resource.' }),
+  since: instantField.optional().meta({ description: 'Only events created at this time or later.' }),
+  until: instantField.optional().meta({ description: 'Only events created at this time or earlier.' }),
 });
 
 @Controller()

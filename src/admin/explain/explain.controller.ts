@@ -12,7 +12,9 @@ import { explanationResource, explanationSchema, type ExplanationResource } from
 const explainSchema = z
   .strictObject({
     api_key_id: plainText(100),
-    operation: plainText(200).optional().meta({ description: 'Id of an operation; or name method and path.' }),
+    operation: plainText(200)
+      .optional()
+      .meta({ description: 'Id of an operation. Alternatively, send method and path.' }),
     method: z
       .string()
       .regex(/^[A-Z][A-Z-]{0,30}$/, 'must be a method such as GET')
@@ -23,11 +25,11 @@ const explainSchema = z
       .max(8_192)
       .regex(/^\/[^\u0000-\u001f\u007f-\u009f]*$/, 'must begin with /, and have no control characters')
       .optional()
-      .meta({ description: 'As the outside asks for it, with the base path; of a query only the form is looked at.' }),
+      .meta({ description: 'Public path including the base path. The query is only checked for its format.' }),
     client_address: z
       .union([z.ipv4().max(15), z.ipv6().max(39)], 'must be an address')
       .optional()
-      .meta({ description: 'Where the request comes from; without it: from an address that the key allows.' }),
+      .meta({ description: 'Source address of the request; default: an address that the key allows.' }),
   })
   .superRefine((body, context) => {
     const isRequest = body.method !== undefined && body.path !== undefined;

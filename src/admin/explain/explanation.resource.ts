@@ -13,11 +13,10 @@ const OF_OPERATIONS: ReadonlySet<StepPreview['name']> = new Set(['scope', 'quota
 
 const step = z.object({
   step: z.enum(['route', 'key', 'scope', 'quota']).meta({
-    description:
-      'Which operation is asked for; who is calling, from where; what the key may do; whether there is room.',
+    description: 'Checks in order: operation, key and source address, permissions, limits.',
   }),
   verdict: z.enum(['passes', 'refuses', 'unknown']).meta({
-    description: '`unknown` where the request finds no operation that could be judged.',
+    description: '`unknown` if the request matches no operation to check.',
   }),
   status: z.int().min(400).max(599).nullable(),
   code: z.string().max(100).nullable(),
@@ -27,14 +26,12 @@ const step = z.object({
 const limit = z.object({
   policy,
   limit: countField,
-  source: z
-    .enum(['plan', 'override'])
-    .meta({ description: 'Whether the plan says it, or the key has a limit of its own.' }),
-  granted: countField.meta({ description: 'What of the limit has been granted until the month ends.' }),
+  source: z.enum(['plan', 'override']).meta({ description: 'Whether the limit comes from the plan or the key.' }),
+  granted: countField.meta({ description: 'Additional requests granted for this month.' }),
   used: countField,
   remaining: countField,
   resets_at: timeField,
-  refuses: z.boolean().meta({ description: 'Whether it has no room for the request.' }),
+  refuses: z.boolean().meta({ description: 'Whether the window has no room for the request.' }),
 });
 
 export const explanationSchema = z
@@ -51,31 +48,28 @@ export const explanationSchema = z
         scopes: z.array(z.string().max(200)).max(100),
       })
       .nullable()
-      .meta({ description: 'Null where the request finds none, and for what the gateway answers itself.' }),
+      .meta({ description: 'Null if no operation matches, and for paths that the gateway answers itself.' }),
     cost: countField,
     charge: z.enum(['all', 'successes']).nullable(),
     on_redis_loss: z.enum(['local', 'open', 'closed']).nullable(),
     steps: z.array(step).max(10).meta({
-      description:
-        'What each step of the request path finds, in their order, also behind the one whose refusal is the answer.',
+      description: 'Result of every step of the request path in order, including steps after the one that rejects.',
     }),
     limits: z.array(limit).max(4),
-    shadow: z.array(limit).max(4).meta({ description: 'The shadow limits of the plan: they refuse nothing.' }),
+    shadow: z.array(limit).max(4).meta({ description: 'Shadow limits of the plan, which never reject requests.' }),
     answer: z.object({
-      admitted: z.boolean().meta({ description: 'True: the backend answers, or the gateway itself.' }),
+      admitted: z.boolean().meta({ description: 'True if the backend or the gateway itself would respond.' }),
       status: z
         .int()
         .min(400)
         .max(599)
         .nullable()
-        .meta({ description: 'Null where it is admitted: the backend decides.' }),
+        .meta({ description: 'Null if admitted: the backend decides the status.' }),
       code: z.string().max(100).nullable(),
       detail: z.string().max(8_192).nullable(),
       violated_policies: z.array(policy).max(4),
       retry_after_seconds: countField.nullable().meta({
-        description:
-          'What `Retry-After` would say; null where there is none: no limit refuses, or waiting would take ' +
-          'longer than an hour.',
+        description: 'Value of `Retry-After`; null without one: no limit rejects, or the wait is longer than an hour.',
       }),
     }),
   })

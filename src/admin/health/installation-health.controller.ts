@@ -12,29 +12,33 @@ const version = z.string().max(100);
 const nodeSchema = z
   .object({
     node: z.string().max(300).meta({ description: 'Host and port of the gateway.' }),
-    version: version.nullable().meta({ description: 'Of the program; null: one from before it said so.' }),
+    version: version
+      .nullable()
+      .meta({ description: 'Version of the program; null if the gateway is too old to report it.' }),
     processes: countField,
-    age_seconds: z.number().min(0).meta({ description: 'How old the statement is; see `listTargets`.' }),
-    quota_store_lost_since: timeField.nullable().meta({ description: 'Null: it reaches the counters.' }),
+    age_seconds: z.number().min(0).meta({ description: 'Age of the report in seconds; see `listTargets`.' }),
+    quota_store_lost_since: timeField.nullable().meta({ description: 'Null if the counters are reachable.' }),
   })
   .meta({ id: 'GatewayNode' });
 
 const healthSchema = z
   .object({
-    ready: z.boolean().meta({ description: 'Whether traffic should come to the process that says this.' }),
-    version: version.meta({ description: 'Of the process that says this.' }),
+    ready: z.boolean().meta({ description: 'Whether the responding process is ready for traffic.' }),
+    version: version.meta({ description: 'Version of the responding process.' }),
     database: z.enum(['sqlite', 'postgres']),
-    counters: z.enum(['process', 'redis']).meta({ description: 'Where live counters are: in the gateway, or shared.' }),
+    counters: z
+      .enum(['process', 'redis'])
+      .meta({ description: "Where limits are counted: in the gateway's memory, or shared in Redis." }),
     checks: z
       .array(
         z.object({
-          name: z.string().max(100).meta({ description: 'As in `/readyz`.', example: 'quota_store' }),
+          name: z.string().max(100).meta({ description: 'Same checks as in `/readyz`.', example: 'quota_store' }),
           status: z.enum(['pass', 'warn', 'fail']),
           detail: z.string().max(10_000).nullable(),
         }),
       )
       .max(100),
-    nodes: z.array(nodeSchema).max(1_000).meta({ description: 'Gateways that have spoken in the last minute.' }),
+    nodes: z.array(nodeSchema).max(1_000).meta({ description: 'Gateways that reported within the last minute.' }),
   })
   .meta({ id: 'Health' });
 

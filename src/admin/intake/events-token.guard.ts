@@ -39,7 +39,7 @@ export class EventsTokenGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const { authorization } = request.headers;
     if (!this.networks.mayOperate(request.ip)) {
-      throw new Problem('route_not_found', { detail: 'There is nothing at this path.' });
+      throw new Problem('route_not_found', { detail: 'This path does not exist.' });
     }
     try {
       SERVICES.set(request, this.serviceWith(bearerToken(authorization)));

@@ -19,7 +19,7 @@ const handedInSchema = z.strictObject({
   id: z
     .string()
     .regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'must be 1 to 100 of A-Z, a-z, 0-9 and _ . : -')
-    .describe('Yours: the same event handed in twice is one.'),
+    .describe('Your id of the event. Sending the same id again has no effect.'),
   type: z.string().max(100),
   account_id: z.string().max(30),
   data: z.record(z.string(), z.unknown()),
@@ -27,12 +27,17 @@ const handedInSchema = z.strictObject({
     .string()
     .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable characters without spaces')
     .optional()
-    .describe('What it is about: endpoints that want order have it by this.'),
-  timestamp: z.iso.datetime({ offset: true, error: 'must be a time as RFC 3339 writes it' }).optional(),
+    .describe(
+      'The resource that the event is about. Ordered endpoints deliver events of one resource in ' + 'sequence.',
+    ),
+  timestamp: z.iso.datetime({ offset: true, error: 'must be an RFC 3339 time' }).optional(),
 });
 
 const batchSchema = z.strictObject({
-  events: z.array(handedInSchema).min(1, 'must hold an event').max(MOST_EVENTS, `must hold at most ${MOST_EVENTS}`),
+  events: z
+    .array(handedInSchema)
+    .min(1, 'must have at least one event')
+    .max(MOST_EVENTS, `must have at most ${MOST_EVENTS}`),
 });
 
 /** The result for one event of a request. */

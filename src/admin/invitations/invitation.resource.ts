@@ -16,17 +16,22 @@ export const invitationSchema = z
     status: z.enum(['open', 'accepted', 'revoked', 'expired']),
     mail: z
       .enum(['none', 'waiting', 'sent', 'failed'])
-      .meta({ description: 'How it stands with its mail; none: whoever made the link hands it over.' }),
-    created_by: z.string().max(100).meta({ description: 'As the actor of the audit log.' }),
+      .meta({ description: 'State of the email; none: the inviter hands the link over.' }),
+    created_by: z.string().max(100).meta({ description: 'Actor as in the audit log.' }),
     created_at: timeField,
     expires_at: timeField,
   })
   .meta({ id: 'Invitation' });
 
 /** The link to hand over: the panel's address and a token of 43 characters. */
-export const linkField = z.string().max(2_048).nullable().meta({
-  description: 'To be handed to who it is for; works once, shown only now. Null: it goes out by mail.',
-});
+export const linkField = z
+  .string()
+  .max(2_048)
+  .nullable()
+  .meta({
+    description:
+      'Link for the invited person. It works once and is shown only in this response. Null: sent by ' + 'email.',
+  });
 
 export const invitationWithLinkSchema = invitationSchema.extend({ link: linkField }).meta({ id: 'InvitationWithLink' });
 

@@ -51,7 +51,7 @@ export class Arrivals {
     }
     const isHealth = HEALTH_ROUTES.has(request.routeOptions.url ?? '');
     if (isHealth && networks?.mayAskForHealth(request.ip) === false) {
-      return new Problem('route_not_found', { detail: 'There is nothing at this path.' });
+      return new Problem('route_not_found', { detail: 'This path does not exist.' });
     }
     return isHealth || admin === undefined ? undefined : hostRefusal(host, admin.settings(), admin.url());
   }

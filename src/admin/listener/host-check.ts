@@ -20,7 +20,7 @@ export function hostRefusal(
   if (isLoopbackHost(name) || name === nameOf(new URL(url).host)) return undefined;
   if (hosts.some((own) => nameOf(own) === name)) return undefined;
   return new Problem('misdirected_request', {
-    detail: `This listener is asked under ${url}, and under the names in admin.hosts of gateway.yaml.`,
+    detail: `This listener only accepts the host ${url} and the names in admin.hosts of gateway.yaml.`,
   });
 }
 

@@ -14,7 +14,7 @@ export const mcpToolsQuerySchema = z.strictObject({
     .pipe(z.array(z.string()))
     .optional()
     .meta({
-      description: 'Only tools that a key with these scopes shows; some of them with commas between them.',
+      description: 'Only tools that a key with these scopes can call; several separated by commas.',
       schema: { type: 'string', minLength: 1, maxLength: LONGEST_SCOPES, pattern: '^[a-z*][a-z0-9:*_,-]*$' },
     }),
 });

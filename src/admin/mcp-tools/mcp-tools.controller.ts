@@ -11,30 +11,34 @@ const toolSchema = z
   .object({
     name: z.string().max(40).meta({ example: 'list_customers' }),
     title: z.string().max(100).nullable(),
-    description: z.string().max(2_000).meta({ description: 'All that an assistant chooses by.' }),
+    description: z.string().max(2_000).meta({ description: 'Description by which an assistant selects the tool.' }),
     operation: z
       .string()
       .max(200)
-      .meta({ description: 'Id of the operation that it calls.', example: 'listCustomers' }),
-    scopes: z.array(z.string().max(200)).meta({ description: 'All of them are needed; empty: any key.' }),
-    read_only: z.boolean().meta({ description: 'Whether it changes nothing.' }),
-    destructive: z.boolean().meta({ description: 'Whether it may overwrite or remove something.' }),
-    tokens: countField.meta({ description: 'About what it costs an assistant to have it in view.' }),
+      .meta({ description: 'Id of the operation that the tool calls.', example: 'listCustomers' }),
+    scopes: z.array(z.string().max(200)).meta({ description: 'The key needs all of these scopes; empty: any key.' }),
+    read_only: z.boolean().meta({ description: 'Whether the tool only reads.' }),
+    destructive: z.boolean().meta({ description: 'Whether the tool can overwrite or remove data.' }),
+    tokens: countField.meta({
+      description: "Estimated number of tokens that the tool uses in an assistant's context.",
+    }),
   })
   .meta({ id: 'McpTool' });
 
 const toolsSchema = z
   .object({
-    enabled: z.boolean().meta({ description: 'Whether there is an MCP server: it is on, and an operation is a tool.' }),
+    enabled: z.boolean().meta({ description: 'Whether the MCP server is on and has a tool.' }),
     server_name: z.string().max(10_000),
-    url: z.string().max(4_096).meta({ description: 'Of the server.', example: 'https://api.example.com/mcp' }),
+    url: z.string().max(4_096).meta({ description: 'URL of the MCP server.', example: 'https://api.example.com/mcp' }),
     oauth_url: z.string().max(4_096).nullable().meta({
-      description: 'Where assistants that take no key reach it, by OAuth; null: nowhere.',
+      description: 'URL for assistants that sign in with OAuth; null: not available.',
       example: 'https://mcp.example.com/mcp',
     }),
-    total: countField.meta({ description: 'How many tools there are, whatever a key may do.' }),
+    total: countField.meta({ description: "Number of all tools, regardless of a key's scopes." }),
     searched: z.boolean().meta({
-      description: 'Whether there are so many that an assistant sees `search_operations` and `call_operation` instead.',
+      description:
+        'Whether assistants get `search_operations` and `call_operation` instead, because there are too ' +
+        'many tools.',
     }),
     data: z.array(toolSchema),
   })

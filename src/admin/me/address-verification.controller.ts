@@ -11,7 +11,7 @@ import { ChangedBy } from '../request/change-context.js';
 import { Myself } from './signed-in-member.js';
 
 const sentSchema = z
-  .object({ expires_at: timeField.meta({ description: 'Until when the link works.' }) })
+  .object({ expires_at: timeField.meta({ description: 'When the link expires.' }) })
   .meta({ id: 'AddressVerification' });
 
 @Controller()

@@ -15,12 +15,10 @@ const identitySchema = z
   .object({
     id: z.string().regex(idPattern('idn')).max(30),
     issuer: z.string().max(2_000),
-    provider: z
-      .string()
-      .max(40)
-      .nullable()
-      .meta({ description: 'The provider of this issuer, by which one can sign in and confirm; null: none any more.' }),
-    email: z.string().max(254).nullable().meta({ description: 'As the provider told it last.' }),
+    provider: z.string().max(40).nullable().meta({
+      description: 'Provider for this issuer, usable for sign-in and confirmation; null: no longer configured.',
+    }),
+    email: z.string().max(254).nullable().meta({ description: 'Last value from the provider.' }),
     created_at: timeField,
     last_used_at: timeField.nullable(),
   })

@@ -17,7 +17,7 @@ const ownAccountSchema = z
   .object({
     id: idField('acc'),
     name: z.string().max(200),
-    role: z.enum(ROLES).meta({ description: 'Operators may all that an owner may, and more.' }),
+    role: z.enum(ROLES).meta({ description: 'Operators have all rights of an owner, and more.' }),
     status: z.enum(['active', 'suspended']),
   })
   .meta({ id: 'OwnAccount' });
@@ -28,7 +28,7 @@ const ownMemberSchema = z
     email: z.string().max(254),
     email_verified: z
       .boolean()
-      .meta({ description: 'Whether a mailed link or an identity provider proved the address.' }),
+      .meta({ description: 'Whether an emailed link or an identity provider verified the address.' }),
     name: z.string().max(200),
     locale: z.enum(LOCALES).nullable(),
     is_operator: z.boolean(),
@@ -37,7 +37,7 @@ const ownMemberSchema = z
     passkeys: countField.max(1_000),
     can_sign_in: z
       .boolean()
-      .meta({ description: 'Whether a password, a passkey or a linked identity signs them in again.' }),
+      .meta({ description: 'Whether the member has a password, passkey or linked identity to sign in again.' }),
   })
   .meta({ id: 'OwnMember' });
 
@@ -53,23 +53,23 @@ export const meSchema = z
           .array(z.string().max(200))
           .max(100)
           .nullable()
-          .meta({ description: 'The only scopes of keys that the session may manage; null: any.' }),
+          .meta({ description: 'The session can only manage keys with these scopes; null: any.' }),
       })
       .nullable()
-      .meta({ description: 'What a portal session is for.' }),
+      .meta({ description: 'Label of the portal session.' }),
     accounts: z.array(ownAccountSchema).max(MOST_ACCOUNTS),
     has_more_accounts: z.boolean(),
     csrf_token: z
       .string()
       .max(64)
       .nullable()
-      .meta({ description: 'Goes back as X-CSRF-Token with what changes something; null without a session.' }),
+      .meta({ description: 'Send this as X-CSRF-Token with every change; null without a session.' }),
     session: z
       .object({
         id: idField('ses'),
         idle_until: timeField,
         ends_at: timeField,
-        confirmed_until: timeField.meta({ description: 'Until then nothing asks again who it is.' }),
+        confirmed_until: timeField.meta({ description: 'Until then no change requires another confirmation.' }),
       })
       .nullable(),
   })

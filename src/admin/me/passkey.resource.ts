@@ -14,7 +14,7 @@ const bytes = z
   .meta({ description: 'base64url.' });
 const word = z.string().max(100);
 const transports = z.array(word).max(20);
-const extensions = z.object({}).meta({ description: 'Not looked at.' });
+const extensions = z.object({}).meta({ description: 'Ignored.' });
 
 const envelope = {
   id: bytes,
@@ -92,7 +92,9 @@ export const passkeySchema = z
   .object({
     id: idField('psk'),
     name: z.string().max(200),
-    backed_up: z.boolean().meta({ description: 'Whether it outlives the loss of a device.' }),
+    backed_up: z
+      .boolean()
+      .meta({ description: 'Whether the passkey is backed up, so it survives the loss of a device.' }),
     created_at: timeField,
     last_used_at: timeField.nullable(),
   })

@@ -2,7 +2,11 @@
 import { z } from 'zod';
 import { countField } from '../openapi/fields.js';
 
-const code = z.string().min(1, 'must not be empty').max(20).meta({ description: 'Six digits of the app.' });
+const code = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(20)
+  .meta({ description: 'Six-digit code of the authenticator app.' });
 const recoveryCode = z.string().min(1, 'must not be empty').max(50);
 
 export const secondFactorSchema = z
@@ -18,8 +22,11 @@ export const totpCodeSchema = z.strictObject({ code }).meta({ id: 'TotpCode' });
 
 export const totpSetupSchema = z
   .object({
-    secret: z.string().max(100).meta({ description: 'To be typed into an app, in base 32; shown once.' }),
-    uri: z.string().max(2_000).meta({ description: 'The same to be scanned: `otpauth://…`.' }),
+    secret: z
+      .string()
+      .max(100)
+      .meta({ description: 'Secret to type into an app, in base 32. Shown only in this response.' }),
+    uri: z.string().max(2_000).meta({ description: 'Secret to scan as a QR code: `otpauth://…`.' }),
   })
   .meta({ id: 'TotpSetup' });
 
@@ -28,13 +35,19 @@ export const recoveryCodesSchema = z
     recovery_codes: z
       .array(z.string().max(50))
       .max(20)
-      .meta({ description: 'Each works once, in the place of a code; shown once. They end those from before.' }),
+      .meta({
+        description:
+          'Codes to use instead of the app. Each works once. Shown only in this response; they replace ' +
+          'all previous codes.',
+      }),
   })
   .meta({ id: 'RecoveryCodes' });
 
 export const secondFactorStateSchema = z
   .object({
-    offered: z.boolean().meta({ description: 'Whether an app can be set up: the installation has a key to seal it.' }),
+    offered: z
+      .boolean()
+      .meta({ description: 'Whether an app can be set up. This requires an encryption key on the installation.' }),
     totp: z.boolean().meta({ description: 'Whether an app is set up.' }),
     recovery_codes_left: countField.max(1_000),
   })

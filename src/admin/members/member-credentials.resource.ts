@@ -21,7 +21,7 @@ export const memberCredentialsSchema = z
           name,
         }),
       )
-      .meta({ description: 'Credentials that the member made and that stop working with their access.' }),
+      .meta({ description: 'Credentials created by the member, which stop working when they lose access.' }),
     kept: z
       .array(
         z.object({
@@ -34,10 +34,10 @@ export const memberCredentialsSchema = z
       .max(200)
       .meta({
         description:
-          'API keys and webhook endpoints that the member created, also with an account token. They belong to the ' +
-          'account and go on. At most 100 of each.',
+          'API keys and webhook endpoints created by the member, also with an account token. They belong ' +
+          'to the account and keep working. At most 100 of each.',
       }),
-    kept_has_more: z.boolean().meta({ description: 'Whether more stay than `kept` lists.' }),
+    kept_has_more: z.boolean().meta({ description: 'Whether there are more than `kept` lists.' }),
   })
   .meta({ id: 'MemberCredentials' });
 

@@ -14,7 +14,7 @@ export const memberSchema = z
     email: z.string().max(254),
     email_verified: z
       .boolean()
-      .meta({ description: 'Whether a mailed link or an identity provider proved the address.' }),
+      .meta({ description: 'Whether an emailed link or an identity provider verified the address.' }),
     name: z.string().max(200),
     is_operator: z.boolean(),
     status: z.enum(['active', 'disabled']),
@@ -30,11 +30,9 @@ export const memberSchema = z
 
 export const passwordLinkSchema = z
   .object({
-    link: z
-      .string()
-      .max(2_048)
-      .nullable()
-      .meta({ description: 'To be handed to the member; works once, shown only now. Null: it goes out by mail.' }),
+    link: z.string().max(2_048).nullable().meta({
+      description: 'Link for the member. It works once and is shown only in this response. Null: sent by email.',
+    }),
     expires_at: timeField,
   })
   .meta({ id: 'PasswordLink' });

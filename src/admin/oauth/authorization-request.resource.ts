@@ -3,20 +3,20 @@ import { z } from 'zod';
 import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
 import type { AuthorizationRequest } from '../../authorization/clients/authorization-requests.js';
 
-const accountId = z.string().max(100).meta({ description: 'The account on whose quota the client works.' });
+const accountId = z.string().max(100).meta({ description: 'Account whose quota the client uses.' });
 
 export const authorizationRequestSchema = z
   .object({
     client_id: z.string().max(2_048),
-    client_name: z.string().max(200).meta({ description: 'What it says of itself: nobody has checked it.' }),
+    client_name: z.string().max(200).meta({ description: 'Chosen by the client. Not verified.' }),
     client_host: z
       .string()
       .max(255)
       .nullable()
-      .meta({ description: 'Where it is at home, as far as that is known; null: anybody may have registered it.' }),
-    redirect_host: z.string().max(255).meta({ description: 'Where the browser goes on to.' }),
-    scopes: z.array(z.string().max(200)).max(10_000).meta({ description: 'What it asks for.' }),
-    longest_access_days: z.int().min(0).meta({ description: 'The longest that it may be let in for.' }),
+      .meta({ description: 'Host of the client, if verified; null: the client registered itself.' }),
+    redirect_host: z.string().max(255).meta({ description: 'Where the browser is redirected after the decision.' }),
+    scopes: z.array(z.string().max(200)).max(10_000).meta({ description: 'Requested scopes.' }),
+    longest_access_days: z.int().min(0).meta({ description: 'Maximum length of access, in days.' }),
   })
   .meta({ id: 'AuthorizationRequest' });
 
@@ -28,16 +28,16 @@ export const approveAuthorizationRequestSchema = z
       .min(1, 'must name at least one scope')
       .max(100)
       .overwrite((list) => [...new Set(list)])
-      .meta({ description: 'What the client may do, of what it asks for.', example: ['customers:read'] }),
+      .meta({ description: 'Granted scopes, a subset of the requested ones.', example: ['customers:read'] }),
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be a time such as 2027-01-31T23:59:59+01:00' })
       .max(40)
-      .meta({ description: 'When the client is out again (RFC 3339).', example: '2027-01-31T23:59:59+01:00' }),
+      .meta({ description: 'When the access expires (RFC 3339).', example: '2027-01-31T23:59:59+01:00' }),
   })
   .meta({ id: 'ApproveAuthorizationRequest' });
 
 export const authorizationDecisionSchema = z
-  .object({ redirect_url: z.string().max(4_096).meta({ description: 'Where the browser goes on.' }) })
+  .object({ redirect_url: z.string().max(4_096).meta({ description: 'Where to redirect the browser.' }) })
   .meta({ id: 'AuthorizationDecision' });
 
 export type AuthorizationRequestResource = z.output<typeof authorizationRequestSchema>;

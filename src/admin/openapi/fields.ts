@@ -31,4 +31,4 @@ export const policyField = z.enum(WINDOW_NAMES);
 export const versionField = z
   .int()
   .min(1)
-  .meta({ description: 'Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.' });
+  .meta({ description: 'Increases with every change. Send `"7"` in `If-Match` to change version 7 only.' });

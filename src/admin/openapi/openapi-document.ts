@@ -170,7 +170,12 @@ function operation({ description, body, query }: Route): Json {
             }),
       },
       ...(version === 'shown'
-        ? { '304': { description: 'It is as `If-None-Match` has it.', headers: headerReferences(['ETag']) } }
+        ? {
+            '304': {
+              description: 'The representation still has an `ETag` of `If-None-Match`.',
+              headers: headerReferences(['ETag']),
+            },
+          }
         : {}),
       ...problemResponses(codes),
     },
@@ -186,19 +191,20 @@ function fieldParameters(version: OperationDescription['version'], makes: boolea
     'If-None-Match',
     LONGEST.tags,
     IF_NONE_MATCH,
-    'A known `ETag`: 304 where it is the one in force.',
+    'A known `ETag`. Responds with 304 if it is still current.',
   );
   const match = field(
     'If-Match',
     LONGEST.tags,
     IF_MATCH,
-    'The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile.',
+    'The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed ' + 'since.',
   );
   const key = field(
     'Idempotency-Key',
     LONGEST.idempotencyKey,
     IDEMPOTENCY_KEY,
-    'A UUID of your own for this request: sent again within a day with the same one, nothing is made twice.',
+    'A UUID for this request. Repeating the request with the same key within a day does not create ' +
+      'anything twice.',
   );
   const conditions = { shown: [known], changed: [match] };
   return [...(version === undefined ? [] : conditions[version]), ...(makes ? [key] : [])];

@@ -6,43 +6,43 @@ import type { Json } from './openapi-schemas.js';
 /** Response headers by name. X-RateLimit-* describe the request limit per address. */
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'Names this request, as in the log and the audit log.',
+    description: 'ID of this request, as in the logs and the audit log.',
     schema: { type: 'string', maxLength: 128 },
     example: 'req_1d2m3kx9v7c4e5f6g7h8j9k0m',
   },
   'X-RateLimit-Limit': {
-    description: 'Requests that one address may make in a minute.',
+    description: 'Requests per minute that one address can make.',
     schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 1_000_000 },
     example: 1200,
   },
   'X-RateLimit-Remaining': {
-    description: 'Requests that remain of it.',
+    description: 'Requests left in the current minute.',
     schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 1_000_000 },
     example: 1198,
   },
-  'X-RateLimit-Reset': { description: 'Seconds until the minute is over.', schema: DELTA_SECONDS, example: 42 },
-  'Retry-After': { description: 'Seconds to wait before the next try.', schema: DELTA_SECONDS, example: 2 },
+  'X-RateLimit-Reset': { description: 'Seconds until the limit resets.', schema: DELTA_SECONDS, example: 42 },
+  'Retry-After': { description: 'Seconds to wait before a retry.', schema: DELTA_SECONDS, example: 2 },
   'WWW-Authenticate': {
-    description: 'How to sign in, and what was wrong (RFC 6750).',
+    description: 'Authentication scheme, and why the credentials were rejected (RFC 6750).',
     schema: { type: 'string', maxLength: 1024 },
     example: 'Bearer realm="trailgate-admin"',
   },
   Link: {
-    description: 'The next page, as `<path>; rel="next"` (RFC 8288). Not sent on the last page.',
+    description: 'Next page, as `<path>; rel="next"` (RFC 8288). Omitted on the last page.',
     schema: { type: 'string', maxLength: 8192 },
     example: '</admin/v1/accounts?limit=20&cursor=WzEsImFjY291bnRzIl0>; rel="next"',
   },
   ETag: {
-    description: 'Names this version of the resource, for `If-Match` and `If-None-Match`.',
+    description: 'Version of the resource, for `If-Match` and `If-None-Match`.',
     schema: { type: 'string', maxLength: 100 },
     example: '"7.q2hX0s8dYw1B"',
   },
   'Idempotent-Replayed': {
-    description: '`true` where the request was done before, and this is what it was told then.',
+    description: '`true` if this repeats the response to an earlier request with the same key.',
     schema: { type: 'string', enum: ['true'] },
   },
   Location: {
-    description: 'The path of what was created.',
+    description: 'Path of the created resource.',
     schema: { type: 'string', format: 'uri-reference', maxLength: 2048 },
     example: '/admin/v1/accounts/acc_1d2m3kx9v7c4e5f6g7h8j9k0m',
   },
@@ -76,7 +76,7 @@ export function problemResponses(codes: readonly ErrorCode[]): Record<string, Js
 /** Responses to requests that are rejected before their operation is known. */
 export const SHARED_RESPONSES = {
   get OtherError(): Json {
-    return problemResponse('Any other error, such as 408, 413, 414 or 431; in the same form.');
+    return problemResponse('Any other error in the same format, such as 408, 413, 414 or 431.');
   },
 };
 

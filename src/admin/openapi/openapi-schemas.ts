@@ -83,7 +83,7 @@ function adjust(schema: Record<string, unknown>, io: Direction): void {
 /** Moves a `default` into the description. Generators treat fields with a `default` as always present, so required. */
 function defaultInWords(schema: Record<string, unknown>): void {
   if (!('default' in schema)) return;
-  const words = `\`${JSON.stringify(schema['default']).replaceAll('"', '')}\` unless given.`;
+  const words = `Default: \`${JSON.stringify(schema['default']).replaceAll('"', '')}\`.`;
   const about = schema['description'];
   schema['description'] = typeof about === 'string' ? `${about} ${words}` : words;
   delete schema['default'];

@@ -10,7 +10,7 @@ export const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'cookie',
     name: '__Host-tg_session',
-    description: 'A browser that is signed in. What changes something is asked by the panel, with X-CSRF-Token.',
+    description: 'Session of a signed-in browser. The panel sends changes with X-CSRF-Token.',
   },
 } as const;
 

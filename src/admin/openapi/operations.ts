@@ -103,7 +103,7 @@ const give = { ...operate, confirm: 'always' } as const;
 export const OPERATIONS = {
   ...tagged('Accounts', {
     // Lists only accounts that the caller can access.
-    listAccounts: get('/accounts', everyone, 'List the accounts that the caller may see'),
+    listAccounts: get('/accounts', everyone, 'List accessible accounts'),
     // Plan, status, time zone and billing day affect the bill.
     createAccount: post('/accounts', operate, 'Create an account', {
       status: 201,
@@ -114,7 +114,7 @@ export const OPERATIONS = {
     updateAccount: patch(
       '/accounts/{id}',
       { ...operate, confirm: 'when_widening' },
-      'Change an account: its plan, time zone, billing day, status or name',
+      'Update the plan, time zone, billing day, status or name of an account',
       { version: 'changed', problems: ['conflict'] },
     ),
   }),
@@ -122,54 +122,53 @@ export const OPERATIONS = {
     listApiKeys: get(
       '/accounts/{id}/api-keys',
       readKeys,
-      'List, search and sort the API keys of an account, the revoked ones too',
+      'List, search and sort the API keys of an account, including revoked ones',
     ),
-    createApiKey: post('/accounts/{id}/api-keys', secret, 'Create an API key; the answer shows its secret, once', {
+    createApiKey: post('/accounts/{id}/api-keys', secret, 'Create an API key; the response shows its secret once', {
       status: 201,
       location: true,
       problems: ['conflict'],
     }),
-    getApiKey: get('/api-keys/{id}', readKeys, 'Read an API key', { version: 'shown' }),
-    getApiKeyImpact: get(
-      '/api-keys/{id}/impact',
-      readKeys,
-      'Say what changing or revoking an API key would touch: its calls, its secrets, its scopes',
+    getApiKey: get('/api-keys/{id}', readKeys, 'Get an API key', { version: 'shown' }),
+    getApiKeyImpact: get('/api-keys/{id}/impact', readKeys, 'Show what changing or revoking an API key would affect'),
+    updateApiKey: patch(
+      '/api-keys/{id}',
+      widen,
+      'Update the name, scopes, IP restrictions or expiration of an API key',
+      {
+        version: 'changed',
+        problems: ['conflict'],
+      },
     ),
-    updateApiKey: patch('/api-keys/{id}', widen, 'Change an API key: its name, scopes, addresses or expiry', {
-      version: 'changed',
-      problems: ['conflict'],
-    }),
     // Revoking must be quick, so it needs no confirmation.
-    revokeApiKey: remove('/api-keys/{id}', manage, 'Revoke an API key, for good; repeating it changes nothing', {
+    revokeApiKey: remove('/api-keys/{id}', manage, 'Revoke an API key permanently; idempotent', {
       version: 'changed',
     }),
     pauseApiKey: post(
       '/api-keys/{id}/pause',
       manage,
-      'Pause an API key: refused with 403 until it goes on; repeating it changes nothing',
+      'Pause an API key: requests get 403 until it is resumed; idempotent',
       { version: 'changed', problems: ['conflict'] },
     ),
-    resumeApiKey: post(
-      '/api-keys/{id}/resume',
-      widen,
-      'Let a paused API key go on as it is; repeating it changes nothing',
-      { version: 'changed', problems: ['conflict'] },
-    ),
+    resumeApiKey: post('/api-keys/{id}/resume', widen, 'Resume a paused API key; idempotent', {
+      version: 'changed',
+      problems: ['conflict'],
+    }),
     rotateApiKey: post(
       '/api-keys/{id}/rotate',
       secret,
-      'Give an API key a new secret; the current one works until the overlap ends',
+      'Rotate an API key; the current secret works until the overlap ends',
       { status: 201, location: true, version: 'changed', problems: ['conflict', 'previous_secret_active'] },
     ),
     endPreviousApiKeySecret: post(
       '/api-keys/{id}/end-previous-secret',
       manage,
-      'End the previous secret of a rotation at once; repeating it changes nothing',
+      'End the previous secret of a rotation immediately; idempotent',
       { version: 'changed' },
     ),
   }),
   ...tagged('Usage', {
-    getUsage: get('/accounts/{id}/usage', readKeys, 'Read limits and usage of an account, or of one of its keys', {
+    getUsage: get('/accounts/{id}/usage', readKeys, 'Get limits and usage of an account or one of its keys', {
       csv: true,
       problems: ['quota_unavailable', 'invalid_cursor'],
     }),
@@ -178,19 +177,19 @@ export const OPERATIONS = {
     listRequests: get(
       '/accounts/{id}/requests',
       requests,
-      'List the requests of an account, newest first; or follow them',
+      'List the requests of an account, newest first, or follow new ones',
     ),
     getRequest: get(
       '/accounts/{id}/requests/{request_id}',
       requests,
-      'Read a request by its X-Request-Id, with what the gateway would say to it now',
+      'Get a request by its X-Request-Id, with the result it would have now',
     ),
   }),
   ...tagged('Explain', {
     explain: post(
       '/explain',
       readKeys,
-      'Say which limits apply to a key and a request, and what it would be answered now; counts nothing',
+      'Explain which limits apply to a request and whether it is allowed; counts nothing',
       { reads: true, problems: ['resource_not_found'] },
     ),
   }),
@@ -203,7 +202,7 @@ export const OPERATIONS = {
     createQuotaAdjustment: post(
       '/accounts/{id}/quota-adjustments',
       give,
-      'Raise a month limit until the month ends, or set or reset what is used',
+      'Raise a monthly limit until the month ends, or set or reset its usage',
       { status: 201, problems: ['conflict', 'quota_unavailable'] },
     ),
   }),
@@ -216,7 +215,7 @@ export const OPERATIONS = {
     }),
   }),
   ...tagged('Scopes', {
-    listScopes: get('/scopes', everyone, 'List the scopes that the caller may give a key'),
+    listScopes: get('/scopes', everyone, 'List the scopes that the caller can give a key'),
   }),
   ...tagged('Plans', {
     listPlans: get('/plans', everyone, 'List the plans and their limits'),
@@ -224,28 +223,24 @@ export const OPERATIONS = {
   ...tagged('Operations', {
     listOperations: get('/operations', everyone, 'List the operations of the public API'),
   }),
-  ...tagged('Mcp tools', {
+  ...tagged('MCP tools', {
     listMcpTools: get(
       '/accounts/{id}/mcp-tools',
       read,
-      'List the tools that AI assistants see, by what their key may do',
+      'List the tools that AI assistants can call, by the scopes of a key',
     ),
   }),
   ...tagged('Targets', {
-    listTargets: get(
-      '/targets',
-      operate,
-      'List the targets of the services with their state, as every gateway sees them',
-    ),
+    listTargets: get('/targets', operate, 'List backend targets with their state on every gateway'),
   }),
   ...tagged('Health', {
-    getHealth: get('/health', operate, 'Say how the installation is: stores, counters, gateways and their versions'),
+    getHealth: get('/health', operate, 'Get the health of the installation: stores, counters, gateways and versions'),
   }),
   ...tagged('Deprecated calls', {
     getDeprecatedCalls: get(
       '/deprecated-calls',
       operate,
-      'Say which accounts have called deprecated operations in the last seven days',
+      'List accounts that called deprecated operations in the last seven days',
     ),
   }),
   ...tagged('Quota adjustments', {
@@ -259,12 +254,12 @@ export const OPERATIONS = {
     listAuditLog: get(
       '/audit-log',
       { ...read, roles: MANAGERS, portal: false, limitedPortal: 'no' },
-      'List the changes, newest first',
+      'List changes, newest first',
     ),
   }),
   ...tagged('Sign in', {
-    getSignInWays: get('/sign-in', open, 'Say how one can sign in here'),
-    signInWithPassword: post('/sign-in/password', open, 'Sign in with e-mail address and password', {
+    getSignInWays: get('/sign-in', open, 'Get the available sign-in methods'),
+    signInWithPassword: post('/sign-in/password', open, 'Sign in with email and password', {
       problems: ['cross_site_request', 'forbidden', 'sign_in_busy'],
     }),
   }),
@@ -277,7 +272,7 @@ export const OPERATIONS = {
     signInWithSecondFactor: post(
       '/sign-in/second-factor',
       open,
-      'End a sign-in with a code of an authenticator app, or a recovery code',
+      'Complete a sign-in with a code of the authenticator app or a recovery code',
       { problems: ['cross_site_request', 'sign_in_ended'] },
     ),
   }),
@@ -285,7 +280,7 @@ export const OPERATIONS = {
     beginPasskeySignIn: post(
       '/sign-in/passkey/options',
       open,
-      'Begin a sign-in with a passkey: what a browser shows one by',
+      'Start a sign-in with a passkey; returns WebAuthn options',
       { problems: ['cross_site_request', 'forbidden'] },
     ),
     signInWithPasskey: post('/sign-in/passkey', open, 'Sign in with a passkey', {
@@ -294,21 +289,26 @@ export const OPERATIONS = {
     beginPasskeyConfirmation: post(
       '/confirmations/passkey/options',
       self,
-      'Begin to show with a passkey that it is you',
+      'Start a confirmation with a passkey; returns WebAuthn options',
       { problems: ['conflict'] },
     ),
   }),
   ...tagged('Passkeys', {
-    listMyPasskeys: get('/me/passkeys', self, 'List the passkeys of who is signed in'),
-    beginPasskey: post('/me/passkeys/options', factor, 'Begin a passkey: what a browser makes it by', {
-      problems: ['conflict'],
-    }),
-    addPasskey: post('/me/passkeys', factor, 'Keep a passkey that the browser has made', {
+    listMyPasskeys: get('/me/passkeys', self, 'List your passkeys'),
+    beginPasskey: post(
+      '/me/passkeys/options',
+      factor,
+      'Start the registration of a passkey; returns WebAuthn options',
+      {
+        problems: ['conflict'],
+      },
+    ),
+    addPasskey: post('/me/passkeys', factor, 'Register a passkey', {
       status: 201,
       problems: ['sign_in_ended'],
     }),
-    renamePasskey: patch('/me/passkeys/{id}', self, 'Name a passkey anew'),
-    deletePasskey: remove('/me/passkeys/{id}', factor, 'Remove a passkey: it signs nobody in any more', {
+    renamePasskey: patch('/me/passkeys/{id}', self, 'Rename a passkey'),
+    deletePasskey: remove('/me/passkeys/{id}', factor, 'Remove a passkey', {
       status: 204,
       problems: ['last_way_to_sign_in'],
     }),
@@ -317,50 +317,47 @@ export const OPERATIONS = {
     getMySecondFactor: get(
       '/me/second-factor',
       self,
-      'Say whether an authenticator app is set up, and how many recovery codes are left',
+      'Get the state of your authenticator app and the number of unused recovery codes',
     ),
     beginTotp: post(
       '/me/totp',
       factor,
-      'Begin to set up an authenticator app; it counts once a code of it was confirmed',
+      'Start the setup of an authenticator app; it is active once a code is confirmed',
       { problems: ['conflict'] },
     ),
     confirmTotp: post(
       '/me/totp/confirm',
       factor,
-      'End the set-up of an authenticator app with a code of it; the response shows recovery codes, once',
+      'Complete the setup of an authenticator app; the response shows recovery codes once',
       { problems: ['conflict'] },
     ),
-    deleteTotp: remove(
-      '/me/totp',
-      factor,
-      'Remove the authenticator app with its recovery codes; repeating it changes nothing',
-      { status: 204 },
-    ),
+    deleteTotp: remove('/me/totp', factor, 'Remove the authenticator app and its recovery codes; idempotent', {
+      status: 204,
+    }),
     createRecoveryCodes: post(
       '/me/recovery-codes',
       factor,
-      'Put new recovery codes in the place of the old ones; the response shows them, once',
+      'Replace your recovery codes; the response shows the new ones once',
       { problems: ['conflict'] },
     ),
   }),
   ...tagged('Links', {
-    readLink: post('/links/read', open, 'Say what a link is for, without using it up', {
+    readLink: post('/links/read', open, 'Get the purpose of a single-use link, without using it', {
       problems: ['cross_site_request', 'link_ended'],
     }),
-    takeLink: post('/links/take', open, 'Use a link up: join, choose a password, and be signed in', {
+    takeLink: post('/links/take', open, 'Use a single-use link: join, set a password, and sign in', {
       problems: ['cross_site_request', 'forbidden', 'link_ended', 'already_a_member', 'sign_in_busy', 'session_ended'],
     }),
   }),
   ...tagged('Me', {
-    getMe: get('/me', everyone, 'Say who is signed in, and which accounts are theirs'),
-    updateMe: patch('/me', self, 'Change the name or language of who is signed in'),
+    getMe: get('/me', everyone, 'Get the signed-in user and their accounts'),
+    updateMe: patch('/me', self, 'Update your name or language'),
   }),
   ...tagged('Confirmations', {
     confirm: post(
       '/confirmations',
       self,
-      'Confirm that it is you: with a passkey, or with the password and, where there is an app, its code',
+      'Confirm your identity with a passkey, or with the password and a code if an app is set up',
       { problems: ['sign_in_busy', 'session_ended', 'sign_in_ended'] },
     ),
   }),
@@ -368,63 +365,59 @@ export const OPERATIONS = {
     changePassword: put(
       '/me/password',
       factor,
-      'Choose a new password; all sessions end, and this browser has a new one',
+      'Set a new password; all sessions end, and this browser gets a new one',
       { status: 204, problems: ['sign_in_busy'] },
     ),
   }),
   ...tagged('Sessions', {
-    listMySessions: get('/me/sessions', self, 'List where the caller is signed in, the session last seen first'),
-    endMyOtherSessions: remove('/me/sessions', self, 'End all sessions of the caller but this one', { status: 204 }),
+    listMySessions: get('/me/sessions', self, 'List your sessions, last used first'),
+    endMyOtherSessions: remove('/me/sessions', self, 'End all your sessions except this one', { status: 204 }),
   }),
   ...tagged('Members', {
-    listMembers: get('/members', operate, 'List everybody who can sign in'),
-    createMember: post(
-      '/members',
-      give,
-      'Add somebody, an operator or not; the response has the link for their password, once',
-      { status: 201, location: true, problems: ['already_a_member'] },
-    ),
-    getMember: get('/members/{id}', operate, 'Read a member', { version: 'shown' }),
+    listMembers: get('/members', operate, 'List all members of the installation'),
+    createMember: post('/members', give, 'Create a member; the response has the link for their password once', {
+      status: 201,
+      location: true,
+      problems: ['already_a_member'],
+    }),
+    getMember: get('/members/{id}', operate, 'Get a member', { version: 'shown' }),
     updateMember: patch(
       '/members/{id}',
       { ...operate, confirm: 'when_widening' },
-      'Change a member: name, whether they are an operator, whether they can sign in',
+      "Update a member's name, operator role or ability to sign in",
       { version: 'changed' },
     ),
     createPasswordResetLink: post(
       '/members/{id}/password-reset-links',
       { ...give, roles: MAKERS.password_link },
-      'Make a link by which a member chooses a new password; the ones before end',
+      'Create a password reset link for a member; earlier links expire',
       { status: 201 },
     ),
-    listMemberSessions: get('/members/{id}/sessions', operate, 'List where a member is signed in'),
-    endMemberSessions: remove('/members/{id}/sessions', operate, 'Sign a member out everywhere', { status: 204 }),
+    listMemberSessions: get('/members/{id}/sessions', operate, 'List the sessions of a member'),
+    endMemberSessions: remove('/members/{id}/sessions', operate, 'End all sessions of a member', { status: 204 }),
     removeSecondFactor: remove(
       '/members/{id}/second-factor',
       give,
-      "Remove a member's authenticator app and recovery codes, which they have lost; repeating it changes nothing",
+      "Remove a member's authenticator app and recovery codes after they lost them; idempotent",
       { status: 204 },
     ),
     forgetMember: remove(
       '/members/{id}',
       give,
-      'Forget a person for good: name, address and all that signs them in; the audit log keeps the id alone',
+      'Erase a member permanently: name, address and credentials; the audit log keeps only the id',
       { problems: ['last_owner'] },
     ),
   }),
   ...tagged('Accounts', {
-    leaveAccount: remove(
-      '/me/accounts/{id}',
-      self,
-      'Leave an account; only an invitation leads back. The response lists the credentials that end with it',
-      { problems: ['last_owner'] },
-    ),
+    leaveAccount: remove('/me/accounts/{id}', self, 'Leave an account; the response lists the credentials that end', {
+      problems: ['last_owner'],
+    }),
   }),
   ...tagged('Address verification', {
     requestAddressVerification: post(
       '/me/address-verification',
       self,
-      'Mail a link that verifies the address of who is signed in; the link before ends',
+      'Email a link that verifies your address; earlier links expire',
       { status: 202, problems: ['conflict'] },
     ),
   }),
@@ -432,13 +425,13 @@ export const OPERATIONS = {
     createPortalSession: post(
       '/portal-sessions',
       { ...give, roles: MAKERS.portal_session },
-      'Make a link into the panel for somebody who is signed in elsewhere; a session of an hour comes of it',
+      'Create a portal link for a user of another site; it opens a session of one hour',
       { status: 201, problems: ['resource_not_found'] },
     ),
     endPortalSessions: remove(
       '/accounts/{id}/portal-sessions',
       operate,
-      'End all portal sessions of an account, and the links that were not used',
+      'End all portal sessions and unused portal links of an account',
       { status: 204 },
     ),
   }),
@@ -446,7 +439,7 @@ export const OPERATIONS = {
     requestPasswordReset: post(
       '/password-resets',
       open,
-      'Ask for a link by mail to choose a new password; says the same whether there is a member or not',
+      'Request a password reset by email; the response is the same for unknown addresses',
       { status: 202, problems: ['cross_site_request'] },
     ),
   }),
@@ -454,7 +447,7 @@ export const OPERATIONS = {
     endSession: remove(
       '/sessions/{id}',
       self,
-      'End a session of the caller; it is over with its next request, on every node',
+      'End one of your sessions; takes effect with its next request on every node',
       { status: 204 },
     ),
   }),
@@ -467,18 +460,18 @@ export const OPERATIONS = {
     updateAccountMember: patch(
       '/accounts/{id}/members/{member_id}',
       { ...people, confirm: 'when_widening' },
-      'Give a member of an account another role; it counts with their next request',
+      'Change the role of a member; takes effect with their next request',
       { version: 'changed', problems: ['last_owner'] },
     ),
     getAccountMemberImpact: get(
       '/accounts/{id}/members/{member_id}/impact',
       managePeople,
-      'Read what ends and what stays if a member is removed from an account',
+      'Show what ends and what stays if a member is removed from an account',
     ),
     removeAccountMember: remove(
       '/accounts/{id}/members/{member_id}',
       managePeople,
-      'Remove a member from an account; the response lists the credentials that end with it',
+      'Remove a member from an account; the response lists the credentials that end',
       { version: 'changed', problems: ['last_owner'] },
     ),
   }),
@@ -486,47 +479,44 @@ export const OPERATIONS = {
     listInvitations: get(
       '/accounts/{id}/invitations',
       managePeople,
-      'List the invitations of an account, newest first, those that are over too',
+      'List the invitations of an account, newest first, including closed ones',
     ),
     createInvitation: post(
       '/accounts/{id}/invitations',
       { ...people, roles: MAKERS.invitation },
-      'Invite somebody to an account; the response shows the link, once',
+      'Invite someone to an account; the response shows the link once',
       { status: 201, problems: ['already_a_member'] },
     ),
     resendInvitation: post(
       '/invitations/{id}/resend',
       people,
-      'Make a new link for who was invited; the old one ends',
+      'Create a new link for an invitation; the previous link expires',
       { status: 201, problems: ['conflict', 'already_a_member'] },
     ),
-    revokeInvitation: remove(
-      '/invitations/{id}',
-      managePeople,
-      'Take an invitation back; repeating it changes nothing',
-      { problems: ['conflict'] },
-    ),
+    revokeInvitation: remove('/invitations/{id}', managePeople, 'Revoke an invitation; idempotent', {
+      problems: ['conflict'],
+    }),
   }),
   ...tagged('Tokens', {
     listAccountTokens: get(
       '/accounts/{id}/tokens',
       managePeople,
-      'List the tokens of an account, the revoked and expired ones too',
+      'List the tokens of an account, including revoked and expired ones',
     ),
     createAccountToken: post(
       '/accounts/{id}/tokens',
       { ...people, roles: MAKERS.account_token },
-      'Create a token for programs of an account; the response shows its secret, once',
+      'Create an account token; the response shows its secret once',
       { status: 201 },
     ),
     revokeAccountToken: remove(
       '/accounts/{id}/tokens/{token_id}',
       managePeople,
-      'Revoke a token, for good; repeating it changes nothing',
+      'Revoke a token permanently; idempotent',
     ),
   }),
   ...tagged('Providers', {
-    beginProviderSignIn: post('/sign-in/providers/{provider}', open, 'Begin a sign-in at an identity provider', {
+    beginProviderSignIn: post('/sign-in/providers/{provider}', open, 'Start a sign-in at an identity provider', {
       problems: [
         'cross_site_request',
         'confirmation_required',
@@ -538,23 +528,23 @@ export const OPERATIONS = {
     finishProviderSignIn: get(
       '/sign-in/providers/{provider}/callback',
       open,
-      'Take back who comes from an identity provider; leads on to a page of the panel',
+      'Complete a sign-in at an identity provider; redirects to the panel',
       { status: 303 },
     ),
   }),
   ...tagged('Identities', {
-    listMyIdentities: get('/me/identities', self, 'List the identities at providers that sign in who is signed in'),
-    deleteMyIdentity: remove('/me/identities/{id}', factor, 'Take an identity away: it signs nobody in any more', {
+    listMyIdentities: get('/me/identities', self, 'List your linked identities'),
+    deleteMyIdentity: remove('/me/identities/{id}', factor, 'Unlink an identity', {
       status: 204,
       problems: ['last_way_to_sign_in'],
     }),
   }),
   ...tagged('Events', {
     listEvents: get('/accounts/{id}/events', hooks, 'List the events of an account, newest first'),
-    getEvent: get('/events/{id}', hooks, 'Read an event'),
+    getEvent: get('/events/{id}', hooks, 'Get an event'),
   }),
   ...tagged('Event types', {
-    listEventTypes: get('/event-types', everyone, 'List the types of events that webhook endpoints can be told of'),
+    listEventTypes: get('/event-types', everyone, 'List event types that webhook endpoints can subscribe to'),
   }),
   ...tagged('Webhook endpoints', {
     listWebhookEndpoints: get(
@@ -565,31 +555,31 @@ export const OPERATIONS = {
     createWebhookEndpoint: post(
       '/accounts/{id}/webhook-endpoints',
       hookSecret,
-      'Add a webhook endpoint; the response shows its secret, once',
+      'Create a webhook endpoint; the response shows its secret once',
       { status: 201, location: true, problems: ['too_many_endpoints', 'webhook_secret_in_use', 'secrets_unavailable'] },
     ),
     getWebhookEndpoint: get(
       '/webhook-endpoints/{id}',
       readHooks,
-      'Read a webhook endpoint, and how many deliveries wait for it',
+      'Get a webhook endpoint with its number of pending deliveries',
       { version: 'shown' },
     ),
     updateWebhookEndpoint: patch(
       '/webhook-endpoints/{id}',
       widenHooks,
-      'Change a webhook endpoint, pause it or enable it; what waits goes to a new URL',
+      'Update, pause or enable a webhook endpoint; pending deliveries use a new URL',
       { version: 'changed', problems: ['forbidden', 'conflict'] },
     ),
     deleteWebhookEndpoint: remove(
       '/webhook-endpoints/{id}',
       hooks,
-      'Delete a webhook endpoint and its secrets; what waits for it is given up',
+      'Delete a webhook endpoint, its secrets and its pending deliveries',
       { status: 204, version: 'changed' },
     ),
     rotateWebhookSecret: post(
       '/webhook-endpoints/{id}/rotate-secret',
       hookSecret,
-      'Give a webhook endpoint a new secret; until the overlap ends everything is signed with both',
+      'Rotate the signing secret; events are signed with both secrets until the overlap ends',
       {
         status: 201,
         location: true,
@@ -600,7 +590,7 @@ export const OPERATIONS = {
     endPreviousWebhookSecret: post(
       '/webhook-endpoints/{id}/end-previous-secret',
       hooks,
-      'Sign with the current secret alone from now on; repeating it changes nothing',
+      'End previous signing secrets immediately; idempotent',
       { version: 'changed' },
     ),
   }),
@@ -615,38 +605,46 @@ export const OPERATIONS = {
     testWebhookEndpoint: post(
       '/webhook-endpoints/{id}/test',
       hooks,
-      'Send a test to a webhook endpoint, paused or not, and say what came of it',
+      'Send a test event to a webhook endpoint, even if paused, and return the result',
       { problems: ['secrets_unavailable', 'gateway_overloaded'] },
     ),
     replayWebhookDeliveries: post(
       '/webhook-endpoints/{id}/replay',
       widenHooks,
-      'Attempt many deliveries of a webhook endpoint again: what has failed, or all of a time',
+      'Resend deliveries of a webhook endpoint: the failed ones, or all in a period',
       { status: 202, problems: ['webhook_endpoint_disabled'] },
     ),
   }),
   ...tagged('Webhook deliveries', {
-    getWebhookDelivery: get('/webhook-deliveries/{id}', hooks, 'Read a delivery with its attempts and what is sent'),
+    getWebhookDelivery: get('/webhook-deliveries/{id}', hooks, 'Get a delivery with its attempts and payload'),
     retryWebhookDelivery: post(
       '/webhook-deliveries/{id}/retry',
       widenHooks,
-      'Attempt a delivery again, now; its schedule begins anew',
+      'Resend a delivery now; its retry schedule starts over',
       { status: 202, problems: ['conflict', 'webhook_endpoint_disabled'] },
     ),
   }),
   ...tagged('Authorization requests', {
-    getAuthorizationRequest: get('/authorization-requests/{id}', self, 'Read what an OAuth client asks for'),
-    denyAuthorizationRequest: post('/authorization-requests/{id}/denial', self, 'Turn an OAuth client away'),
+    getAuthorizationRequest: get(
+      '/authorization-requests/{id}',
+      self,
+      'Get the authorization request of an OAuth client',
+    ),
+    denyAuthorizationRequest: post(
+      '/authorization-requests/{id}/denial',
+      self,
+      'Deny the authorization request of an OAuth client',
+    ),
   }),
   ...tagged('Approval', {
     approveAuthorizationRequest: post(
       '/authorization-requests/{id}/approval',
       approve,
-      'Let an OAuth client in: it gets a key of the account, which can be revoked as any other',
+      'Authorize an OAuth client; it gets a key of the account, which can be revoked',
     ),
   }),
   ...tagged('OpenAPI', {
-    getOpenApiDocument: get('/openapi.json', everyone, 'Read this description'),
+    getOpenApiDocument: get('/openapi.json', everyone, 'Get this OpenAPI document'),
   }),
 };
 

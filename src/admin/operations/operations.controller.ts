@@ -7,11 +7,11 @@ import { Operation } from '../openapi/operation-decorator.js';
 
 const operationSchema = z
   .object({
-    operation: z.string().max(200).meta({ description: 'Its id.', example: 'listCustomers' }),
+    operation: z.string().max(200).meta({ description: 'Id of the operation.', example: 'listCustomers' }),
     method: z.string().max(32).meta({ example: 'GET' }),
-    path: z.string().max(2_048).meta({ description: 'With its parameters.', example: '/api/v1/customers/{id}' }),
-    url: z.string().max(4_096).meta({ description: 'The public address of the API, and the path.' }),
-    scopes: z.array(z.string().max(200)).meta({ description: 'All of them are needed; empty: any key.' }),
+    path: z.string().max(2_048).meta({ description: 'Path with its parameters.', example: '/api/v1/customers/{id}' }),
+    url: z.string().max(4_096).meta({ description: 'Public URL of the operation.' }),
+    scopes: z.array(z.string().max(200)).meta({ description: 'The key needs all of these scopes; empty: any key.' }),
   })
   .meta({ id: 'Operation' });
 

@@ -7,17 +7,17 @@ import { countField } from '../openapi/fields.js';
 import { listSchema, type ListBody } from '../request/list.js';
 import { Operation } from '../openapi/operation-decorator.js';
 
-const limit = countField.nullable().meta({ description: 'Most requests in the window; null: no limit.' });
+const limit = countField.nullable().meta({ description: 'Maximum requests in the window; null: no limit.' });
 const windows = z.object(perPeriod(() => limit));
 
 const planSchema = z
   .object({
     name: z.string().max(100),
     key: windows.meta({ description: 'Limits of each API key.' }),
-    account: windows.meta({ description: 'Limits of the account, all of its keys together.' }),
+    account: windows.meta({ description: 'Limits of the account over all its keys.' }),
     on_redis_loss: z.enum(['local', 'open', 'closed']),
     charge: z.enum(['all', 'successes']).meta({
-      description: '`successes`: an answer of 400 or above costs nothing; `all`: only 502, 503 and 504 do not.',
+      description: '`successes`: responses of 400 or above are free; `all`: only 502, 503 and 504 are free.',
     }),
   })
   .meta({ id: 'Plan' });

@@ -12,7 +12,7 @@ import { ChangedBy } from '../request/change-context.js';
 const portalSessionSchema = z
   .object({
     id: idField('inv'),
-    url: z.string().max(2_048).meta({ description: 'To send the browser to, once, before `expires_at`.' }),
+    url: z.string().max(2_048).meta({ description: "URL to open in the user's browser, once, before `expires_at`." }),
     expires_at: timeField,
   })
   .meta({ id: 'PortalSession' });

@@ -9,13 +9,13 @@ export const quotaAdjustmentSchema = z
   .object({
     id: idField('adj'),
     account_id: idField('acc'),
-    api_key_id: idField('key').nullable().meta({ description: "Null: the account's own month." }),
+    api_key_id: idField('key').nullable().meta({ description: 'Null: the usage of the account.' }),
     window: z.literal('month'),
     type: z.enum(['grant', 'set', 'reset']),
     amount: countField.nullable().meta({ description: 'Null for `reset`.' }),
     reason: z.string().max(500),
     actor: z.string().max(100).meta({ description: '`operator`, `system` or the id of a member.' }),
-    period_ends_at: time.meta({ description: 'The end of the month that it was made for; a grant ends with it.' }),
+    period_ends_at: time.meta({ description: 'End of the adjusted month. A grant expires then.' }),
     created_at: time,
   })
   .meta({ id: 'QuotaAdjustment' });

@@ -36,7 +36,7 @@ export function unlessNotModified<T extends { readonly version: number }>(
   const known = reply.request.headers['if-none-match'];
   if (known === undefined) return resource;
   if (known.length > LONGEST.tags || !WELL_FORMED.test(known)) {
-    throw new Problem('bad_request', { detail: 'If-None-Match must be one ETag or up to ten, in their quotes, or *.' });
+    throw new Problem('bad_request', { detail: 'If-None-Match must be `*` or one to ten quoted ETags.' });
   }
   if (!isNamedIn(known, etag)) return resource;
   void reply.status(304);

@@ -16,8 +16,8 @@ import { tagged } from './etag.js';
 import { fingerprintOf, idempotencyKeyOf, setClaim } from './idempotency.js';
 
 const MISMATCH =
-  'This Idempotency-Key was sent with another request before: method, path, query or body differ. Use a new key for each ' +
-  'new request.';
+  'This Idempotency-Key was used for a request with another method, path, query or body. Use a ' +
+  'new key for each new request.';
 const REPLAYED = 'Idempotent-Replayed';
 
 @Injectable()
@@ -63,8 +63,8 @@ function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unkno
   if (code !== '') {
     throw new Problem('idempotency_secret_shown', {
       detail:
-        'This was done before, and its response held a secret, which is kept nowhere. Where the secret was lost, ' +
-        `${adviceFor(location)}.`,
+        'This request has succeeded before. Its response contained a secret, which is not stored. If ' +
+        `you lost the secret, ${adviceFor(location)}.`,
       headers: [REPLAYED, 'true', ...(location === null ? [] : ['Location', location])],
     });
   }
@@ -76,9 +76,10 @@ function replay({ code, lines, body }: KeptResponse, reply: FastifyReply): unkno
 
 /** Explains how to replace a secret whose response was lost. @param location path of the resource with the secret. */
 function adviceFor(location: string | null): string {
-  if (location === null) return 'ask for another with a new key';
-  if (location.endsWith('/invitations')) return 'send the invitation again: it is in the list that `Location` names';
-  if (location.startsWith('/admin/v1/members/')) return 'make another link for the password of whom `Location` names';
-  if (location.endsWith('/tokens')) return 'revoke the token in the list that `Location` names, and make another';
-  return 'rotate what `Location` names, or revoke it and make another';
+  if (location === null) return 'repeat the request with a new key';
+  if (location.endsWith('/invitations')) return 'resend the invitation; it is in the list that `Location` names';
+  if (location.startsWith('/admin/v1/members/'))
+    return 'create another password link for the member that `Location` names';
+  if (location.endsWith('/tokens')) return 'revoke the token in the list that `Location` names, and create another';
+  return 'rotate the resource that `Location` names, or revoke it and create another';
 }

@@ -22,9 +22,9 @@ export const IfMatch = createParamDecorator((_: unknown, context: ExecutionConte
  */
 export function expectedVersions(field: string | undefined): ExpectedVersions {
   if (field === undefined || field === '*') return undefined;
-  if (field.startsWith('W/')) throw malformed('If-Match must be a strong ETag: leave W/ out.');
+  if (field.startsWith('W/')) throw malformed('If-Match must be a strong ETag, without W/.');
   if (field.length > LONGEST.tags || !WELL_FORMED.test(field)) {
-    throw malformed('If-Match must be one ETag or up to ten, in their quotes, such as "7", or *.');
+    throw malformed('If-Match must be `*` or one to ten quoted ETags, such as "7".');
   }
   // A tag that this API never issued matches no version.
   return entityTagsOf(field).map((tag) => Number(VERSION.exec(tag)?.[1] ?? 0));

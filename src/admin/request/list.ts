@@ -15,7 +15,7 @@ export function cursorParameter(maxLength: number) {
     .max(maxLength)
     .optional()
     .meta({
-      description: '`next_cursor` of the page before.',
+      description: '`next_cursor` of the previous page.',
       // Too long values get the same problem as other invalid cursors.
       schema: { type: 'string', minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$' },
     });
@@ -28,7 +28,7 @@ export const pageQuerySchema = z.strictObject({
     .transform(Number)
     .pipe(z.int().min(1, LIMIT_WORDS).max(LARGEST_PAGE, LIMIT_WORDS))
     .default(20)
-    .meta({ description: 'Most rows of a page.' }),
+    .meta({ description: 'Maximum rows per page.' }),
   cursor: cursorParameter(LONGEST_CURSOR),
 });
 

@@ -20,64 +20,69 @@ const LARGEST_PAGE = 100;
 const instant = z.iso.datetime({ offset: true, error: INSTANT }).max(40, INSTANT);
 
 export const requestsQuerySchema = pageQuerySchema.extend({
-  from: instant.optional().meta({ description: 'No request that ended earlier; without it all that are kept.' }),
-  to: instant.optional().meta({ description: 'No request that ended later.' }),
-  api_key_id: plainText(100).optional().meta({ description: 'Only requests with this key.' }),
-  operation: plainText(200).optional().meta({ description: 'Only requests of the operation with this id.' }),
+  from: instant
+    .optional()
+    .meta({ description: 'Only requests that ended at this time or later; default: all stored requests.' }),
+  to: instant.optional().meta({ description: 'Only requests that ended at this time or earlier.' }),
+  api_key_id: plainText(100).optional().meta({ description: 'Filters by key.' }),
+  operation: plainText(200).optional().meta({ description: 'Filters by operation id.' }),
   status: z
     .string()
     .refine((text) => statusRange(text) !== undefined, STATUS_WORDS)
     .optional()
     .meta({
-      description: 'Only responses with this status, `403`, or of this class, `4xx`; or `error` for 400 and above.',
+      description: 'Filters by status, `403`, or class, `4xx`; `error` for 400 and above.',
       schema: { type: 'string', maxLength: 5, pattern: '^(?:[1-5]xx|[1-5][0-9][0-9]|error)$' },
     }),
-  code: plainText(100).optional().meta({ description: 'Only responses with this error code.' }),
+  code: plainText(100).optional().meta({ description: 'Filters by error code.' }),
   source: z
     .enum(REQUEST_LOG_SOURCES, 'must be rest or mcp')
     .optional()
-    .meta({ description: 'Only requests that came in by this: the API itself, or the Model Context Protocol.' }),
-  request_id: plainText(128).optional().meta({ description: 'Only requests with this `X-Request-Id`.' }),
+    .meta({ description: 'Filters by protocol: the API itself, or the Model Context Protocol.' }),
+  request_id: plainText(128).optional().meta({ description: 'Filters by `X-Request-Id`.' }),
   order: z
     .enum(['desc', 'asc'], 'must be desc or asc')
     .default('desc')
-    .meta({ description: '`asc`: oldest first, to follow what comes: `next_cursor` is never null then.' }),
+    .meta({ description: '`asc`: oldest first, to follow new requests: `next_cursor` is then never null.' }),
   cursor: cursorParameter(LONGEST_CURSOR),
 });
 
 export type RequestsQuery = z.output<typeof requestsQuerySchema>;
 
 const entry = z.object({
-  id: z.string().max(40).meta({ description: 'Of this row; a client may send one `X-Request-Id` several times.' }),
+  id: z
+    .string()
+    .max(40)
+    .meta({ description: 'Id of this row. Clients can send the same `X-Request-Id` several times.' }),
   request_id: z.string().max(128),
-  at: timeField.meta({ description: 'When the response had been sent, in the time zone of the account.' }),
+  at: timeField.meta({ description: "When the response was sent, in the account's time zone." }),
   api_key_id: idField('key'),
-  api_key_name: z.string().max(200).nullable().meta({ description: 'As it is called now.' }),
-  operation: z.string().max(200).nullable().meta({ description: 'Null for what the gateway answers itself.' }),
+  api_key_name: z.string().max(200).nullable().meta({ description: 'Current name.' }),
+  operation: z.string().max(200).nullable().meta({ description: 'Null for requests that the gateway answers itself.' }),
   method: z.string().max(32),
   route: z
     .string()
     .max(2_048)
     .nullable()
-    .meta({ description: 'The path that the operation was declared with; the path that was asked for is not kept.' }),
-  status: z.int().min(100).max(599).meta({ description: '499: the client left before it had its response.' }),
-  code: z.string().max(100).nullable().meta({ description: 'Of the error; null where there was none.' }),
+    .meta({ description: 'The declared path of the operation. The raw path is not stored.' }),
+  status: z
+    .int()
+    .min(100)
+    .max(599)
+    .meta({ description: '499: the client disconnected before the response was complete.' }),
+  code: z.string().max(100).nullable().meta({ description: 'Error code; null without an error.' }),
   duration_ms: z.number().min(0),
-  bytes_in: countField.meta({ description: 'Of the body of the request, as far as it was read.' }),
-  bytes_out: countField.meta({ description: 'Of the body of the response.' }),
+  bytes_in: countField.meta({ description: 'Bytes of the request body that were read.' }),
+  bytes_out: countField.meta({ description: 'Bytes of the response body.' }),
   ip: z.string().max(45),
   source: z
     .enum(REQUEST_LOG_SOURCES)
-    .meta({ description: 'By what it came in: the API itself (`rest`), or the Model Context Protocol (`mcp`).' }),
-  tool: z
-    .string()
-    .max(40)
-    .nullable()
-    .meta({ description: 'The tool that an assistant called; null where there is none.' }),
+    .meta({ description: 'Protocol of the request: the API itself (`rest`), or the Model Context Protocol (`mcp`).' }),
+  tool: z.string().max(40).nullable().meta({ description: 'Tool that an assistant called; null without one.' }),
   weight: z
     .int()
     .min(1)
-    .meta({ description: 'How many requests it stands for: 1, or more where there were too many to keep them all.' }),
+    .meta({ description: 'Number of requests that this row represents: more than 1 if the log was sampled.' }),
 });
 
 export const requestLogEntrySchema = entry.meta({ id: 'RequestLogEntry' });
@@ -86,11 +91,11 @@ export const requestLogListSchema = z
   .object({
     data: z.array(requestLogEntrySchema).max(LARGEST_PAGE),
     has_more: z.boolean().meta({
-      description: 'Whether there is more now. A page can be empty all the same: it looks through 10,000 rows at most.',
+      description: 'Whether there are more rows. A page can be empty, because it scans at most 10,000 rows.',
     }),
     next_cursor: z.string().max(LONGEST_CURSOR).nullable(),
     kept_since: timeField.nullable().meta({
-      description: 'Since when requests are kept (`usage.requestLogRetention`); null where none are.',
+      description: 'Start of the stored log (`usage.requestLogRetention`); null if the log is off.',
     }),
   })
   .meta({ id: 'RequestLogList' });
@@ -102,11 +107,9 @@ export const requestDetailSchema = entry
     error: z
       .object({ title: z.string().max(200), type: z.string().max(2_048) })
       .nullable()
-      .meta({ description: 'What the code means, and the page that says what to do; null where there was no error.' }),
+      .meta({ description: 'Meaning of the code, and the page with what to do; null without an error.' }),
     explanation: explanationSchema.nullable().meta({
-      description:
-        'What a request of this key and operation from this address would be answered now; null where the ' +
-        'operation is not there any more.',
+      description: 'Result that the same request would have now; null if the operation no longer exists.',
     }),
   })
   .meta({ id: 'RequestDetail' });

@@ -67,7 +67,7 @@ export class RequestsController {
     const account = await this.accounts.get(accountId);
     const row = await this.logs.find(accountId, requestId, granted);
     if (row === undefined) {
-      throw new Problem('resource_not_found', { detail: 'No request of the account with this id is kept.' });
+      throw new Problem('resource_not_found', { detail: 'Not found. The account has no stored request with this id.' });
     }
     return {
       ...requestLogEntry(row, account.timeZone),

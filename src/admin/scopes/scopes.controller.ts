@@ -11,29 +11,24 @@ import { Operation } from '../openapi/operation-decorator.js';
 const scopeSchema = z
   .object({
     scope: z.string().max(200).meta({ example: 'customers:read' }),
-    operations: z
-      .array(z.string().max(200))
-      .meta({ description: 'Ids of the operations that it opens or helps to open.' }),
-    read_only: z
-      .boolean()
-      .meta({ description: 'Whether nothing that it opens changes anything: all of it is GET and HEAD.' }),
+    operations: z.array(z.string().max(200)).meta({ description: 'Ids of the operations that need this scope.' }),
+    read_only: z.boolean().meta({ description: 'Whether all its operations are GET or HEAD.' }),
     description: z.string().max(500).nullable().meta({
-      description:
-        'What it allows in plain words, out of the OpenAPI documents; null where they say nothing, and for wildcards.',
+      description: 'Description from the OpenAPI documents; null without one, and for wildcards.',
       example: 'Look up customers',
     }),
     group: z
       .string()
       .max(100)
       .nullable()
-      .meta({ description: 'What it stands under: the tag of the operations that it opens.', example: 'Customers' }),
+      .meta({ description: 'Group of the scope: the tag of its operations.', example: 'Customers' }),
     translations: z
       .record(
         z.string().max(20),
         z.object({ description: z.string().max(500).nullable(), group: z.string().max(100).nullable() }),
       )
       .meta({
-        description: 'Both in other languages, by the language, as far as the OpenAPI documents say them.',
+        description: 'Translations of both by language, from the OpenAPI documents.',
         example: { es: { description: 'Buscar clientes', group: 'Clientes' } },
       }),
   })

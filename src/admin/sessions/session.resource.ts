@@ -8,12 +8,12 @@ import { listSchema } from '../request/list.js';
 export const sessionSchema = z
   .object({
     id: idField('ses'),
-    current: z.boolean().meta({ description: 'Whether it is the one that asks.' }),
+    current: z.boolean().meta({ description: 'Whether this is the session of the request.' }),
     method: z.enum(['password', 'passkey', 'oidc', 'link', 'portal']),
     ip: z.string().max(45),
     user_agent: z.string().max(300),
     created_at: timeField,
-    last_seen_at: timeField.meta({ description: 'To the minute.' }),
+    last_seen_at: timeField.meta({ description: 'Accurate to a minute.' }),
     ends_at: timeField,
   })
   .meta({ id: 'Session' });

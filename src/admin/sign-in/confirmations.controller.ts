@@ -28,7 +28,7 @@ const confirmSchema = z
   .strictObject({
     password: passwordField.optional(),
     code: z.string().min(1, 'must not be empty').max(20).optional().meta({
-      description: 'Of the authenticator app; needed beside the password where the member has one.',
+      description: 'Code of the authenticator app. Required with a password if the member has an app.',
     }),
     passkey: shownPasskeySchema.optional(),
   })
@@ -37,13 +37,13 @@ const confirmSchema = z
   })
   .refine(({ password, code }) => code === undefined || password !== undefined, {
     path: ['code'],
-    error: 'goes with a password',
+    error: 'is only allowed with a password',
   })
   .meta({ id: 'Confirm' });
 type Confirm = z.output<typeof confirmSchema>;
 const changePasswordSchema = passwordSchema.meta({ id: 'ChangePassword' });
 const confirmationSchema = z
-  .object({ confirmed_until: timeField.meta({ description: 'Until then nothing asks again.' }) })
+  .object({ confirmed_until: timeField.meta({ description: 'Until then no change requires another confirmation.' }) })
   .meta({ id: 'Confirmation' });
 
 type Confirmation = z.output<typeof confirmationSchema>;
@@ -68,7 +68,7 @@ export class ConfirmationsController {
     const { member, session } = memberOfCaller(caller);
     if (!(await this.isRight(member, session, body, request))) {
       throw new Problem('invalid_credentials', {
-        detail: 'This does not show that it is you.',
+        detail: 'The confirmation failed.',
         headers: ['WWW-Authenticate', CHALLENGE],
       });
     }

@@ -36,7 +36,7 @@ export class PasswordResetsController {
     // Not awaited, because the response time would reveal whether a member exists.
     this.admin.requestReset(email, changeContextOf(request)).catch((error: unknown) => {
       const fields = { event: 'password_reset_failed', err: error, request_id: request.id };
-      this.deps.log.warn(fields, 'A link for a new password was asked for and not made');
+      this.deps.log.warn(fields, 'Creating a password reset link failed');
     });
     return {};
   }

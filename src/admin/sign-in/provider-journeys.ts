@@ -18,18 +18,18 @@ import { countFailedTries } from './link-attempts.js';
 import { linkToken } from './sign-in.resource.js';
 
 const PURPOSES =
-  '`sign_in`; `invitation`: takes the one of `token`; `link`: to who is signed in; `confirm`: shows once more that ' +
-  'it is them, with a fresh sign-in there.';
+  '`sign_in`; `invitation`: accepts the invitation of `token`; `link`: links the identity to the ' +
+  'signed-in member; `confirm`: confirms their identity with a fresh sign-in.';
 
 export const beginSchema = z
   .strictObject({
     purpose: z.enum(['sign_in', 'invitation', 'link', 'confirm']).default('sign_in').meta({ description: PURPOSES }),
     token: linkToken.optional(),
-    return_to: z.string().max(2_000).optional().meta({ description: 'A page of the panel to go on to.' }),
+    return_to: z.string().max(2_000).optional().meta({ description: 'Page of the panel to return to.' }),
   })
   .refine(({ purpose, token }) => (purpose === 'invitation') === (token !== undefined), {
     path: ['token'],
-    error: 'goes with the purpose invitation, and with no other',
+    error: 'is only allowed with the purpose `invitation`',
   })
   .meta({ id: 'BeginProviderSignIn' });
 
@@ -75,7 +75,7 @@ export class ProviderJourneys {
     else {
       await this.checkMayConfirm(member, session);
       if (!(await this.identities.list(member.id)).some((own) => own.issuer === issuer)) {
-        throw new Problem('conflict', { detail: 'You have not linked an identity of this provider.' });
+        throw new Problem('conflict', { detail: 'You have no linked identity of this provider.' });
       }
     }
     return { ...journey, memberId: member.id };

@@ -12,7 +12,7 @@ import { browserOf, setSessionCookies } from './browser.js';
 import { beginSchema, failurePage, ProviderJourneys, type BeginProviderSignIn } from './provider-journeys.js';
 
 const beganSchema = z
-  .object({ url: z.url().max(10_000).meta({ description: 'Where the browser goes now.' }) })
+  .object({ url: z.url().max(10_000).meta({ description: 'Where to redirect the browser.' }) })
   .meta({ id: 'ProviderSignIn' });
 
 @Controller()

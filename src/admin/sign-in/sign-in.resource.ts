@@ -13,8 +13,12 @@ export const signInWaysSchema = z
     password: z.boolean(),
     passkey: z.boolean(),
     providers: z.array(z.object({ id: z.string().max(100), label: z.string().max(200) })).max(100),
-    mail: z.boolean().meta({ description: 'Whether links are sent by mail, or handed over by whoever makes them.' }),
-    first_owner: z.boolean().meta({ description: 'Nobody is here yet: the log of the start has the link to begin.' }),
+    mail: z
+      .boolean()
+      .meta({ description: 'Whether links are sent by email, or handed over by the person who creates them.' }),
+    first_owner: z
+      .boolean()
+      .meta({ description: 'There is no member yet. The log of the first start contains the sign-in link.' }),
   })
   .meta({ id: 'SignInWays' });
 
@@ -31,26 +35,26 @@ const SECOND_FACTORS = ['totp', 'recovery_code'] as const;
 export const signInSchema = z
   .object({
     state: z.enum(['signed_in', 'second_factor']),
-    me: meSchema.optional().meta({ description: 'Where `signed_in`.' }),
-    ways: z.array(z.enum(SECOND_FACTORS)).max(10).optional().meta({ description: 'Where `second_factor`.' }),
-    expires_at: timeField.optional().meta({ description: 'Until when the second factor is waited for.' }),
+    me: meSchema.optional().meta({ description: 'Present if `signed_in`.' }),
+    ways: z.array(z.enum(SECOND_FACTORS)).max(10).optional().meta({ description: 'Present if `second_factor`.' }),
+    expires_at: timeField.optional().meta({ description: 'When the sign-in expires without the second factor.' }),
   })
   .meta({ id: 'SignIn' });
 
 export type SignInResource = z.output<typeof signInSchema>;
 
-export const linkToken = z.string().max(200).meta({ description: 'What stands behind the `#` of the link.' });
+export const linkToken = z.string().max(200).meta({ description: 'The part of the link after the `#`.' });
 
 export const readLinkSchema = z.strictObject({ token: linkToken }).meta({ id: 'ReadLink' });
 
 export const takeLinkSchema = z
   .strictObject({
     token: linkToken,
-    email: emailField.optional().meta({ description: 'For the first of an installation.' }),
+    email: emailField.optional().meta({ description: 'For the first member of an installation.' }),
     name: nameField
       .optional()
-      .meta({ description: 'For a new member. Without it the signed-in member takes an invitation.' }),
-    password: passwordField.optional().meta({ description: 'The new one, where `ways` has it.' }),
+      .meta({ description: 'For a new member. Without it, the signed-in member accepts the invitation.' }),
+    password: passwordField.optional().meta({ description: 'The new password, if `ways` contains it.' }),
     locale: localeField.optional(),
   })
   .meta({ id: 'TakeLink' });
@@ -64,7 +68,7 @@ const factorSchema = z
     issuer: z.string().max(2_000).nullable().meta({ description: 'The identity provider.' }),
     created_at: timeField,
     last_used_at: timeField.nullable(),
-    is_removed: z.boolean().meta({ description: 'Whether taking the link removes it.' }),
+    is_removed: z.boolean().meta({ description: 'Whether using the link removes it.' }),
   })
   .meta({ id: 'LinkFactor' });
 
@@ -80,12 +84,12 @@ export const linkSchema = z
       .max(10)
       .meta({
         description:
-          'The ways to take the link, of which one is enough. `password`: a new one, with a name for a new member. ' +
-          '`name`: a name alone. `provider`: a sign-in at a provider that knows the address. `sign_in`: the session ' +
-          'of a member. Empty: nothing is needed.',
+          'Ways to use the link; one is enough. `password`: a new password, with a name for a new member. ' +
+          '`name`: only a name. `provider`: sign-in at a provider that verified the address. `sign_in`: ' +
+          'the session of a member. Empty: nothing is needed.',
       }),
     factors: z.array(factorSchema).max(1_100).meta({
-      description: 'For a password reset: what signs the member in beside the password. Empty for other links.',
+      description: 'For a password reset: other sign-in methods of the member. Empty for other links.',
     }),
   })
   .meta({ id: 'Link' });

@@ -12,7 +12,7 @@ import { Operation } from '../openapi/operation-decorator.js';
 const stateSchema = z.enum(STATES);
 const seenSchema = {
   processes: z.object({ healthy: countField, failing: countField, ejected: countField, unhealthy: countField }),
-  in_flight: countField.meta({ description: 'Requests that are under way there.' }),
+  in_flight: countField.meta({ description: 'Requests in flight.' }),
   ejected_until: timeField.nullable(),
   last_failure: z
     .object({
@@ -31,10 +31,10 @@ const targetOnNodeSchema = z
       .min(0)
       .meta({
         description:
-          'How old the statement is. Gateways speak every two seconds; ' +
-          'one that has said nothing for a minute is left out.',
+          'Age of the report in seconds. Gateways report every two seconds. Those without a report for a ' +
+          'minute are omitted.',
       }),
-    state: stateSchema.meta({ description: 'With `--workers` the worst of what they see.' }),
+    state: stateSchema.meta({ description: 'With `--workers`, the worst state over all processes.' }),
     ...seenSchema,
   })
   .meta({ id: 'TargetOnNode' });
@@ -42,22 +42,22 @@ const targetOnNodeSchema = z
 const targetSchema = z
   .object({
     service: z.string().max(100),
-    target: z.string().max(2_048).meta({ description: 'Origin and path, as they are configured.' }),
+    target: z.string().max(2_048).meta({ description: 'Configured origin and path.' }),
     address: z
       .string()
       .max(45)
       .nullable()
-      .meta({ description: 'Where its name leads to; null: it is no name, or has not been resolved yet.' }),
+      .meta({ description: 'Resolved addresses; null: not a host name, or not resolved yet.' }),
     state: stateSchema.meta({
       description:
-        '`failing`: in service, and the last calls to it failed. `ejected`: calls to it failed in a row, or too ' +
-        'often. `unhealthy`: its health check fails. The worst of what the gateways see.',
+        '`failing`: in service, but the last calls failed. `ejected`: removed after too many failures. ' +
+        '`unhealthy`: fails its health check. The worst state over all gateways.',
     }),
     ...seenSchema,
     processes: seenSchema.processes.meta({
-      description: 'How many processes of all gateways see it in which state: with `--workers` each for itself.',
+      description: 'Number of processes of all gateways by state. With `--workers`, each process counts.',
     }),
-    nodes: z.array(targetOnNodeSchema).meta({ description: 'What each gateway says of it.' }),
+    nodes: z.array(targetOnNodeSchema).meta({ description: 'State as each gateway reports it.' }),
   })
   .meta({ id: 'Target' });
 

@@ -18,8 +18,8 @@ export const accountTokenSchema = z
       .meta({ description: 'Prefix and last four characters of the secret.', example: 'tga_…a1b2' }),
     allowed_ips: z.array(z.string().max(43)).max(100).meta({ description: 'Empty: any address.' }),
     expires_at: time,
-    last_used_at: time.nullable().meta({ description: 'To the minute.' }),
-    created_by: z.string().max(100).meta({ description: 'As the actor of the audit log.' }),
+    last_used_at: time.nullable().meta({ description: 'Accurate to a minute.' }),
+    created_by: z.string().max(100).meta({ description: 'Actor as in the audit log.' }),
     created_by_name: z
       .string()
       .max(254)
@@ -36,7 +36,7 @@ export const accountTokenWithSecretSchema = accountTokenSchema
       .string()
       .regex(/^tga_[0-9A-Za-z]{36}$/)
       .max(40)
-      .meta({ description: 'The only time that the secret is shown. It is stored as a hash.' }),
+      .meta({ description: 'The secret, shown only in this response. Only its hash is stored.' }),
   })
   .meta({ id: 'AccountTokenWithSecret' });
 

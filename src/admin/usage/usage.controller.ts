@@ -56,7 +56,7 @@ export class UsageController {
     const { id: accountId, plan, timeZone, billingDay, grant: accountGrant } = account;
     const key = keyId === undefined ? undefined : await this.keys.get(keyId);
     if (key !== undefined && key.accountId !== accountId) {
-      throw new Problem('resource_not_found', { detail: 'The account has no API key with this id.' });
+      throw new Problem('resource_not_found', { detail: 'Not found. The account has no API key with this id.' });
     }
     if (key !== undefined) checkWithinGrant(caller, key.scopes);
     const limitChanges = { accountGrant, keyLimits: key?.limits ?? null, keyGrant: key?.grant ?? NO_GRANT };

@@ -17,53 +17,49 @@ const text = z.string().max(1_000).optional();
 export const usageQuerySchema = z.strictObject({
   api_key_id: plainText(100)
     .optional()
-    .meta({ description: 'A key of the account; adds its own windows, and only its rows are in `data`.' }),
+    .meta({ description: 'A key of the account. Adds the windows of the key, and limits `data` to its rows.' }),
   group_by: text.meta({
     schema: USAGE_PARAMETER_SCHEMAS.group_by,
-    description: `Adds \`data\`, sums by some of ${ALL_GROUPS.join(', ')}, with commas between them.`,
+    description: `Adds \`data\`: sums grouped by ${ALL_GROUPS.join(', ')}, several separated by commas.`,
   }),
   from: text.meta({
     schema: USAGE_PARAMETER_SCHEMAS.from,
     description:
-      `First day of \`data\`, 2026-11-01; without it the first day of the period. At most ${LONGEST_SPAN_DAYS} ` +
+      `First day of \`data\`, 2026-11-01; default: the first day of the billing period. At most ${LONGEST_SPAN_DAYS} ` +
       'days before `to`.',
   }),
   to: text.meta({
     schema: USAGE_PARAMETER_SCHEMAS.to,
-    description: 'Last day of `data`; without it today, in the time zone of the account.',
+    description: "Last day of `data`; default: today in the account's time zone.",
   }),
   limit: text.meta({
     schema: USAGE_PARAMETER_SCHEMAS.limit,
-    description: `Most rows of \`data\`, 1 to ${LARGEST_USAGE_PAGE}; ${USUAL_USAGE_PAGE} unless said.`,
+    description: `Maximum rows of \`data\`, 1 to ${LARGEST_USAGE_PAGE}; default: ${USUAL_USAGE_PAGE}.`,
   }),
-  cursor: text.meta({ schema: USAGE_PARAMETER_SCHEMAS.cursor, description: '`next_cursor` of the page before.' }),
+  cursor: text.meta({ schema: USAGE_PARAMETER_SCHEMAS.cursor, description: '`next_cursor` of the previous page.' }),
   shadow: z.enum(['true', 'false'], 'must be true or false').optional().meta({
-    description: 'With `true`, `data` counts the requests that shadow limits of the plan would have refused.',
+    description: 'If `true`, `data` counts requests that shadow limits of the plan would have rejected.',
   }),
   forecast: z.enum(['true', 'false'], 'must be true or false').optional().meta({
-    description: 'With `true`, `forecasts` says where the limits of the month are heading.',
+    description: 'If `true`, `forecasts` contains the expected usage of monthly limits.',
   }),
   format: z
     .enum(['json', 'csv'], 'must be json or csv')
     .optional()
-    .meta({ description: '`csv` answers with all rows as RFC 4180; so does `Accept: text/csv`.' }),
+    .meta({ description: '`csv` returns all rows as RFC 4180. `Accept: text/csv` does the same.' }),
 });
 
 export type UsageQueryFields = z.output<typeof usageQuerySchema>;
 
 const usageRowSchema = z
   .object({
-    month: z.iso
-      .date()
-      .max(10)
-      .optional()
-      .meta({ description: 'First day of the billing period that it was counted in.' }),
-    day: z.iso.date().max(10).optional().meta({ description: 'In the time zone of the account.' }),
+    month: z.iso.date().max(10).optional().meta({ description: 'First day of the billing period.' }),
+    day: z.iso.date().max(10).optional().meta({ description: "In the account's time zone." }),
     api_key_id: idField('key').nullable().optional(),
-    operation: z.string().max(200).nullable().optional().meta({ description: 'Null where no operation is known.' }),
+    operation: z.string().max(200).nullable().optional().meta({ description: 'Null if no operation matched.' }),
     outcome: z.enum([...CELL_NAMES, UNRECORDED, ADJUSTED]).optional(),
     requests: z.int(),
-    cost: z.int().meta({ description: 'What they count as in the limits.' }),
+    cost: z.int().meta({ description: 'Number of requests that count towards the limits.' }),
   })
   .meta({ id: 'UsageRow' });
 
@@ -77,8 +73,8 @@ export const usageSchema = z
       .optional()
       .meta({
         description:
-          'There, and `true`, only while the counters cannot be asked: the windows then say what this process ' +
-          'knows, which may be less than was used.',
+          'Present and `true` only while the counters are unavailable. The windows then show what this ' +
+          'process knows, which may be too low.',
       }),
     windows: z
       .array(
@@ -95,16 +91,16 @@ export const usageSchema = z
       .array(
         z.object({
           policy: policyField,
-          per_day: z.number().min(0).meta({ description: 'What a day has cost, of the last seven and of today.' }),
-          expected: countField.meta({ description: 'What will have been used at this pace when the month ends.' }),
+          per_day: z.number().min(0).meta({ description: 'Average per day over the last seven days and today.' }),
+          expected: countField.meta({ description: 'Expected usage at the end of the month.' }),
           used_up_at: timeField.nullable().meta({
-            description: 'When the limit is reached at this pace; null where the month ends before.',
+            description: 'When the limit will be reached; null if not this month.',
           }),
         }),
       )
       .max(2)
       .optional()
-      .meta({ description: 'With `forecast=true`: one for each limit of a month.' }),
+      .meta({ description: 'With `forecast=true`: one for each monthly limit.' }),
     from: z.iso.date().max(10).optional().meta({ description: 'With `group_by`: the first day of `data`.' }),
     to: z.iso.date().max(10).optional(),
     data: z

@@ -22,7 +22,7 @@ const testSchema = z
   .strictObject({
     type: eventTypeField
       .optional()
-      .meta({ description: 'Of which an example is sent; left out: `webhook.test`.', example: 'customer.created' }),
+      .meta({ description: 'Event type of the example; default: `webhook.test`.', example: 'customer.created' }),
   })
   .meta({ id: 'TestWebhookEndpoint' });
 
@@ -33,17 +33,19 @@ const replaySchema = z
       .default('failed')
       .meta({
         description:
-          'Which deliveries. `all`: those that have failed and those that have succeeded, and events of the time ' +
-          'that were never meant for this endpoint, because it is younger or wanted other types.',
+          'Deliveries to resend. `all`: failed and successful ones, and events of the period that the ' +
+          'endpoint was not subscribed to.',
       }),
-    since: instantField.optional().meta({ description: 'Made then or later.' }),
-    until: instantField.optional().meta({ description: 'Made until then; left out: now.' }),
+    since: instantField.optional().meta({ description: 'Only deliveries created at this time or later.' }),
+    until: instantField
+      .optional()
+      .meta({ description: 'Only deliveries created at this time or earlier; default: now.' }),
     types: z
       .array(eventPatternField)
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: 'Only these types and families.' }),
+      .meta({ description: 'Only these event types and families.' }),
   })
   .meta({ id: 'ReplayWebhookDeliveries' });
 

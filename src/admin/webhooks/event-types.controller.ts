@@ -12,9 +12,9 @@ const eventTypeSchema = z
     schema: z
       .record(z.string().max(100), z.unknown())
       .nullable()
-      .meta({ description: 'Of `data`, JSON Schema 2020-12; null where nobody says.' }),
-    example: z.unknown().meta({ description: 'Of `data`; null where there is none.' }),
-    source: z.enum(['gateway', 'configuration']).meta({ description: 'Whether the gateway itself tells of it.' }),
+      .meta({ description: 'Schema of `data`, JSON Schema 2020-12; null without one.' }),
+    example: z.unknown().meta({ description: 'Example of `data`; null without one.' }),
+    source: z.enum(['gateway', 'configuration']).meta({ description: 'Whether the gateway itself emits the event.' }),
   })
   .meta({ id: 'EventType' });
 

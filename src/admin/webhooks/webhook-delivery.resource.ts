@@ -10,8 +10,12 @@ import { listSchema, pageQuerySchema } from '../request/list.js';
 const STATUSES = ['pending', 'succeeded', 'failed'] as const;
 const REASONS = ['exhausted', 'test_failed', 'gone', 'aborted', 'expired', 'skipped', 'endpoint_deleted'] as const;
 
-const statusCode = z.int().min(0).max(999).nullable().meta({ description: 'Null: no response came.' });
-const error = z.string().max(200).nullable().meta({ description: 'Why no response came.', example: 'connect_timeout' });
+const statusCode = z.int().min(0).max(999).nullable().meta({ description: 'Null: no response.' });
+const error = z
+  .string()
+  .max(200)
+  .nullable()
+  .meta({ description: 'Why there was no response.', example: 'connect_timeout' });
 
 const webhookDeliverySchema = z
   .object({
@@ -19,7 +23,7 @@ const webhookDeliverySchema = z
     account_id: idField('acc'),
     endpoint_id: idField('whe'),
     event_id: idField('evt').meta({ description: 'Also the `webhook-id` of every attempt.' }),
-    type: z.string().max(100).nullable().meta({ description: 'Null where the event is kept no more.' }),
+    type: z.string().max(100).nullable().meta({ description: 'Null if the event has expired.' }),
     kind: z.enum(['event', 'test']),
     status: z.enum(STATUSES),
     reason: z
@@ -27,15 +31,15 @@ const webhookDeliverySchema = z
       .nullable()
       .meta({
         description:
-          'Why it failed for good. `exhausted`: no attempt was left. `test_failed`: a test is attempted once. ' +
-          '`gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. ' +
-          '`skipped`: it was not chosen when the endpoint was enabled.',
+          'Why the delivery failed permanently. `exhausted`: no attempts left. `test_failed`: tests are ' +
+          'not retried. `gone`: the receiver responded with 410. `aborted`: the receiver asked to stop. ' +
+          '`expired`: pending for too long. `skipped`: not selected when the endpoint was enabled.',
       }),
-    is_held: z.boolean().meta({ description: 'Whether it waits behind another delivery of its resource.' }),
+    is_held: z.boolean().meta({ description: 'Whether it waits for another delivery of its resource.' }),
     resource: z.string().max(200).nullable(),
-    attempts: countField.meta({ description: 'Since it was made, or replayed last.' }),
+    attempts: countField.meta({ description: 'Number of attempts since its creation or last replay.' }),
     replays: countField,
-    next_attempt_at: time.nullable().meta({ description: 'Null where none is planned.' }),
+    next_attempt_at: time.nullable().meta({ description: 'Null if no attempt is planned.' }),
     last_attempt: z.object({ at: time, status_code: statusCode, error }).nullable(),
     created_at: time,
     updated_at: time,
@@ -44,24 +48,24 @@ const webhookDeliverySchema = z
 
 const attemptSchema = z.object({
   id: idField('wha'),
-  number: z.int().min(1).max(1_000).meta({ description: 'Begins anew with each replay.' }),
-  replay: countField.meta({ description: 'Which replay it belongs to; 0: none.' }),
+  number: z.int().min(1).max(1_000).meta({ description: 'Starts over with each replay.' }),
+  replay: countField.meta({ description: 'Number of the replay it belongs to; 0: none.' }),
   at: time,
   status_code: statusCode,
   duration_ms: countField,
   error,
-  address: z.string().max(45).nullable().meta({ description: 'Of the receiver.' }),
-  response_body: z.string().max(2_048).nullable().meta({ description: 'Its first kilobyte.' }),
+  address: z.string().max(45).nullable().meta({ description: 'Status code of the receiver.' }),
+  response_body: z.string().max(2_048).nullable().meta({ description: 'First kilobyte of the response body.' }),
 });
 
 export const webhookDeliveryDetailSchema = webhookDeliverySchema
   .extend({
-    attempt_log: z.array(attemptSchema).max(200).meta({ description: 'The oldest first.' }),
+    attempt_log: z.array(attemptSchema).max(200).meta({ description: 'Oldest first.' }),
     payload: z
       .string()
       .max(1_048_576)
       .nullable()
-      .meta({ description: 'The body as it is sent, to the byte; null where the event is kept no more.' }),
+      .meta({ description: 'Exact request body; null if the event has expired.' }),
   })
   .meta({ id: 'WebhookDeliveryDetail' });
 
@@ -73,10 +77,10 @@ export const deliveryQuerySchema = pageQuerySchema.extend({
   status: z
     .enum(STATUSES, `must be one of ${STATUSES.join(', ')}`)
     .optional()
-    .meta({ description: 'Only deliveries that stand so.' }),
-  type: eventTypeField.optional().meta({ description: 'Only events of this type.' }),
-  since: instant.meta({ description: 'Only deliveries that were made then or later.' }),
-  until: instant.meta({ description: 'Only deliveries that were made until then.' }),
+    .meta({ description: 'Filters by status.' }),
+  type: eventTypeField.optional().meta({ description: 'Filters by event type.' }),
+  since: instant.meta({ description: 'Only deliveries created at this time or later.' }),
+  until: instant.meta({ description: 'Only deliveries created at this time or earlier.' }),
 });
 
 export type DeliveryQueryFields = z.output<typeof deliveryQuerySchema>;

@@ -13,16 +13,16 @@ const publicKeysField = z
   .array(
     z.object({
       key: z.string().max(60).meta({
-        description: 'ed25519, for signatures `v1a`.',
+        description: 'ed25519 key for `v1a` signatures.',
         example: 'whpk_hY0Qm0YqPzvJ9xJt1wq2mF5tC1b8o2m7jYxkXq0n3eA=',
       }),
       created_at: time,
-      expires_at: time.nullable().meta({ description: 'Null: the current one.' }),
+      expires_at: time.nullable().meta({ description: 'Null: the current key.' }),
     }),
   )
   .max(MOST_KEYS);
 
-const numberOrUsual = (most: number) => z.int().min(1).max(most).nullable().meta({ description: 'Null: the usual.' });
+const numberOrUsual = (most: number) => z.int().min(1).max(most).nullable().meta({ description: 'Null: the default.' });
 
 export const webhookEndpointSchema = z
   .object({
@@ -30,28 +30,31 @@ export const webhookEndpointSchema = z
     account_id: idField('acc'),
     url: z.string().max(2_048),
     description: z.string().max(500),
-    event_types: z.array(z.string().max(100)).max(100).meta({ description: 'Types and families; empty: all.' }),
-    retry_schedule: z
-      .array(z.int().min(1).max(86_400))
-      .max(20)
-      .nullable()
-      .meta({ description: 'Pauses in seconds behind the first attempt and each further one; null: the usual ones.' }),
+    event_types: z.array(z.string().max(100)).max(100).meta({ description: 'Event types and families; empty: all.' }),
+    retry_schedule: z.array(z.int().min(1).max(86_400)).max(20).nullable().meta({
+      description: 'Pauses in seconds after the first attempt and each further one; null: the default schedule.',
+    }),
     ordered: z.boolean(),
     rate_per_second: numberOrUsual(1_000),
     concurrency: numberOrUsual(50),
     timeout_ms: numberOrUsual(30_000),
     status: z.enum(['enabled', 'paused', 'disabled']).meta({
-      description: 'While it is not enabled its events wait, for 30 days at most.',
+      description: 'Events wait for up to 30 days while the endpoint is not enabled.',
     }),
-    disabled_reason: z.enum(['failing', 'gone', 'operator']).nullable().meta({
-      description: '`failing`: nothing arrived for five days. `gone`: it said 410. `operator`: operators did it.',
-    }),
+    disabled_reason: z
+      .enum(['failing', 'gone', 'operator'])
+      .nullable()
+      .meta({
+        description:
+          '`failing`: no successful delivery for five days. `gone`: the receiver responded with 410. ' +
+          '`operator`: disabled by an operator.',
+      }),
     status_changed_at: time,
     failing_since: time.nullable().meta({ description: 'Null: the last attempt succeeded, or there was none.' }),
-    failures: countField.meta({ description: 'Attempts that have failed since then.' }),
+    failures: countField.meta({ description: 'Failed attempts since then.' }),
     last_success_at: time.nullable(),
     public_keys: publicKeysField.meta({
-      description: 'The current one first; during a rotation those of before, too.',
+      description: 'The current key first, followed by previous ones during a rotation.',
     }),
     created_at: time,
     updated_at: time,
@@ -65,7 +68,7 @@ export const webhookEndpointDetailSchema = webhookEndpointSchema
       .int()
       .min(0)
       .max(MOST_COUNTED)
-      .meta({ description: `Deliveries that wait; ${MOST_COUNTED}: so many or more.` }),
+      .meta({ description: `Pending deliveries; ${MOST_COUNTED} means this many or more.` }),
   })
   .meta({ id: 'WebhookEndpointDetail' });
 
@@ -75,7 +78,7 @@ export const webhookEndpointWithSecretSchema = webhookEndpointSchema
       .string()
       .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/)
       .max(100)
-      .meta({ description: 'The only time that the secret is shown. It is stored sealed.' }),
+      .meta({ description: 'The secret, shown only in this response. It is stored encrypted.' }),
   })
   .meta({ id: 'WebhookEndpointWithSecret' });
 

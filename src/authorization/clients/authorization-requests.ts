@@ -170,7 +170,7 @@ export class AuthorizationRequests {
     const interaction = await this.interaction(id);
     await this.consume(id);
     try {
-      await this.conclude(id, interaction, { error: 'access_denied', error_description: 'The request was declined.' });
+      await this.conclude(id, interaction, { error: 'access_denied', error_description: 'The request was denied.' });
     } catch (error) {
       await this.undo(id);
       throw error;
@@ -229,6 +229,6 @@ export async function keepClient(objects: OAuthObjects, clientId: string, keyEnd
 
 function notFound(): Problem {
   return new Problem('resource_not_found', {
-    detail: 'There is no such request, or it is over. Connect once more in the application that you came from.',
+    detail: 'The authorization request does not exist or has expired. Connect again in your application.',
   });
 }

@@ -30,13 +30,15 @@ export class AddressVerification {
    */
   async request(memberId: string, context: ChangeContext): Promise<number> {
     if (!this.hasMail()) {
-      throw new Problem('conflict', { detail: 'No mail is set up here (admin.mail), so no address can be verified.' });
+      throw new Problem('conflict', {
+        detail: 'Addresses cannot be verified, because no email is set up (admin.mail).',
+      });
     }
     const now = this.clock.now();
     return this.database.db.transaction().execute(async (trx) => {
       const { email, name, locale, ...member } = await lockMember(trx, this.database.kind, memberId);
       if (member.email_verified_at !== null) {
-        throw new Problem('conflict', { detail: 'Your address is verified already.' });
+        throw new Problem('conflict', { detail: 'Your address is already verified.' });
       }
       await checkPace(trx, memberId, now);
       const open = trx.updateTable('link').set({ revoked_at: now }).where('kind', '=', KIND);
@@ -68,5 +70,5 @@ async function checkPace(trx: Transaction<Tables>, memberId: string, nowMs: numb
     .limit(row.limit)
     .execute();
   const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < row.windowMs);
-  refuseBeyond(row, fresh, 'You asked for too many of these links within an hour.', nowMs);
+  refuseBeyond(row, fresh, 'You requested too many verification links within an hour.', nowMs);
 }

@@ -6,11 +6,11 @@ import { ROLES } from '../permissions.js';
 export const createInvitationSchema = z
   .strictObject({
     email: emailField,
-    role: z.enum(ROLES).meta({ description: 'What they will be in the account; only owners invite owners.' }),
+    role: z.enum(ROLES).meta({ description: 'Role in the account. Only owners can invite owners.' }),
     locale: localeField.optional().meta({
       description: 'Language of the mail; without it that of whom it is for, where we know them, else of who invites.',
     }),
-    expires_in_days: z.int().min(1).max(30).default(7).meta({ description: 'How long the link works.' }),
+    expires_in_days: z.int().min(1).max(30).default(7).meta({ description: 'Lifetime of the link.' }),
   })
   .meta({ id: 'CreateInvitation' });
 

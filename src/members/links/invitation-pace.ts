@@ -29,8 +29,13 @@ export async function checkPace(
   // Ignore links dated in the future by a clock that was ahead.
   const fresh = latest.filter(({ created_at: at }) => at <= nowMs && nowMs - at < THROTTLES.invitations.windowMs);
   const toAddress = fresh.filter((link) => link.email_key === emailKey);
-  refuseBeyond(THROTTLES.invitations, fresh, 'Too many people were invited within an hour.', nowMs);
-  refuseBeyond(THROTTLES.invitationsToAddress, toAddress, 'This address was invited too often within an hour.', nowMs);
+  refuseBeyond(THROTTLES.invitations, fresh, 'You sent too many invitations within an hour.', nowMs);
+  refuseBeyond(
+    THROTTLES.invitationsToAddress,
+    toAddress,
+    'Too many invitations to this address within an hour.',
+    nowMs,
+  );
 }
 
 /**

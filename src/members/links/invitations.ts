@@ -126,7 +126,7 @@ export class Invitations {
       const row = await this.lock(trx, id);
       const { accountId, email, role, status } = invitationOf(row, now);
       if (status === 'accepted' || status === 'revoked') {
-        throw new Problem('conflict', { detail: `The invitation is ${status}. Make a new one.` });
+        throw new Problem('conflict', { detail: `The invitation is ${status}. Create a new one.` });
       }
       await refuseMember(trx, accountId, email);
       await checkPace(trx, giver, accountId, emailKeyOf(email), now);
@@ -148,7 +148,7 @@ export class Invitations {
       const invitation = invitationOf(row, now, mail);
       checkMayGive(giver, invitation.role);
       if (invitation.status === 'accepted') {
-        throw new Problem('conflict', { detail: 'The invitation was accepted: remove the member instead.' });
+        throw new Problem('conflict', { detail: 'The invitation was accepted. Remove the member instead.' });
       }
       if (row.revoked_at !== null) return invitation;
       await trx.updateTable('link').set({ revoked_at: now }).where('id', '=', id).execute();
@@ -204,7 +204,7 @@ export class Invitations {
       .where('kind', '=', 'invitation')
       .$if(this.database.kind === 'postgres', (select) => select.forUpdate())
       .executeTakeFirst();
-    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no invitation with this id.' });
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No invitation has this id.' });
     return row;
   }
 }
@@ -223,7 +223,7 @@ async function refuseMember(trx: Transaction<Tables>, accountId: string, email: 
     .where('member.email_key', '=', emailKeyOf(email))
     .executeTakeFirst();
   if (there === undefined) return;
-  throw new Problem('already_a_member', { detail: 'Whoever has this address is a member of the account already.' });
+  throw new Problem('already_a_member', { detail: 'A member of the account already has this address.' });
 }
 
 function invitationOf(row: LinkRow, nowMs: number, mail: Invitation['mail'] = 'none'): Invitation {

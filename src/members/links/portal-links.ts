@@ -17,21 +17,20 @@ const LINK_MS = 15 * 60_000;
 export const createPortalSessionSchema = z
   .strictObject({
     account_id: plainText(100),
-    role: z.enum(ROLES).meta({ description: 'What they may there.' }),
+    role: z.enum(ROLES).meta({ description: 'Role in the account.' }),
     scopes: z
       .array(z.string().max(200).regex(SCOPE_PATTERN, 'must be resource:verb, for example customers:read'))
       .min(1)
       .max(100)
       .optional()
       .meta({
-        description:
-          'The only scopes of keys that the session may see and manage, without events and webhooks; left out: any.',
+        description: 'Limits the session to keys with these scopes, without events and webhooks; default: all.',
       }),
     return_url: z
       .url({ protocol: /^https?$/ })
       .max(2_048)
-      .meta({ description: 'Where the panel leads back to; its origin stands in `admin.portal.returnOrigins`.' }),
-    member_name: nameField.optional().meta({ description: 'Who it is, for the page and the audit log.' }),
+      .meta({ description: 'Where the panel links back to. Its origin must be in `admin.portal.returnOrigins`.' }),
+    member_name: nameField.optional().meta({ description: 'Name of the user, for the page and the audit log.' }),
   })
   .meta({ id: 'CreatePortalSession' });
 
@@ -56,7 +55,7 @@ export class PortalLinks {
     const { account_id: accountId, role, return_url: returnUrl } = input;
     // Prevents open redirects: only configured origins are accepted.
     if (!this.returnOrigins().includes(new URL(returnUrl).origin)) {
-      const errors = [{ pointer: '#/return_url', detail: 'is of an origin that admin.portal.returnOrigins has not' }];
+      const errors = [{ pointer: '#/return_url', detail: 'must have an origin of admin.portal.returnOrigins' }];
       throw new Problem('validation_failed', { detail: 'Some fields are not valid.', errors });
     }
     const now = this.clock.now();

@@ -77,7 +77,7 @@ export class Identities {
       .where('subject', '=', subject)
       .executeTakeFirst();
     if (owner?.member_id !== memberId) {
-      throw new Problem('conflict', { detail: 'Somebody else has linked this identity.' });
+      throw new Problem('conflict', { detail: 'Another member has linked this identity.' });
     }
   }
 
@@ -93,7 +93,7 @@ export class Identities {
   async unlink(memberId: string, id: string, context: ChangeContext): Promise<void> {
     await this.database.db.transaction().execute(async (trx) => {
       const row = (await this.rowsOf(trx, memberId)).find((each) => identityId(each) === id);
-      if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no identity with this id.' });
+      if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No identity has this id.' });
       const { issuer, subject } = row;
       const own = trx.deleteFrom('member_identity').where('member_id', '=', memberId);
       const taken = own.where('issuer', '=', issuer).where('subject', '=', subject);

@@ -101,13 +101,13 @@ function isAddressOf({ email, isEmailVerified }: ProviderIdentity, { emailKey }:
 
 function notInvited(): Problem {
   return new Problem('identity_unknown', {
-    detail: 'The invitation is for another address than the provider says is yours, or it has not verified that.',
+    detail: 'The invitation is for another address than the one that the provider has verified for you.',
   });
 }
 
 function signInFirst(): Problem {
   return new Problem('missing_credentials', {
-    detail: 'There is a member with this address. Sign in as them first, then open the link again.',
+    detail: 'A member has this address. Sign in as that member first, then open the link again.',
   });
 }
 

@@ -38,7 +38,7 @@ export class ProviderSignIn {
     });
     if (signedIn !== null) return signedIn;
     this.signIn.noteRefused(null, 'oidc', browser);
-    throw new Problem('identity_unknown', { detail: 'Nobody here has linked this identity.' });
+    throw new Problem('identity_unknown', { detail: 'No member has linked this identity.' });
   }
 
   /**
@@ -62,7 +62,7 @@ export class ProviderSignIn {
     const isTheirs = await this.identities.useOwn(identity, memberId ?? '');
     if (!isTheirs) {
       this.signIn.noteRefused(memberId, 'oidc', browser);
-      throw new Problem('invalid_credentials', { detail: 'This identity is not one that you have linked.' });
+      throw new Problem('invalid_credentials', { detail: 'You have not linked this identity.' });
     }
     if ((await this.sessions.confirm(sessionId)) === undefined) throw new Problem('session_ended');
   }

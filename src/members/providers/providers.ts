@@ -137,7 +137,7 @@ export class Providers {
     const { purpose, linkHash, returnTo, startedAt } = data;
     if (purpose === 'confirm' && (identity.authTime ?? 0) * 1_000 < startedAt - CLOCK_TOLERANCE_MS) throw refused();
     if (!isOfItsDomains(provider, identity)) {
-      throw new Problem('identity_unknown', { detail: 'This provider signs in people of its own domains only.' });
+      throw new Problem('identity_unknown', { detail: 'This provider only signs in people of its own domains.' });
     }
     return { identity, purpose, memberId, linkHash, returnTo };
   }
@@ -182,7 +182,8 @@ export class Providers {
   private providerOf(id: string): ProviderConfig {
     const providers = this.parts.providers();
     const provider = Object.hasOwn(providers, id) ? providers[id] : undefined;
-    if (provider === undefined) throw new Problem('resource_not_found', { detail: 'There is no such provider.' });
+    if (provider === undefined)
+      throw new Problem('resource_not_found', { detail: 'Not found. No provider has this name.' });
     return provider;
   }
 
@@ -196,7 +197,7 @@ export class Providers {
     const fields = { event: 'identity_provider_failed', ...errorFields(id, cause) };
     this.parts.log.warn(fields, 'An identity provider cannot be used');
     return new Problem('identity_provider_unavailable', {
-      detail: 'The identity provider cannot be reached, or does not respond as it should. Sign in another way.',
+      detail: 'The identity provider is unavailable or sent an invalid response. Sign in another way.',
       headers: ['Retry-After', '5'],
       cause,
     });
@@ -227,6 +228,6 @@ function isRefusal(fault: unknown): boolean {
 
 function refused(): Problem {
   return new Problem('invalid_credentials', {
-    detail: 'The identity provider did not sign you in, or what it said does not belong to this sign-in. Begin again.',
+    detail: 'The identity provider rejected the sign-in, or its response belongs to another one. Start over.',
   });
 }

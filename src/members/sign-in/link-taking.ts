@@ -152,7 +152,7 @@ export class LinkTaking {
     }
     const { passwords, issuers } = this.offered();
     if (!passwords && issuers.length > 0) {
-      throw new Problem('forbidden', { detail: 'Take this invitation by signing in at an identity provider.' });
+      throw new Problem('forbidden', { detail: 'Accept this invitation by signing in at an identity provider.' });
     }
     const { name } = given;
     const password = await this.newPassword(given.password, { email, name, hasSecondFactor: false });
@@ -276,7 +276,7 @@ export class LinkTaking {
     member: { readonly email: string; readonly name: string; readonly hasSecondFactor: boolean },
   ): Promise<string | null> {
     if (!this.offered().passwords) {
-      if (password !== undefined) throw new Problem('forbidden', { detail: 'Passwords are turned off.' });
+      if (password !== undefined) throw new Problem('forbidden', { detail: 'Passwords are disabled.' });
       return null;
     }
     if (password === undefined) throw missing({ password });
@@ -324,9 +324,9 @@ function emailOf(link: LinkRow): string | null {
 function signInFirst(email?: string): Problem {
   const detail =
     email === undefined
-      ? 'Sign in first, then take the link again. Or send a name to join as a new member.'
-      : `There is a member with this address. Sign in as ${emailKeyOf(email)} first, then take the link again. ` +
-        'If you cannot, ask an operator for a link to reset it.';
+      ? 'Sign in first, then use the link again. Or send a name to join as a new member.'
+      : `A member has this address. Sign in as ${emailKeyOf(email)} first, then use the link again. If you cannot, ask ` +
+        'an operator for a password reset link.';
   return new Problem('missing_credentials', {
     detail,
     headers: ['WWW-Authenticate', 'Bearer realm="trailgate-admin"'],

@@ -90,7 +90,7 @@ export class Passkeys {
     if (step.memberId !== memberId || step.data.purpose !== 'register') throw stepOfAnother();
     const made = await this.convertRefusal(
       () => verifiedRegistration(this.parts.party(), step.data.challenge, response),
-      () => notTaken('The browser did not make a passkey for this panel.'),
+      () => notTaken('The browser created no valid passkey for this panel.'),
     );
     const now = this.parts.clock.now();
     const row: MemberPasskeyTable = {
@@ -114,7 +114,7 @@ export class Passkeys {
         .values(row)
         .onConflict((conflict) => conflict.column('credential_id').doNothing())
         .executeTakeFirst();
-      if (numInsertedOrUpdatedRows !== 1n) throw notTaken('This passkey is known already.');
+      if (numInsertedOrUpdatedRows !== 1n) throw notTaken('This passkey is already registered.');
       await this.record(
         trx,
         memberId,
@@ -238,7 +238,7 @@ export class Passkeys {
       .where('id', '=', id)
       .where('member_id', '=', memberId)
       .executeTakeFirst();
-    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no passkey with this id.' });
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No passkey has this id.' });
     return row;
   }
 
@@ -287,17 +287,19 @@ function passkeyOf(row: MemberPasskeyTable): Passkey {
 }
 
 function tooMany(): Problem {
-  return new Problem('conflict', { detail: `You have ${MOST_PASSKEYS} passkeys. Remove one that you do not use.` });
+  return new Problem('conflict', { detail: `You have ${MOST_PASSKEYS} passkeys. Remove one that you no longer use.` });
 }
 
 function notTaken(detail: string): Problem {
-  return new Problem('validation_failed', { detail, errors: [{ pointer: '#/response', detail: 'is not taken' }] });
+  return new Problem('validation_failed', { detail, errors: [{ pointer: '#/response', detail: 'is not valid' }] });
 }
 
 function notKnown(): Problem {
-  return new Problem('invalid_credentials', { detail: 'This passkey does not sign anybody in here.' });
+  return new Problem('invalid_credentials', {
+    detail: 'This passkey does not belong to a member of this installation.',
+  });
 }
 
 function stepOfAnother(): Problem {
-  return new Problem('sign_in_ended', { detail: 'This challenge was for something else. Begin again.' });
+  return new Problem('sign_in_ended', { detail: 'The challenge belongs to another operation. Start over.' });
 }

@@ -48,7 +48,7 @@ export function passwordFault(password: string, context: PasswordContext): strin
   // After removing guessable parts, at least half of the minimum length must remain.
   const rest = without(plain, [...ownParts(context), ...WORDS, ...sequencesIn(plain)]);
   if (rest.length * 2 >= shortest) return null;
-  return 'is too easy to guess: it is made of your name, your address, the product, or a row of keys';
+  return 'is too easy to guess: avoid your name, email address, the product name and keyboard patterns';
 }
 
 /** Parts of the member's name, the address, the host and the product name, in lower case. */

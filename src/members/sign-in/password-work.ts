@@ -62,7 +62,7 @@ export class PasswordWork {
 
 function busy(): Problem {
   return new Problem('sign_in_busy', {
-    detail: `Too many people sign in at this moment. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    detail: `Too many sign-ins at the moment. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
     headers: ['Retry-After', String(RETRY_AFTER_SECONDS)],
   });
 }

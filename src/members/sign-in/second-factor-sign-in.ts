@@ -71,7 +71,7 @@ export class SecondFactorSignIn {
 
 function wrongCode(): Problem {
   return new Problem('invalid_credentials', {
-    detail: 'This code is wrong, or was used already. Wait for the next one, or use a recovery code.',
+    detail: 'Invalid or already used code. Wait for the next one, or use a recovery code.',
     headers: ['WWW-Authenticate', 'Bearer realm="trailgate-admin"'],
   });
 }

@@ -77,7 +77,8 @@ export class SecondFactors {
       const row = await this.rowOf(trx, memberId, true);
       if (row.totp_confirmed_at !== null) throw alreadySetUp();
       const step = row.totp_secret === null ? undefined : this.stepOf(row, row.totp_secret, code);
-      if (step === undefined) throw new Problem('conflict', { detail: 'No authenticator app is being set up.' });
+      if (step === undefined)
+        throw new Problem('conflict', { detail: 'No setup of an authenticator app is in progress.' });
       if (step === null) throw wrongCode();
       const now = this.clock.now();
       await trx
@@ -162,7 +163,7 @@ export class SecondFactors {
       .where('id', '=', memberId)
       .$if(isLocked && this.database.kind === 'postgres', (select) => select.forUpdate())
       .executeTakeFirst();
-    if (row === undefined) throw new Problem('resource_not_found', { detail: 'There is no member with this id.' });
+    if (row === undefined) throw new Problem('resource_not_found', { detail: 'Not found. No member has this id.' });
     return row;
   }
 
@@ -189,12 +190,12 @@ function rowName(memberId: string): string {
 }
 
 function alreadySetUp(): Problem {
-  return new Problem('conflict', { detail: 'An authenticator app is set up. Remove it before another one.' });
+  return new Problem('conflict', { detail: 'An authenticator app is already set up. Remove it first.' });
 }
 
 function notOffered(): Problem {
   return new Problem('conflict', {
-    detail: 'Authenticator apps are not offered here: this installation has no TRAILGATE_SECRETS_KEY.',
+    detail: 'Authenticator apps are unavailable, because this installation has no TRAILGATE_SECRETS_KEY.',
   });
 }
 

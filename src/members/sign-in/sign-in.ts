@@ -200,7 +200,7 @@ export class SignIn {
 /** Creates the error for every kind of wrong credentials. */
 export function wrongCredentials(): Problem {
   return new Problem('invalid_credentials', {
-    detail: 'E-mail address and password do not belong together, or nobody here has this address.',
+    detail: 'Incorrect email or password.',
     headers: ['WWW-Authenticate', 'Bearer realm="trailgate-admin"'],
   });
 }

@@ -128,5 +128,5 @@ function stepOf<Kind extends StepKind>(row: SignInStepTable | undefined): SignIn
 }
 
 function ended(): Problem {
-  return new Problem('sign_in_ended', { detail: 'This sign-in took too long or too many attempts. Begin again.' });
+  return new Problem('sign_in_ended', { detail: 'The sign-in expired or had too many failed attempts. Start over.' });
 }

@@ -34,7 +34,7 @@ export function useReasonWords(): (refused: Pick<RefusedField, 'detail'>) => str
     [/^must name at least one scope$|^must not be an empty list$/, () => t`Choose at least one.`],
     [/is not a scope of any operation$/, () => t`Choose only permissions that are listed.`],
     [
-      /was not granted when the client was let in|^is not what the client asks for$/,
+      /was not granted when the client was authorized|^is not what the client asks for$/,
       () => t`Choose only permissions that the assistant was given.`,
     ],
     [/^must be an IANA time zone/, () => t`Choose a time zone from the list.`],

@@ -12,24 +12,26 @@ const EVENT_COLUMNS = ['created_at', 'type', 'resource', ...THRESHOLD_COLUMNS, '
 const AUDIT_COLUMNS = ['created_at', 'actor', 'action', 'target.id', 'ip', 'request_id'];
 const WINDOW_COLUMNS = ['policy', 'limit', 'used', 'remaining', 'resets_at'];
 
-const NAME = ['--name <name>', 'a name for people', 'name'] as const;
-const PLAN = ['--plan <plan>', 'a plan of the configuration', 'plan'] as const;
+const NAME = ['--name <name>', 'display name', 'name'] as const;
+const PLAN = ['--plan <plan>', 'plan of the configuration', 'plan'] as const;
 const CALENDAR = [
   option('--time-zone <zone>', 'IANA time zone such as Europe/Vienna', 'time_zone'),
-  option('--billing-day <day>', 'day on which the billing period starts', 'billing_day', { parse: parseDay }),
+  option('--billing-day <day>', 'day of the month on which the billing period starts', 'billing_day', {
+    parse: parseDay,
+  }),
 ];
 
 const ACCOUNT_COMMANDS = [
-  row('list', 'list the accounts', 'listAccounts', {
+  row('list', 'list accounts', 'listAccounts', {
     columns: ACCOUNT_COLUMNS,
     options: [
-      option('--search <text>', 'part of a name, or the whole of an id or external id', 'q'),
+      option('--search <text>', 'part of the name, or the whole id or external id', 'q'),
       ...EXTERNAL_FILTERS,
       limit(100),
     ],
   }),
-  row('get <account>', 'show an account', 'getAccount'),
-  row('events <account>', 'list what the gateway has had to tell an account, newest first', 'listEvents', {
+  row('get <account>', 'get an account', 'getAccount'),
+  row('events <account>', 'list the events of an account, newest first', 'listEvents', {
     columns: EVENT_COLUMNS,
     options: [limit(50)],
   }),
@@ -41,39 +43,39 @@ const ACCOUNT_COMMANDS = [
       ...EXTERNAL_FIELDS,
     ],
   }),
-  row('update <account>', 'change an account', 'updateAccount', {
+  row('update <account>', 'update an account', 'updateAccount', {
     options: [option(...NAME), option(...PLAN), ...CALENDAR, ...EXTERNAL_FIELDS, NO_EXTERNAL_ID, NO_METADATA],
     fields: removedFields,
   }),
-  row('suspend <account>', 'refuse all keys of an account until it is activated', 'updateAccount', {
+  row('suspend <account>', 'suspend an account: all its keys are rejected', 'updateAccount', {
     fields: () => ({ status: 'suspended' }),
   }),
-  row('activate <account>', 'let the keys of a suspended account work again', 'updateAccount', {
+  row('activate <account>', 'activate a suspended account', 'updateAccount', {
     fields: () => ({ status: 'active' }),
   }),
 ];
 
 const USAGE_COMMANDS = [
-  row('get <account>', 'show what an account, or one of its keys, has used', 'getUsage', {
+  row('get <account>', 'show the usage of an account or one of its keys', 'getUsage', {
     options: [
       option('--key <key>', 'id of a key of the account', null),
       option(
         '--group-by <names>',
-        'sums by some of month, day, api_key, operation, outcome, with commas between them',
+        'group by month, day, api_key, operation or outcome; several separated by commas',
         null,
       ),
-      option('--from <day>', 'first day of the sums, 2026-11-01; the first of the period unless said', null),
-      option('--to <day>', 'last day of the sums; today unless said', null),
-      option('--shadow', "sums of what the plan's shadow limits would have refused", null),
-      option('--csv', 'print the sums as CSV', null),
-      limit(1_000, 'most rows of the sums'),
+      option('--from <day>', 'first day, such as 2026-11-01; default: the first of the billing period', null),
+      option('--to <day>', 'last day; default: today', null),
+      option('--shadow', "requests that the plan's shadow limits would have rejected", null),
+      option('--csv', 'print CSV', null),
+      limit(1_000, 'maximum rows'),
     ],
     run: getUsage,
   }),
 ];
 
 const AUDIT_COMMANDS = [
-  row('list', 'list the changes, newest first', 'listAuditLog', {
+  row('list', 'list changes, newest first', 'listAuditLog', {
     columns: AUDIT_COLUMNS,
     options: [option('--account <account>', 'only changes of this account', 'account_id'), limit(50)],
   }),
@@ -81,17 +83,17 @@ const AUDIT_COMMANDS = [
 
 /** Adds `accounts`. */
 export function addAccountCommands(program: Command, terminal: Terminal): void {
-  addCommands(program, terminal, 'accounts', 'the accounts: tenants of the API', ACCOUNT_COMMANDS);
+  addCommands(program, terminal, 'accounts', 'manage accounts, the tenants of the API', ACCOUNT_COMMANDS);
 }
 
 /** Adds `usage`. */
 export function addUsageCommands(program: Command, terminal: Terminal): void {
-  addCommands(program, terminal, 'usage', 'limits and usage', USAGE_COMMANDS);
+  addCommands(program, terminal, 'usage', 'show limits and usage', USAGE_COMMANDS);
 }
 
 /** Adds `audit`. */
 export function addAuditCommands(program: Command, terminal: Terminal): void {
-  addCommands(program, terminal, 'audit', 'the audit log', AUDIT_COMMANDS);
+  addCommands(program, terminal, 'audit', 'show the audit log', AUDIT_COMMANDS);
 }
 
 interface UsageOptions extends CommonOptions {
@@ -116,7 +118,7 @@ async function getUsage(client: AdminClient, args: readonly string[], values: Co
   const usage = await client.call('getUsage', args, { query });
   if (options.json === true) return showFields(usage, options);
   const rows = showRows(WINDOW_COLUMNS, { data: usage['windows'] as [], has_more: false }, options);
-  return usage['approximate'] === true ? `${rows}approximate: the counters cannot be asked at the moment\n` : rows;
+  return usage['approximate'] === true ? `${rows}approximate: the counters are unavailable` : rows;
 }
 
 /** The columns of sums, in the order in which the API sorts them. */

@@ -51,6 +51,6 @@ describe('a client command', () => {
     expect({ out, code }).toEqual({ out: '', code: 1 });
     expect(err).toMatch(/^trailgate: The operator token has [^\n]*\n$/);
     expect(err.replace(file, '')).not.toContain('kept');
-    expect(err).toContain(`check ${file}.`);
+    expect(err).toContain(`Check ${file}.`);
   });
 });

@@ -29,7 +29,7 @@ export interface Rows {
 /** The path of an operation with its parameters; what a person typed never becomes another path. */
 function pathOf(operation: OperationId, parameters: readonly string[]): string {
   const bad = parameters.find((parameter) => parameter === '' || parameter === '.' || parameter === '..');
-  if (bad !== undefined) throw new CommandError(`"${bad}" is no id.`);
+  if (bad !== undefined) throw new CommandError(`"${bad}" is not a valid id.`);
   const rest = [...parameters];
   return API_PREFIX + OPERATIONS[operation].path.replace(/\{\w+\}/g, () => encodeURIComponent(rest.shift() ?? ''));
 }
@@ -106,7 +106,7 @@ export class AdminClient {
     // Refused, because error messages would contain them.
     if (url.username !== '' || url.password !== '') {
       throw new CommandError(
-        'TRAILGATE_ADMIN_URL has a name or password in it: leave them out, the operator token signs in.',
+        'TRAILGATE_ADMIN_URL must not contain a username or password. The operator token signs in.',
       );
     }
     for (const [name, value] of Object.entries(query)) {
@@ -126,7 +126,7 @@ export class AdminClient {
     if (!/^[\x21-\x7e]+$/.test(token)) {
       const source = adminToken === undefined ? file : 'TRAILGATE_ADMIN_TOKEN';
       throw new CommandError(
-        `The operator token has characters that no header can carry, such as a line break: check ${source}.`,
+        `The operator token has characters that are illegal in headers, such as a line break. Check ${source}.`,
       );
     }
     return token;
@@ -136,7 +136,7 @@ export class AdminClient {
     const { adminUrl } = this.environment;
     const { cause } = error as { cause?: { code?: string } };
     if (cause?.code === 'ECONNREFUSED') {
-      return `Nothing answers at ${adminUrl}: start it (trailgate start, or npm start), or set TRAILGATE_ADMIN_URL.`;
+      return `No response from ${adminUrl}. Start it (trailgate start, or npm start), or set TRAILGATE_ADMIN_URL.`;
     }
     if ((error as Error).name === 'TimeoutError') return `${adminUrl} did not answer within ${TIMEOUT_MS / 1_000} s.`;
     return `${adminUrl} cannot be reached (${cause?.code ?? (error as Error).message}): check TRAILGATE_ADMIN_URL.`;

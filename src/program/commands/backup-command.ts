@@ -14,8 +14,8 @@ const MIB = 1_048_576;
 export function addBackupCommand(program: Command, write = (text: string) => void process.stdout.write(text)): void {
   program
     .command('backup')
-    .description('copy the SQLite database to a file, while the program runs')
-    .argument('<file>', 'the copy; it must not exist')
+    .description('back up the SQLite database to a file while the program runs')
+    .argument('<file>', 'path of the copy; must not exist')
     .action(async (target: string) => {
       try {
         write(await backup(target));

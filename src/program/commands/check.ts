@@ -88,8 +88,8 @@ function hintsOf(services: Config['file']['services']): string[] {
   const names = Object.keys(services).filter((name) => services[name]?.health === undefined);
   if (names.length === 0) return [];
   const text =
-    `Hint: no health check for ${names.join(', ')}. With \`health: { path: /health }\`, targets that fail are ` +
-    'left alone before requests find them.';
+    `Hint: no health check for ${names.join(', ')}. With \`health: { path: /health }\`, failing targets are removed ` +
+    'before requests reach them.';
   return [text];
 }
 

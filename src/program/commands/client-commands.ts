@@ -15,8 +15,8 @@ import { processTerminal, type Terminal } from './terminal.js';
 
 const LIMIT_COLUMNS = ['key', 'account'].flatMap((of) => WINDOW_PERIODS.map((period) => `${of}.${period}`));
 const PLAN_COLUMNS = ['name', ...LIMIT_COLUMNS, 'on_redis_loss', 'charge'];
-const PLANS = row('plans', 'the plans of the configuration', 'listPlans', { columns: PLAN_COLUMNS });
-const SCOPES = row('scopes', 'the scopes that a key may be given', 'listScopes', { columns: ['scope', 'operations'] });
+const PLANS = row('plans', 'list plans of the configuration', 'listPlans', { columns: PLAN_COLUMNS });
+const SCOPES = row('scopes', 'list the scopes that a key can have', 'listScopes', { columns: ['scope', 'operations'] });
 
 /** Adds every command that asks the admin API to the program. */
 export function addClientCommands(program: Command, terminal: Terminal = processTerminal): void {

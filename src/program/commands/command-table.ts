@@ -74,7 +74,7 @@ export function option(
 }
 
 /** `--limit`, which makes a list go over as many pages as that takes. */
-export function limit(most: number, text = 'most rows'): OptionRow {
+export function limit(most: number, text = 'maximum rows'): OptionRow {
   return option('--limit <n>', text, null, { parse: parseLimit, default: most });
 }
 

@@ -14,11 +14,11 @@ interface ExplainOptions extends CommonOptions {
 export function addExplainCommand(program: Command, terminal: Terminal): void {
   const explain = program
     .command('explain')
-    .description('say what a key would be answered now and by which limits; counts nothing')
+    .description('explain whether a request is allowed now and which limits apply; counts nothing')
     .argument('<key>', 'id of the key')
-    .argument('<method or operation>', 'GET, POST, …; or the id of an operation')
-    .argument('[path]', 'path with the base path, such as /api/v1/customers')
-    .option('--from <address>', 'address that the request comes from');
+    .argument('<method or operation>', 'GET, POST, …; or an operation id')
+    .argument('[path]', 'path including the base path, such as /api/v1/customers')
+    .option('--from <address>', 'source address of the request');
   clientAction<ExplainOptions>(explain, terminal, async (client, [key = '', what = '', target], options) => {
     const request = target === undefined ? { operation: what } : { method: what.toUpperCase(), path: target };
     const body = { api_key_id: key, ...request, client_address: options.from };

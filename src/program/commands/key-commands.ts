@@ -8,7 +8,7 @@ import { collectList, parseKeyLimit, parseOverlap } from './options.js';
 import type { CommonOptions, Terminal } from './terminal.js';
 
 const KEY_COLUMNS = ['id', 'name', 'status', 'hint', 'scopes', 'expires_at', 'last_used_at', 'month_used'];
-const SHOWN_ONCE = 'The secret is shown only now: store it where the integrator will find it, and nowhere else.\n';
+const SHOWN_ONCE = "This secret is shown only once. Store it in a password manager or your server's environment.\n";
 
 interface KeyOptions extends CommonOptions {
   /** False: `--no-expiry`. */
@@ -28,7 +28,7 @@ interface KeyOptions extends CommonOptions {
 /** The fields that more than one option decides. */
 function keyFields(options: KeyOptions): Fields {
   if (options.expiry === false && options.expiresAt !== undefined) {
-    throw new CommandError('--expires-at and --no-expiry exclude each other.');
+    throw new CommandError('Use either --expires-at or --no-expiry, not both.');
   }
   return {
     expires_at: options.expiry === false ? null : options.expiresAt,
@@ -46,12 +46,12 @@ function limitsOf(options: KeyOptions): Fields | null | undefined {
   });
   const isNamed = WINDOW_PERIODS.some((period) => limits[period] !== undefined);
   if (options.planLimits !== true) return isNamed ? limits : undefined;
-  if (isNamed) throw new CommandError('--plan-limits excludes --minute-limit, --day-limit and --month-limit.');
+  if (isNamed) throw new CommandError('Use either --plan-limits, or --minute-limit, --day-limit and --month-limit.');
   return null;
 }
 
-const NAME = ['--name <name>', 'a name for people', 'name'] as const;
-const EXPIRES_AT = option('--expires-at <time>', 'RFC 3339 time at which it stops working', null);
+const NAME = ['--name <name>', 'display name', 'name'] as const;
+const EXPIRES_AT = option('--expires-at <time>', 'expiration as an RFC 3339 time', null);
 const LIMITS = WINDOW_PERIODS.map((period) =>
   option(`--${period}-limit <n>`, `its own limit per ${period} instead of the plan's, or none`, null, {
     parse: parseKeyLimit,
@@ -59,29 +59,25 @@ const LIMITS = WINDOW_PERIODS.map((period) =>
 );
 
 const COMMANDS = [
-  row('list <account>', 'list the keys of an account, the revoked ones too', 'listApiKeys', {
+  row('list <account>', 'list the API keys of an account, including revoked ones', 'listApiKeys', {
     columns: KEY_COLUMNS,
     options: [
-      option('--search <text>', 'part of a name, the end of a secret, or an external id', 'q'),
-      option(
-        '--status <status>',
-        'active, paused, expired or revoked; some of them with commas between them',
-        'status',
-      ),
+      option('--search <text>', 'part of the name, the last characters of the secret, or the external id', 'q'),
+      option('--status <status>', 'active, paused, expired or revoked; several separated by commas', 'status'),
       option('--sort <by>', 'created, name or last_used', 'sort'),
       option('--order <order>', 'asc or desc', 'order'),
       ...EXTERNAL_FILTERS,
       limit(100),
     ],
   }),
-  row('get <key>', 'show a key', 'getApiKey'),
-  row('create <account>', 'create a key; its secret is shown once', 'createApiKey', {
+  row('get <key>', 'get an API key', 'getApiKey'),
+  row('create <account>', 'create an API key; its secret is shown once', 'createApiKey', {
     options: [
       option(...NAME, { required: true }),
-      option('--scope <scope>', 'a scope; may be repeated', 'scopes', { parse: collectList, required: true }),
+      option('--scope <scope>', 'scope; can be repeated', 'scopes', { parse: collectList, required: true }),
       option('--environment <environment>', 'live or test', 'environment'),
       EXPIRES_AT,
-      option('--allow-ip <address>', 'an address or block that may use it; may be repeated', 'allowed_ips', {
+      option('--allow-ip <address>', 'allowed address or block; can be repeated', 'allowed_ips', {
         parse: collectList,
       }),
       ...LIMITS,
@@ -90,17 +86,17 @@ const COMMANDS = [
     fields: keyFields,
     note: SHOWN_ONCE,
   }),
-  row('update <key>', 'change a key; what is not named stays', 'updateApiKey', {
+  row('update <key>', 'update an API key; omitted options stay unchanged', 'updateApiKey', {
     options: [
       option(...NAME),
-      option('--scope <scope>', 'all the scopes that it shall have; may be repeated', 'scopes', { parse: collectList }),
+      option('--scope <scope>', 'scope; replaces all scopes; can be repeated', 'scopes', { parse: collectList }),
       EXPIRES_AT,
-      option('--no-expiry', 'it never expires', null),
-      option('--allow-ip <address>', 'all the addresses that may use it; may be repeated', 'allowed_ips', {
+      option('--no-expiry', 'remove the expiration', null),
+      option('--allow-ip <address>', 'allowed address or block; replaces all; can be repeated', 'allowed_ips', {
         parse: collectList,
       }),
-      option('--any-ip', 'any address may use it', null),
-      option('--plan-limits', "the plan's limits again", null),
+      option('--any-ip', 'allow any address', null),
+      option('--plan-limits', "use the plan's limits", null),
       ...LIMITS,
       ...EXTERNAL_FIELDS,
       NO_EXTERNAL_ID,
@@ -108,7 +104,7 @@ const COMMANDS = [
     ],
     fields: keyFields,
   }),
-  row('rotate <key>', 'give a key a new secret', 'rotateApiKey', {
+  row('rotate <key>', 'rotate an API key', 'rotateApiKey', {
     options: [
       option('--overlap <time>', 'how long the current secret keeps working: 0, 1h, 24h or 7d', 'overlap_seconds', {
         parse: parseOverlap,
@@ -118,13 +114,13 @@ const COMMANDS = [
     ],
     note: SHOWN_ONCE,
   }),
-  row('end-previous-secret <key>', 'end the previous secret of a rotation at once', 'endPreviousApiKeySecret'),
-  row('pause <key>', 'refuse a key until it goes on', 'pauseApiKey'),
-  row('resume <key>', 'let a paused key go on as it is', 'resumeApiKey'),
-  row('revoke <key>', 'end a key for good', 'revokeApiKey'),
+  row('end-previous-secret <key>', 'end the previous secret immediately', 'endPreviousApiKeySecret'),
+  row('pause <key>', 'pause an API key: requests are rejected until it is resumed', 'pauseApiKey'),
+  row('resume <key>', 'resume a paused API key', 'resumeApiKey'),
+  row('revoke <key>', 'revoke an API key permanently', 'revokeApiKey'),
 ];
 
 /** Adds the group. */
 export function addKeyCommands(program: Command, terminal: Terminal): void {
-  addCommands(program, terminal, 'keys', 'the API keys of an account', COMMANDS);
+  addCommands(program, terminal, 'keys', 'manage the API keys of an account', COMMANDS);
 }

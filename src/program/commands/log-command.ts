@@ -27,18 +27,18 @@ interface LogsOptions extends CommonOptions {
 export function addLogCommand(program: Command, terminal: Terminal): void {
   const logs = program
     .command('logs')
-    .description('the requests of an account, newest last; of very many a sample')
+    .description('show the requests of an account, newest last; sampled at high rates')
     .argument('<account>', 'id of the account')
-    .argument('[request]', 'X-Request-Id of a response: all that is known of it, and what it would get now')
+    .argument('[request]', 'X-Request-Id of a response: show its details, and the result it would have now')
     .option('--key <key>', 'only requests with this key')
     .option('--operation <id>', 'only requests of this operation')
     .option('--status <status>', 'only this status: 403, 4xx, error')
     .option('--code <code>', 'only this error code')
-    .option('--source <source>', 'only what came in by this: rest, mcp')
-    .option('--from <instant>', 'no request that ended earlier, 2026-11-22T10:00:00Z')
-    .option('--to <instant>', 'no request that ended later')
-    .option('--limit <n>', 'most rows', parseLimit, 50)
-    .option('--follow', 'print what comes, until Ctrl-C; with --json one object a line');
+    .option('--source <source>', 'only this protocol: rest, mcp')
+    .option('--from <instant>', 'only requests that ended at this time or later, such as 2026-11-22T10:00:00Z')
+    .option('--to <instant>', 'only requests that ended at this time or earlier')
+    .option('--limit <n>', 'maximum rows', parseLimit, 50)
+    .option('--follow', 'print new requests until Ctrl-C; with --json one object per line');
   clientAction<LogsOptions>(logs, terminal, async (client, [account = '', request], options) => {
     if (request !== undefined) return detail(await client.call('getRequest', [account, request]), options);
     const { key, operation, status, code, source, from, to, limit } = options;

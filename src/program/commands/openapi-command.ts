@@ -8,6 +8,6 @@ export function addOpenApiCommand(program: Command, write = (text: string) => vo
     .command('openapi')
     .description('print an OpenAPI document')
     .command('admin')
-    .description('print the description of the admin API, which a running one has at /admin/v1/openapi.json')
+    .description('print the OpenAPI document of the admin API (also at /admin/v1/openapi.json)')
     .action(() => write(`${JSON.stringify(adminApiDocument(), null, 2)}\n`));
 }

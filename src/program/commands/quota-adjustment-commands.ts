@@ -7,22 +7,22 @@ import type { Terminal } from './terminal.js';
 const COLUMNS = ['created_at', 'type', 'amount', 'api_key_id', 'period_ends_at', 'actor', 'reason'];
 
 const COMMANDS = [
-  row('list <account>', 'list the adjustments of an account, newest first', 'listQuotaAdjustments', {
+  row('list <account>', 'list the quota adjustments of an account, newest first', 'listQuotaAdjustments', {
     columns: COLUMNS,
     options: [limit(50)],
   }),
   row(
     'create <account>',
-    'raise a month limit until the month ends, or set or reset what is used',
+    'raise a monthly limit until the month ends, or set or reset its usage',
     'createQuotaAdjustment',
     {
       options: [
         option('--type <type>', 'grant, set or reset', 'type', { required: true }),
-        option('--amount <n>', 'requests: how many more, or how many are used; not for reset', 'amount', {
+        option('--amount <n>', 'number of requests to add or set; not for reset', 'amount', {
           parse: parseCount,
         }),
-        option('--key <key>', "a key of the account: its own month instead of the account's", 'api_key_id'),
-        option('--reason <text>', 'why; stands in the list and in the audit log', 'reason', { required: true }),
+        option('--key <key>', 'adjust a key of the account instead of the account', 'api_key_id'),
+        option('--reason <text>', 'reason, shown in the list and in the audit log', 'reason', { required: true }),
       ],
       fields: () => ({ window: 'month' }),
     },
@@ -31,6 +31,6 @@ const COMMANDS = [
 
 /** Adds the group. */
 export function addQuotaAdjustmentCommands(program: Command, terminal: Terminal): void {
-  const text = 'grants, sets and resets of what an account may use in a month';
+  const text = 'adjust monthly usage';
   addCommands(program, terminal, 'quota-adjustments', text, COMMANDS);
 }

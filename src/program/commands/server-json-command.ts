@@ -16,11 +16,11 @@ interface Options {
 export function addServerJsonCommand(program: Command): void {
   program
     .command('server-json')
-    .description('print what the MCP registry is told of the server: server.json')
+    .description('print the server.json for the MCP registry')
     .option('-c, --config <file>', 'configuration', 'gateway.yaml')
-    .option('--name <name>', 'such as com.example/customers; made of api.publicUrl unless said')
+    .option('--name <name>', 'such as com.example/customers; default: derived from api.publicUrl')
     .option('--server-version <version>', 'raise it with each publication', '1.0.0')
-    .option('--description <text>', 'what it is good for, in up to 100 characters')
+    .option('--description <text>', 'purpose of the server, up to 100 characters')
     .action(async ({ config: path, serverVersion: version, ...told }: Options) => {
       const result = await loadConfig(path, readEnvironment());
       const made =

@@ -50,10 +50,15 @@ it.each([
   ['without a tool', api('https://api.example.com'), {}, 'no operation is a tool'],
   ['of which there is none', `${TOOL}mcp: { enabled: false }\n${api('https://a.example')}`, {}, 'no MCP server'],
   ['without TLS', TOOL + api('http://api.example.com'), {}, 'api.publicUrl is http://api.example.com'],
-  ['of this machine', TOOL, {}, 'everybody reaches by HTTPS'],
-  ['of a private address', TOOL + api('https://10.0.0.7'), {}, 'everybody reaches by HTTPS'],
+  ['of this machine', TOOL, {}, 'public HTTPS URL'],
+  ['of a private address', TOOL + api('https://10.0.0.7'), {}, 'public HTTPS URL'],
   ['with a name that is none', TOOL + api('https://a.example'), { name: 'boats' }, 'not boats'],
-  ['with a range of versions', TOOL + api('https://a.example'), { version: '^1.0' }, 'no range: not ^1.0'],
+  [
+    'with a range of versions',
+    TOOL + api('https://a.example'),
+    { version: '^1.0' },
+    'must be exact, such as 1.0.2, not ^1.0',
+  ],
 ])('a server %s is not published, and why is said', async (_case, yaml, options, words) => {
   expect(await made(yaml, options)).toEqual({ problem: expect.stringContaining(words) });
 });

@@ -26,15 +26,17 @@ export function serverJson(
   const { protocol, hostname } = new URL(publicUrl);
   if (!mcp.enabled || tools.length === 0) return { problem: 'there is no MCP server: no operation is a tool' };
   if (protocol !== 'https:' || LOCAL_HOST.test(hostname)) {
-    return { problem: `the registry lists what everybody reaches by HTTPS; api.publicUrl is ${publicUrl}` };
+    return { problem: `the registry only lists servers with a public HTTPS URL; api.publicUrl is ${publicUrl}` };
   }
   const title = cut(mcp.name ?? api.title, LONGEST_TITLE);
   const name = givenName ?? `${hostname.split('.').toReversed().join('.')}/${slug(title)}`;
   if (!NAME.test(name) || name.length > LONGEST_NAME) {
-    return { problem: `a name is a domain backwards, / and a word: com.example/customers, not ${name.slice(0, 100)}` };
+    return {
+      problem: `a name must be a reversed domain, / and a word, such as com.example/customers, not ${name.slice(0, 100)}`,
+    };
   }
   if (!/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/.test(version)) {
-    return { problem: `a version is such as 1.0.2, and no range: not ${version.slice(0, 100)}` };
+    return { problem: `a version must be exact, such as 1.0.2, not ${version.slice(0, 100)}` };
   }
   const key = { description: `An API key of ${title}.`, isRequired: true, isSecret: true };
   const authorization = { ...key, name: 'Authorization', value: 'Bearer {api_key}', variables: { api_key: key } };

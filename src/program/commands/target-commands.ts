@@ -34,7 +34,7 @@ interface TargetOnNode {
 
 /** Adds the command. */
 export function addTargetCommands(program: Command, terminal: Terminal): void {
-  const what = 'the targets of the services with their state, as each gateway sees them';
+  const what = 'list backend targets with their state on each gateway';
   addList(program, terminal, row('targets', what, 'listTargets', { show: showTargets }));
 }
 

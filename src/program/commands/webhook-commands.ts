@@ -6,19 +6,19 @@ import { collectList } from './options.js';
 import { fieldsTable, rowsTable } from './table.js';
 import { MOST_COLUMNS, showFields, type CommonOptions, type Terminal } from './terminal.js';
 
-const SHOWN_ONCE = 'The secret is shown only now: the receiver needs it to tell what is genuine.\n';
+const SHOWN_ONCE = 'This secret is shown only once. The receiver needs it to verify events.\n';
 const LONGEST_SHOWN_BODY = 200;
 
-const SECRET = option('--secret <secret>', 'whsec_…, where the receiver has one already', 'secret');
+const SECRET = option('--secret <secret>', 'whsec_…, if the receiver already has one', 'secret');
 const FIELDS = [
-  option('--description <text>', 'for people', 'description'),
-  option('--type <type>', 'a type or family of events; may be repeated; all unless said', 'event_types', {
+  option('--description <text>', 'description', 'description'),
+  option('--type <type>', 'event type or family; can be repeated; default: all', 'event_types', {
     parse: collectList,
   }),
-  option('--ordered', 'events of one resource arrive one after the other', 'ordered'),
-  option('--rate <n>', 'most attempts in a second', 'rate_per_second', { parse: parseSeconds }),
-  option('--concurrency <n>', 'most attempts at a time', 'concurrency', { parse: parseSeconds }),
-  option('--timeout <ms>', 'for an attempt, in milliseconds', 'timeout_ms', { parse: parseSeconds }),
+  option('--ordered', 'deliver events of one resource in sequence', 'ordered'),
+  option('--rate <n>', 'maximum attempts per second', 'rate_per_second', { parse: parseSeconds }),
+  option('--concurrency <n>', 'maximum concurrent attempts', 'concurrency', { parse: parseSeconds }),
+  option('--timeout <ms>', 'timeout of an attempt, in milliseconds', 'timeout_ms', { parse: parseSeconds }),
 ];
 
 const WEBHOOK_COMMANDS = [
@@ -27,43 +27,43 @@ const WEBHOOK_COMMANDS = [
     shortened: ['url', 'event_types'],
     options: [limit(100)],
   }),
-  row('get <endpoint>', 'show a webhook endpoint', 'getWebhookEndpoint', { show: endpoint }),
-  row('create <account>', 'add a webhook endpoint; its secret is shown once', 'createWebhookEndpoint', {
-    options: [...FIELDS, option('--url <url>', 'where events are posted to', 'url', { required: true }), SECRET],
+  row('get <endpoint>', 'get a webhook endpoint', 'getWebhookEndpoint', { show: endpoint }),
+  row('create <account>', 'create a webhook endpoint; its secret is shown once', 'createWebhookEndpoint', {
+    options: [...FIELDS, option('--url <url>', 'URL that receives the events', 'url', { required: true }), SECRET],
     show: endpoint,
     note: SHOWN_ONCE,
   }),
-  row('update <endpoint>', 'change a webhook endpoint; what is not named stays', 'updateWebhookEndpoint', {
+  row('update <endpoint>', 'update a webhook endpoint; omitted options stay unchanged', 'updateWebhookEndpoint', {
     options: [
       ...FIELDS,
-      option('--url <url>', 'where events are posted to, those that wait, too', 'url'),
-      option('--no-ordered', 'events arrive as they come', null),
-      option('--all-types', 'all types of events', null),
+      option('--url <url>', 'URL that receives the events, including pending ones', 'url'),
+      option('--no-ordered', 'turn ordered delivery off', null),
+      option('--all-types', 'all event types', null),
     ],
     fields: ({ allTypes }) => (allTypes === true ? { event_types: [] } : {}),
     show: endpoint,
   }),
-  row('pause <endpoint>', 'let the events of a webhook endpoint wait', 'updateWebhookEndpoint', {
+  row('pause <endpoint>', 'pause a webhook endpoint; its events wait', 'updateWebhookEndpoint', {
     fields: () => ({ status: 'paused' }),
     show: endpoint,
   }),
-  row('resume <endpoint>', 'enable a webhook endpoint again', 'updateWebhookEndpoint', {
+  row('resume <endpoint>', 'resume a webhook endpoint', 'updateWebhookEndpoint', {
     options: [
-      option('--none', 'give up what has waited', null),
-      option('--since <time>', 'give up what is older', null),
-      option('--until <time>', 'give up what is younger', null),
+      option('--none', 'skip all pending events', null),
+      option('--since <time>', 'skip pending events before this time', null),
+      option('--until <time>', 'skip pending events after this time', null),
     ],
     fields({ none, since, until }) {
-      if (since === undefined && until !== undefined) throw new CommandError('--until goes with --since.');
-      if (none === true && since !== undefined) throw new CommandError('--none and --since exclude each other.');
+      if (since === undefined && until !== undefined) throw new CommandError('--until requires --since.');
+      if (none === true && since !== undefined) throw new CommandError('Use either --none or --since, not both.');
       return { status: 'enabled', deliver: none === true ? 'none' : since === undefined ? 'all' : { since, until } };
     },
     show: endpoint,
   }),
-  row('delete <endpoint>', 'delete a webhook endpoint; what waits is given up', 'deleteWebhookEndpoint'),
-  row('rotate <endpoint>', 'give a webhook endpoint a new secret', 'rotateWebhookSecret', {
+  row('delete <endpoint>', 'delete a webhook endpoint and its pending events', 'deleteWebhookEndpoint'),
+  row('rotate <endpoint>', 'rotate the signing secret', 'rotateWebhookSecret', {
     options: [
-      option('--overlap <seconds>', 'how long the old one signs, too; a day unless said', 'overlap_seconds', {
+      option('--overlap <seconds>', 'how long the previous secret signs too; default: one day', 'overlap_seconds', {
         parse: parseSeconds,
       }),
       SECRET,
@@ -72,11 +72,11 @@ const WEBHOOK_COMMANDS = [
     show: endpoint,
     note: SHOWN_ONCE,
   }),
-  row('end-previous-secret <endpoint>', 'sign with the current secret alone from now on', 'endPreviousWebhookSecret', {
+  row('end-previous-secret <endpoint>', 'end previous signing secrets immediately', 'endPreviousWebhookSecret', {
     show: endpoint,
   }),
-  row('test <endpoint>', 'send a test, and say what came of it', 'testWebhookEndpoint', {
-    options: [option('--type <type>', 'an example of this type', 'type')],
+  row('test <endpoint>', 'send a test event and show the result', 'testWebhookEndpoint', {
+    options: [option('--type <type>', 'event type of the example', 'type')],
     show: delivery,
   }),
   row('deliveries <endpoint>', 'list the deliveries of a webhook endpoint, newest first', 'listWebhookDeliveries', {
@@ -90,22 +90,22 @@ const WEBHOOK_COMMANDS = [
     options: [
       option('--status <status>', 'pending, succeeded or failed', 'status'),
       option('--type <type>', 'only events of this type', 'type'),
-      option('--since <time>', 'only those that were made then or later', 'since'),
-      option('--until <time>', 'only those that were made until then', 'until'),
+      option('--since <time>', 'only deliveries created at this time or later', 'since'),
+      option('--until <time>', 'only deliveries created at this time or earlier', 'until'),
       limit(20),
     ],
   }),
-  row('delivery <delivery>', 'show a delivery with its attempts', 'getWebhookDelivery', { show: delivery }),
-  row('retry <delivery>', 'attempt a delivery again, now', 'retryWebhookDelivery', { show: delivery }),
-  row('replay <endpoint>', 'attempt many deliveries again', 'replayWebhookDeliveries', {
+  row('delivery <delivery>', 'get a delivery with its attempts', 'getWebhookDelivery', { show: delivery }),
+  row('retry <delivery>', 'resend a delivery now', 'retryWebhookDelivery', { show: delivery }),
+  row('replay <endpoint>', 'resend many deliveries', 'replayWebhookDeliveries', {
     options: [
-      option('--status <status>', 'failed, succeeded or all; failed unless said', 'status'),
-      option('--type <type>', 'a type or family of events; may be repeated', 'types', { parse: collectList }),
-      option('--since <time>', 'made then or later', 'since'),
-      option('--until <time>', 'made until then', 'until'),
+      option('--status <status>', 'failed, succeeded or all; default: failed', 'status'),
+      option('--type <type>', 'event type or family; can be repeated', 'types', { parse: collectList }),
+      option('--since <time>', 'created at this time or later', 'since'),
+      option('--until <time>', 'created at this time or earlier', 'until'),
     ],
   }),
-  row('types', 'list the types of events that there are', 'listEventTypes', {
+  row('types', 'list event types', 'listEventTypes', {
     columns: ['type', 'source', 'description'],
     shortened: ['description'],
   }),
@@ -118,13 +118,13 @@ const EVENT_COMMANDS = [
     cells: (one) => ({ ...one, at: minute(one) }),
     options: [limit(20)],
   }),
-  row('show <event>', 'show an event', 'getEvent'),
+  row('show <event>', 'get an event', 'getEvent'),
 ];
 
 /** Adds both groups. */
 export function addWebhookCommands(program: Command, terminal: Terminal): void {
-  addCommands(program, terminal, 'webhooks', 'the webhook endpoints of an account', WEBHOOK_COMMANDS);
-  addCommands(program, terminal, 'events', 'what accounts have been told', EVENT_COMMANDS);
+  addCommands(program, terminal, 'webhooks', 'manage the webhook endpoints of an account', WEBHOOK_COMMANDS);
+  addCommands(program, terminal, 'events', 'list the events of an account', EVENT_COMMANDS);
 }
 
 function parseSeconds(text: string): number {
