@@ -210,7 +210,8 @@ function endpointExample(status: 'enabled' | 'disabled'): object {
  */
 export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   'quota.threshold_reached': {
-    description: /*i18n*/ 'A month is used up to 80 or 100 percent: once for each threshold, limit and period.',
+    description:
+      /*i18n*/ 'Monthly usage reached 80 or 100 percent of a limit. Sent once per threshold, limit and period.',
     schema: object({
       account_id: text,
       api_key_id: { ...text, type: ['string', 'null'] },
@@ -237,7 +238,7 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   ...keyEvents({
     created: /*i18n*/ 'An API key was created.',
     rotated: /*i18n*/ 'An API key was rotated. The previous secret may keep working for a while.',
-    previous_secret_ended: /*i18n*/ 'The previous secret of an API key was ended before its time.',
+    previous_secret_ended: /*i18n*/ 'The previous secret of an API key was ended early.',
     paused: /*i18n*/ 'An API key was paused. Requests are rejected until it is resumed.',
     resumed: /*i18n*/ 'An API key was resumed.',
     revoked: /*i18n*/ 'An API key was revoked.',
@@ -266,6 +267,6 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
   [TEST_EVENT]: {
     description: /*i18n*/ 'A test event sent to this endpoint only.',
     schema: object({ message: text }),
-    example: { message: 'This is a test. Nothing has happened.' },
+    example: { message: 'This is a test event. Nothing has happened.' },
   },
 } satisfies Readonly<Record<EventType | typeof TEST_EVENT, OwnEvent>>;

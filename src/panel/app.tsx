@@ -81,7 +81,7 @@ function Unavailable({ error, again }: { readonly error: unknown; readonly again
   const { t } = useLingui();
   const isLimited = error instanceof ApiProblem && error.status === 429;
   return (
-    <Frame title={isLimited ? t`This page has to wait` : t`Can't reach Trailgate`}>
+    <Frame title={isLimited ? t`Too many requests` : t`Can't reach Trailgate`}>
       <Text>
         {isLimited ? (
           <Trans>Nothing was lost. This page reloads by itself.</Trans>

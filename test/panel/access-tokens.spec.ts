@@ -49,7 +49,7 @@ describeWithChromium('the page of access tokens', () => {
     await dialog().getByLabel('Name').fill(name);
     await dialog().getByLabel('Admin').check();
     await dialog().getByRole('button', { name: 'Create token' }).click();
-    await dialog().getByText('Copy it now').waitFor();
+    await dialog().getByText('Copy your secret now').waitFor();
     return /tga_[0-9A-Za-z]{36}/.exec((await dialog().textContent()) ?? '')?.[0] ?? '';
   };
   const store = async (): Promise<void> => {

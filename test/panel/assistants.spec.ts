@@ -120,7 +120,7 @@ describeWithChromium('the page of AI assistants', () => {
     expect(await dialog().getByLabel('30 days').isChecked()).toBe(true);
     await dialog().getByLabel('Name').fill('Codex of Ana');
     await dialog().getByRole('button', { name: 'Create key' }).click();
-    await dialog().getByText('Copy it now').waitFor();
+    await dialog().getByText('Copy your secret now').waitFor();
     const text = (await dialog().locator('pre').textContent()) ?? '';
     expect(text).toContain('http_headers');
     secret = SECRET.exec(text)?.[0] ?? '';
@@ -205,7 +205,7 @@ describeWithChromium('where no operation is a tool', () => {
       await signInThere(browser.context, await newPerson(trailgate, id, 'owner'), panelUrlOf(trailgate));
       const page = await browser.newPage();
       await page.goto(`${panelUrlOf(trailgate)}/${id}/assistants`);
-      await page.getByText('Nothing is offered to assistants yet').waitFor();
+      await page.getByText('No tools for assistants yet').waitFor();
       expect(await page.getByText('Create a key for an assistant').count()).toBe(0);
     } finally {
       await browser.close();

@@ -83,7 +83,7 @@ describeWithChromium('while others use the panel', () => {
     await page.getByText('Your session expired.').waitFor();
     await typePassword(page, person);
     await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
-    await page.getByText('Nothing used yet').waitFor();
+    await page.getByText('No usage yet').waitFor();
   });
 
   it('a second tab in which somebody else signs in leaves nothing of the former in the first', async () => {
@@ -163,7 +163,7 @@ describeWithChromium('while others use the panel', () => {
     await page.getByText('This was changed while you were editing').waitFor();
     await page.locator('h1', { hasText: 'Shop in Linz' }).waitFor();
     await page.getByRole('button', { name: 'Create new secret' }).click();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
   });
 
   it('a viewer has no button for what they may not do, and by hand gets 403', async () => {

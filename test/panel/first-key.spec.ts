@@ -49,7 +49,7 @@ describeWithChromium('the first key', () => {
     return stdout.trim();
   };
   const shownSecret = async (): Promise<string> => {
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     const secret = SECRET.exec((await page.textContent('[role=dialog]')) ?? '')?.[0] ?? '';
     secrets.push(secret);
     return secret;
@@ -81,7 +81,7 @@ describeWithChromium('the first key', () => {
     await stranger.getByText('This link has expired or was already used').waitFor();
     expect(await stranger.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     await stranger.getByRole('link', { name: 'Go to sign-in' }).click();
-    await stranger.getByText('If you run this program, start it again').waitFor();
+    await stranger.getByText('If you run this program, restart it.').waitFor();
     await other.close();
   });
 

@@ -49,7 +49,7 @@ describeWithChromium('somebody from another site', () => {
     await page.locator('input[value="customers:read"]').check();
     expect(await page.locator('input[value="customers:write"]').count()).toBe(0);
     await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     const { data } = await panel.admin.listKeys(accountId);
     expect(data.find(({ name }) => name === 'Widget')?.scopes).toEqual(['customers:read']);
   });
@@ -61,7 +61,7 @@ describeWithChromium('somebody from another site', () => {
     // The page may have noticed already, by a request of its own: the dialog then lies over the link.
     await page.getByRole('link', { name: 'Usage' }).dispatchEvent('click');
     const dialog = page.getByRole('dialog', { name: 'You are signed out' });
-    const back = dialog.getByRole('link', { name: 'Back to where you came from' });
+    const back = dialog.getByRole('link', { name: 'Back to the previous site' });
     expect(await back.getAttribute('href')).toBe(`${SITE}/settings`);
     expect(await dialog.getByLabel('Email').count()).toBe(0);
   });

@@ -38,7 +38,7 @@ describeWithChromium('a key by hand', () => {
     for (const key of keys) await page.keyboard.press(key);
   };
   const secretNow = async (): Promise<string> => {
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     return SECRET.exec((await page.textContent('[role=dialog]')) ?? '')?.[0] ?? '';
   };
   const tabTo = (name: string): Promise<void> => tabToOn(page, name);
@@ -143,7 +143,7 @@ describeWithChromium('a key by hand', () => {
     expect(await name.inputValue()).toBe('Lost and found');
     await page.unroute('**/api-keys');
     await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Copy it now').or(page.getByText('the connection dropped')).waitFor();
+    await page.getByText('Copy your secret now').or(page.getByText('the connection dropped')).waitFor();
     await page.goto(home).catch(() => undefined);
     const made = page.getByRole('link', { name: 'Lost and found' });
     await made.first().waitFor();

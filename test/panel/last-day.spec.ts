@@ -55,7 +55,7 @@ describeWithChromium('somebody who sits on the other side of the date line', () 
     const day = dayThere(Date.now() + days * DAY_MS);
     await page.getByText(`Expires ${day}`).waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     const { data } = await trailgate.admin.listKeys(accountId);

@@ -83,7 +83,7 @@ describeWithChromium('where an application asks to be let in', () => {
 
   it('a viewer is told who may', async () => {
     const { page } = await asked('viewer');
-    await page.getByText('You may make keys in no account').waitFor();
+    await page.getByText("You can't create keys in any account").waitFor();
     expect(await page.getByRole('button', { name: 'Authorize' }).isDisabled()).toBe(true);
     await page.close();
   });

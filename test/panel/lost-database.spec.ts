@@ -76,7 +76,7 @@ describeWithChromium('the panel', () => {
       await busy();
       await bringBack();
       await press('Create key');
-      await page.getByText('Copy it now').waitFor();
+      await page.getByText('Copy your secret now').waitFor();
       const { data } = await running.admin.listKeys(accountId);
       expect(data.map(({ name }) => name)).toEqual(['Typed before']);
       await page.getByLabel("I've saved this secret").check();

@@ -66,7 +66,7 @@ describeWithChromium('a page of the panel', () => {
     await endSession();
     await createKey();
     await signInAgain();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     expect(await keysCalled('Typed for minutes')).toBe(1);
   });
 
@@ -79,7 +79,7 @@ describeWithChromium('a page of the panel', () => {
     await page.clock.fastForward('02:00');
     await createKey();
     await signInAgain();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     expect(await keysCalled('Typed before lunch')).toBe(1);
     await typeKey('Typed before the walk');
     await context.clearCookies();
@@ -88,7 +88,7 @@ describeWithChromium('a page of the panel', () => {
     await signInAgain();
     expect(await name.inputValue()).toBe('Typed before the walk');
     await createKey();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
   });
 
   it('that reads by itself says when nobody is at it', async () => {
@@ -159,7 +159,7 @@ describeWithChromium('a page of the panel', () => {
     await context.clearCookies();
     await page.getByRole('button', { name: 'Create new secret' }).click();
     await signInAgain();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: 'Members' }).click();
@@ -181,7 +181,7 @@ describeWithChromium('a page of the panel', () => {
     await page.getByText("Can't reach the server").waitFor();
     trailgate = await startTrailgate(options);
     await createKey();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     expect(await keysCalled('Typed before the end')).toBe(1);
   });
 
@@ -262,7 +262,7 @@ describeWithChromium('a page of the panel', () => {
     await open('usage');
     const table = page.getByRole('region', { name: 'Operation' });
     await table.getByText('operation-2').waitFor();
-    const cut = page.getByText('There is more than is summed up here.');
+    const cut = page.getByText('This table is incomplete.');
     expect(await cut.count()).toBe(0);
     pages = 9;
     await page.reload();

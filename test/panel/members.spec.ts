@@ -128,7 +128,7 @@ describeWithChromium('the members page', () => {
     const more = page.getByRole('button', { name: 'Load more' });
     await more.first().click();
     await rows.nth(102).waitFor();
-    await page.getByText('The newest invitations are all taken or over.').waitFor();
+    await page.getByText('The latest invitations are all accepted or expired.').waitFor();
     await more.click();
     await page.getByText('first@example.com').waitFor();
     expect(await more.count()).toBe(0);

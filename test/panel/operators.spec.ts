@@ -127,7 +127,7 @@ describeWithChromium('an operator', () => {
 
   it('adjusts the month of an account with a reason, which then stands in the list', async () => {
     await page.goto(`${panel.site}/platform/adjustments`);
-    await page.getByText('Nothing was adjusted yet').waitFor();
+    await page.getByText('No adjustments yet').waitFor();
     await page.getByRole('button', { name: 'Adjust usage' }).click();
     const dialog = page.getByRole('dialog', { name: 'Adjust usage' });
     await dialog.getByRole('combobox', { name: 'Account' }).fill('ting 007');
@@ -151,7 +151,7 @@ describeWithChromium('an operator', () => {
     await dialog.getByText("This can't be changed later.").waitFor();
     await dialog.getByRole('button', { name: 'Adjust usage' }).click();
     // The plan of the tests has no limit for all keys together.
-    await dialog.getByText('There is nothing to raise here').waitFor();
+    await dialog.getByText('No limit to raise').waitFor();
     await dialog.getByRole('button', { name: 'Back' }).click();
     await dialog.getByLabel('Set the requests used this month').check();
     await dialog.getByLabel('Requests used', { exact: true }).fill('1,200');

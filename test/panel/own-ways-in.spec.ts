@@ -96,7 +96,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.goto(`${site}/profile`);
     await address.getByText('Not verified').waitFor();
     await address.getByRole('button', { name: 'Verify address' }).click();
-    await address.getByText('The link is on its way.').waitFor();
+    await address.getByText('We sent you a link.').waitFor();
     const mails = database.db.selectFrom('mail').select('link_id').where('to_address', '=', email);
     const { link_id: linkId } = await mails.executeTakeFirstOrThrow();
     const token = await renewLinkToken(database.db, linkId ?? '', withMail.clock.now());
@@ -219,7 +219,7 @@ describeWithChromium('the ways in of a member', () => {
       .executeTakeFirstOrThrow();
     await member.set({ password: null }).execute();
     await page.getByRole('dialog', { name: "Confirm it's you" }).getByRole('button', { name: 'Use a passkey' }).click();
-    await page.getByRole('dialog').getByText('You need a way to sign in').waitFor();
+    await page.getByRole('dialog').getByText('You need a sign-in method').waitFor();
     await member.set({ password }).execute();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await passkeys.getByText('No passkeys yet.').waitFor();
@@ -431,7 +431,7 @@ describeWithChromium('the ways in of a member', () => {
       return (await running.admin.call<{ link: string }>('POST', path, invitation)).link;
     };
     const join = async (): Promise<void> => {
-      await page.getByText(`You are signed in as ${email} and join with that sign-in.`).waitFor();
+      await page.getByText(`You're signed in as ${email} and join as this member.`).waitFor();
       await page.getByRole('button', { name: 'Join', exact: true }).click();
       await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     };
@@ -442,7 +442,7 @@ describeWithChromium('the ways in of a member', () => {
     await page.getByLabel('Your name').fill('Ana');
     await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
     await page.getByRole('button', { name: 'Join', exact: true }).click();
-    await page.getByText('This address already has a sign-in').waitFor();
+    await page.getByText('This address already belongs to a member').waitFor();
     await page.getByLabel('Password', { exact: true }).fill(GOOD_PASSWORD);
     await press('Sign in');
     await join();

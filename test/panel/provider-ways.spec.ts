@@ -70,7 +70,7 @@ describeWithChromium('in a browser', () => {
       await dialog.getByRole('button', { name: 'Sign in with Company' }).click();
       const beside = await opening;
       await beside.getByRole('heading', { name: 'Confirmed', exact: true }).waitFor();
-      await page.getByText('Copy it now').waitFor();
+      await page.getByText('Copy your secret now').waitFor();
       const { data } = await world.running.admin.listKeys(world.accountId);
       expect(data.map(({ name }) => name)).toEqual(expect.arrayContaining(['Typed before the end', 'Widget']));
     });

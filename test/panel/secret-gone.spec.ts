@@ -54,7 +54,7 @@ describeWithChromium('a secret whose dialog was closed', () => {
 
   /** The secret that is shown, read off the accessibility tree: a script would leave it in the memory of the page. */
   const shownSecret = async (): Promise<string> => {
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     const { nodes } = await devtools.send('Accessibility.getFullAXTree');
     const secret = SECRET.exec(JSON.stringify(nodes))?.[0] ?? '';
     expect(secrets).not.toContain(secret);

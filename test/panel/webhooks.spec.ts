@@ -73,7 +73,7 @@ describeWithChromium('the page of webhooks', () => {
     await dialog().waitFor({ state: 'hidden' });
   };
   const storeSecret = async (): Promise<void> => {
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     secrets.push(SECRET.exec((await dialog().textContent()) ?? '')?.[0] ?? '');
     await page.getByLabel("I've saved this secret").check();
     await pressInDialog('Done');
@@ -89,7 +89,7 @@ describeWithChromium('the page of webhooks', () => {
     const url = page.getByLabel('URL');
     await url.fill('http://169.254.169.254/latest/meta-data');
     await pressInDialog('Add endpoint');
-    await page.getByText('It leads to a private network or to this server itself.').waitFor();
+    await page.getByText('This URL leads to a private network or to this server.').waitFor();
     await url.fill(`${receiver.url}/hooks`);
     await page.getByLabel('Description').fill('The shop');
     await page.getByLabel('Select events').check();
@@ -220,7 +220,7 @@ describeWithChromium('the page of webhooks', () => {
     await tabTo(page, 'URL');
     await page.keyboard.type(`${receiver.url}/keyboard`);
     await pressByKeyboard(page, 'Add endpoint');
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     await tabTo(page, "I've saved this");
     await page.keyboard.press('Space');
     await pressByKeyboard(page, 'Done');

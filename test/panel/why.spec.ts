@@ -135,7 +135,7 @@ describeWithChromium('somebody who looks after a key', () => {
     await page.goto(`${home}/api-keys/${key.id}`);
     await press('Rotate key');
     await page.getByRole('button', { name: 'Create new secret' }).click();
-    await page.getByText('Copy it now').waitFor();
+    await page.getByText('Copy your secret now').waitFor();
     await page.getByLabel("I've saved this secret").check();
     await page.getByRole('button', { name: 'Done' }).click();
     expect((await call('GET', 'customers?limit=1')).status).toBe(200);

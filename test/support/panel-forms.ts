@@ -322,7 +322,7 @@ export const FORMS: readonly FormCase[] = [
       await page.getByLabel('Your name').fill('Ana');
       await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     },
-    send: (page) => page.getByRole('button', { name: 'Begin' }).click(),
+    send: (page) => page.getByRole('button', { name: 'Continue' }).click(),
   },
   {
     file: 'session/sign-in-form.tsx',

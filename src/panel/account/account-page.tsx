@@ -40,7 +40,7 @@ export function AccountPage() {
           </Fact>
           <Fact label={t`Status`}>
             <Badge variant="light" color={account.status === 'active' ? 'river' : 'orange'}>
-              {account.status === 'active' ? t`In use` : t`Suspended`}
+              {account.status === 'active' ? t`Active` : t`Suspended`}
             </Badge>
           </Fact>
           <Fact label={t`Plan`}>

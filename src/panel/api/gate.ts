@@ -3,7 +3,7 @@
  * values stay. One dialog serves all waiting requests.
  */
 
-/** What the user must do: sign in again, or confirm their identity. */
+/** Required action: sign in again, or confirm identity. */
 export type GateKind = 'sign_in' | 'confirm';
 
 export interface OpenGate {

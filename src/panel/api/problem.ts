@@ -8,7 +8,7 @@ export interface RefusedField {
   readonly detail: string;
   /** The API's code for the reason, if it has one. */
   readonly code?: string;
-  /** Who changed the field in the meantime. */
+  /** Actor who changed the field in the meantime. */
   readonly changedBy?: string;
   readonly changedAt?: string;
 }

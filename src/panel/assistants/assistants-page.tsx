@@ -28,8 +28,7 @@ export function AssistantsPage() {
       title={t`AI assistants`}
       about={
         <Trans>
-          Claude, Cursor, Codex and others can work with your account: with a key, within what it may do, and on the
-          same limits as your programs.
+          Connect Claude, Cursor, Codex and others to your account. An API key sets their permissions and limits.
         </Trans>
       }
       actions={
@@ -51,7 +50,7 @@ export function AssistantsPage() {
       ) : (
         <Empty
           icon="assistant"
-          title={t`Nothing is offered to assistants yet`}
+          title={t`No tools for assistants yet`}
           text={t`Your API provider chooses which operations assistants can call. None are available yet.`}
         />
       )}

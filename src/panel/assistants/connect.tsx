@@ -40,8 +40,13 @@ export function Connect({ client, connection, onChoose }: ConnectProps) {
         <Steps client={client} />
       </Text>
       {isLocal && (client === 'claude-ai' || client === 'chatgpt') && (
-        <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`It cannot reach this address`}>
-          <Trans>It connects from the internet, and {connection.url} is on this machine only.</Trans>
+        <Alert
+          color="orange"
+          variant="light"
+          icon={<Icon name="warn" />}
+          title={t`The assistant can't reach this address`}
+        >
+          <Trans>It connects from the internet, but {connection.url} is only reachable on this machine.</Trans>
         </Alert>
       )}
       {snippetsOf(client, connection).map(({ place, text }) => (
@@ -49,7 +54,7 @@ export function Connect({ client, connection, onChoose }: ConnectProps) {
       ))}
       {asksForKey(client) && (
         <Text size="sm" c="dimmed">
-          <Trans>It asks for the key when it connects first, and keeps it out of the file.</Trans>
+          <Trans>It asks for the key on the first connection and keeps it out of the file.</Trans>
         </Text>
       )}
     </Stack>
@@ -63,35 +68,30 @@ function Steps({ client }: { readonly client: Client }): ReactNode {
     case 'claude-desktop':
       return (
         <Trans>
-          Open Settings, Developer, Edit Config, put this in and start Claude Desktop again. It needs Node.js: the
-          program mcp-remote connects for it.
+          Open Settings, Developer, Edit Config, add this and restart Claude Desktop. It needs Node.js to connect with
+          mcp-remote.
         </Trans>
       );
     case 'claude-ai':
       return (
         <Trans>
-          Open Settings, Connectors, Add custom connector. Where it offers request headers, add Authorization; where it
-          does not, it can sign in with OAuth only.
+          Open Settings, Connectors, Add custom connector. If it offers request headers, add Authorization. Otherwise,
+          it can only sign in with OAuth.
         </Trans>
       );
     case 'chatgpt':
-      return (
-        <Trans>
-          The app takes no key: it signs in with OAuth only. A program of your own that uses OpenAI’s API takes this
-          tool.
-        </Trans>
-      );
+      return <Trans>ChatGPT only signs in with OAuth. Use this tool in your own programs with the OpenAI API.</Trans>;
     case 'cursor':
-      return <Trans>Put this into the file in your home folder, or into .cursor/mcp.json of a project.</Trans>;
+      return <Trans>Add this to the file in your home folder, or to .cursor/mcp.json in a project.</Trans>;
     case 'vs-code':
-      return <Trans>Put this into the file in your project, and press Start above it.</Trans>;
+      return <Trans>Add this to the file in your project, then click Start above it.</Trans>;
     case 'codex':
       return (
         <Trans>
-          Put this at the end of the file. Codex reads <Code>http_headers</Code>, and passes over <Code>headers</Code>.
+          Add this at the end of the file. Codex reads <Code>http_headers</Code> and ignores <Code>headers</Code>.
         </Trans>
       );
     case 'json':
-      return <Trans>Most others take this, or something close to it: the address, and a header with the key.</Trans>;
+      return <Trans>Most other assistants accept this or a similar format: the URL and a header with the key.</Trans>;
   }
 }

@@ -26,7 +26,8 @@ export function ConnectedAssistants({ url }: { readonly url: string }) {
       title={t`Connected with OAuth`}
       about={
         <Trans>
-          Assistants that take no key. Give them this address: they send you here, and you say what they may do.
+          For assistants that sign in with OAuth instead of a key. Give them this URL. You choose their permissions
+          here.
         </Trans>
       }
     >

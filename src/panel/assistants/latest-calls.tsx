@@ -40,7 +40,7 @@ function Calls({ messages }: { readonly messages: readonly LoggedRequest[] }) {
         {messages.length === 0 ? (
           <Trans>No calls yet.</Trans>
         ) : (
-          <Trans>An assistant has connected, and called nothing lately.</Trans>
+          <Trans>An assistant connected but made no calls recently.</Trans>
         )}
       </Text>
     );

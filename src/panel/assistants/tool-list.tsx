@@ -25,11 +25,11 @@ export function ToolList({ keyId, onChoose }: ToolListProps) {
       <Stack gap="md">
         <Select
           label={t`Key`}
-          placeholder={t`All tools that there are`}
+          placeholder={t`All tools`}
           maw={360}
           {...props}
           clearable
-          clearButtonProps={{ 'aria-label': t`All tools that there are` }}
+          clearButtonProps={{ 'aria-label': t`All tools` }}
           onChange={onChoose}
         />
         {tools.data === undefined ? (
@@ -51,10 +51,8 @@ function Tools({ of: { data, total, searched } }: { readonly of: McpTools }) {
   const { number } = useFormats();
   if (data.length === 0)
     return (
-      <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`This key shows no tool`}>
-        <Trans>
-          Nothing that it may do is offered to assistants. Choose another key, or give this one more scopes.
-        </Trans>
+      <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`No tools for this key`}>
+        <Trans>This key's permissions include no tools. Choose another key, or add permissions to this one.</Trans>
       </Alert>
     );
   const count = number(data.length);
@@ -65,7 +63,7 @@ function Tools({ of: { data, total, searched } }: { readonly of: McpTools }) {
         <Plural value={total} one={`${count} of # tool`} other={`${count} of # tools`} />
         {' · '}
         {searched ? (
-          <Trans>So many are not listed: the assistant searches them, and calls what it has found.</Trans>
+          <Trans>Too many to list. The assistant searches for a tool and calls it.</Trans>
         ) : (
           <Trans>about {tokens} tokens in each conversation</Trans>
         )}

@@ -53,11 +53,11 @@ export function useActionWords(): (action: string) => string {
     'webhook_endpoint.deleted': t`Webhook endpoint deleted`,
     'webhook_endpoint.previous_secret_ended': t`Previous webhook secret ended`,
     'webhook_endpoint.secret_rotated': t`Webhook secret rotated`,
-    'webhook_endpoint.tested': t`Webhook tested`,
-    'webhook_endpoint.replayed': t`Webhooks replayed`,
+    'webhook_endpoint.tested': t`Test event sent`,
+    'webhook_endpoint.replayed': t`Webhooks resent`,
     'webhook_delivery.retried': t`Webhook resent`,
     'sign_in.succeeded': t`Signed in`,
-    'sign_in.refused': t`Sign-in refused`,
+    'sign_in.refused': t`Sign-in rejected`,
   };
   return (action) => words[action] ?? action;
 }

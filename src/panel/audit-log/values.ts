@@ -23,7 +23,7 @@ export function useValueWords(): (field: string, value: unknown) => string {
   const statuses: Words = {
     ...useStatusWords(),
     ...useDeliveryWords(),
-    enabled: t`In use`,
+    enabled: t({ message: 'Active', context: 'an endpoint' }),
     disabled: t`Disabled`,
     suspended: t`Suspended`,
     open: t`Open`,
@@ -32,8 +32,8 @@ export function useValueWords(): (field: string, value: unknown) => string {
   const uses: Words = { live: t`Live`, test: t`Test` };
   const reasons: Words = {
     operator: t`By the operator`,
-    failing: t`It failed for days`,
-    gone: t`The receiver is gone`,
+    failing: t`Failed for five days`,
+    gone: t`410 Gone response`,
   };
   const causes: Words = {
     creator_removed: t`Its creator was removed from the account`,

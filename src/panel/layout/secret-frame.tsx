@@ -6,7 +6,7 @@ import { Icon } from './icons.js';
 import type { Leaving } from './secret-dialog.js';
 
 interface SecretFrameProps extends Leaving {
-  /** What the user must do if they leave without saving it. */
+  /** Consequence of leaving without saving it. */
   readonly lost: string;
   /** Description of the secret, and the lines to copy. */
   readonly children: ReactNode;
@@ -19,7 +19,7 @@ export function SecretFrame({ lost, isLeaving, onStay, onDone, children }: Secre
       {isLeaving ? (
         <LeaveAlert title={t`Close without saving?`} lost={lost} onStay={onStay} onLeave={onDone} />
       ) : (
-        <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Copy it now`}>
+        <Alert color="orange" variant="light" icon={<Icon name="warn" />} title={t`Copy your secret now`}>
           <Trans>You won't be able to see it again.</Trans>
         </Alert>
       )}

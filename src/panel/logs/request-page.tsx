@@ -64,7 +64,7 @@ function Shown({ request }: { readonly request: RequestDetail }) {
           </Fact>
           <Fact label={t`IP address`}>{request.ip}</Fact>
           {request.tool !== null && (
-            <Fact label={t`Asked by an assistant, with the tool`}>
+            <Fact label={t`Called by an assistant with the tool`}>
               <Code className="name">{request.tool}</Code>
             </Fact>
           )}
@@ -80,7 +80,7 @@ function Shown({ request }: { readonly request: RequestDetail }) {
             <Code className="name">{request.request_id}</Code>
           </Fact>
           {request.weight > 1 && (
-            <Fact label={t`Stands for`}>
+            <Fact label={t`Represents`}>
               <Trans>{number(request.weight)} similar requests (sampled)</Trans>
             </Fact>
           )}

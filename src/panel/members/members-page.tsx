@@ -209,7 +209,7 @@ function Invitations() {
       ))}
       {open.length === 0 && (
         <Text c="dimmed" pb="sm">
-          <Trans>The newest invitations are all taken or over.</Trans>
+          <Trans>The latest invitations are all accepted or expired.</Trans>
         </Text>
       )}
       <ShowMore list={invitations} />

@@ -44,9 +44,9 @@ export function ConsentPage({ id }: { readonly id: string }) {
       </Frame>
     );
   return (
-    <Frame title={t`This request is over`}>
+    <Frame title={t`This request has expired`}>
       <Text>
-        <Trans>Go back to the application that you came from, and connect once more.</Trans>
+        <Trans>Go back to the application and connect again.</Trans>
       </Text>
       <Failure error={request.error} again={() => void request.refetch()} />
     </Frame>
@@ -115,9 +115,7 @@ function Consent({ id, request }: { readonly id: string; readonly request: Autho
         <ScopesField asked={request.scopes} value={scopes} onChange={setScopes} />
         <EndField longest={longest} value={days} onChange={setDays} />
         <Text size="sm" c="dimmed">
-          <Trans>
-            It uses the quota of the account, and stands beside its API keys, where you can take it back at any time.
-          </Trans>
+          <Trans>It uses the account's quota. You can revoke its access on the API keys page at any time.</Trans>
         </Text>
       </Form>
     </Frame>
@@ -159,7 +157,7 @@ function AccountField({ value, onChange }: AccountFieldProps) {
   if (theirs.length === 0)
     return (
       <Alert>
-        <Trans>You may make keys in no account. Ask an owner or an admin of yours to connect the application.</Trans>
+        <Trans>You can't create keys in any account. Ask an owner or admin to connect the application.</Trans>
       </Alert>
     );
   return (

@@ -181,7 +181,7 @@ function StatusField({ value, before, onChange }: StatusFieldProps) {
         onChange={(chosen) => onChange(chosen === 'suspended' ? 'suspended' : 'active')}
       >
         <Group gap="lg" pt={6}>
-          <Radio value="active" label={t`In use`} />
+          <Radio value="active" label={t`Active`} />
           <Radio value="suspended" label={t`Suspended`} />
         </Group>
       </Radio.Group>

@@ -66,7 +66,7 @@ function Accounts() {
           allowDeselect={false}
           data={[
             { value: ANY, label: t`All statuses` },
-            { value: 'active', label: t`In use` },
+            { value: 'active', label: t`Active` },
             { value: 'suspended', label: t`Suspended` },
           ]}
           value={status}

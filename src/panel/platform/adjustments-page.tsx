@@ -37,7 +37,7 @@ export function AdjustmentsPage() {
         empty={
           <Empty
             icon="adjust"
-            title={t`Nothing was adjusted yet`}
+            title={t`No adjustments yet`}
             text={t`Add requests for a busy month, or correct a count.`}
           />
         }
@@ -71,7 +71,7 @@ function Line({ adjustment }: { readonly adjustment: Adjustment }) {
           </Text>
           {keyId !== null && (
             <Anchor component={Link} href={`/${id}/api-keys/${keyId}`} size="sm">
-              <Trans>Of one key</Trans>
+              <Trans>For one key</Trans>
             </Anchor>
           )}
         </Box>

@@ -39,10 +39,9 @@ export function ConfirmAdjustment({ accountId, body, error, isPending, onBack, o
         <Trans>This can't be changed later.</Trans>
       </Text>
       {hasCode(error, 'conflict') ? (
-        <Alert color="red" variant="light" role="alert" title={t`There is nothing to raise here`}>
+        <Alert color="red" variant="light" role="alert" title={t`No limit to raise`}>
           <Trans>
-            This month has no limit of its own, or the key is revoked. Go back and choose another month, or set what is
-            used.
+            This month has no limit, or the key is revoked. Go back and choose another month, or set the requests used.
           </Trans>
         </Alert>
       ) : (

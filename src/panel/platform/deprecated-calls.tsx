@@ -50,7 +50,7 @@ function Operations({ report }: { readonly report: Report }) {
                 {operation}
               </Text>
               <Text size="sm" c="dimmed">
-                {sunset === null ? <Trans>no end is set</Trans> : <Trans>ends on {end}</Trans>}
+                {sunset === null ? <Trans>no removal date</Trans> : <Trans>ends on {end}</Trans>}
               </Text>
             </Group>
             {callers.length === 0 && (
@@ -74,7 +74,7 @@ function Operations({ report }: { readonly report: Report }) {
       })}
       {report.has_more && (
         <Text size="sm" c="dimmed">
-          <Trans>There are more: these have the most requests.</Trans>
+          <Trans>Only the accounts with the most requests are listed.</Trans>
         </Text>
       )}
     </Stack>

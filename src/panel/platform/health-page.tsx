@@ -116,7 +116,7 @@ function QuotaMode({ health }: { readonly health: Health }) {
       title={t`Stores and limits`}
       about={
         health.counters === 'redis' ? (
-          <Trans>All gateways count together, in Redis.</Trans>
+          <Trans>All gateways share their counters in Redis.</Trans>
         ) : (
           <Trans>Limits are kept in memory. Run a single gateway, or set REDIS_URL.</Trans>
         )
@@ -177,7 +177,7 @@ function Gateways({ health }: { readonly health: Health }) {
                 <Group gap="xs">
                   {node.quota_store_lost_since !== null && (
                     <Badge variant="light" color="orange">
-                      {t`lost the counters ${relative(node.quota_store_lost_since)}`}
+                      {t`counters lost ${relative(node.quota_store_lost_since)}`}
                     </Badge>
                   )}
                   <Badge variant="light" color={node.age_seconds > QUIET_SECONDS ? 'orange' : 'river'}>

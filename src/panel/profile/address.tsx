@@ -17,7 +17,7 @@ export function Address() {
   return (
     <Section
       title={t`Sign-in address`}
-      about={<Trans>Links for a new password are sent to verified addresses only.</Trans>}
+      about={<Trans>Password reset links are only sent to verified addresses.</Trans>}
       actions={
         !isVerified && hasMail === true ? (
           <Button variant="default" loading={send.isPending} onClick={() => send.mutate()}>
@@ -42,7 +42,7 @@ export function Address() {
         )}
         {send.isSuccess && !isVerified && (
           <Text size="sm" role="status">
-            <Trans>The link is on its way. It works once, for 24 hours.</Trans>
+            <Trans>We sent you a link. It works once and expires in 24 hours.</Trans>
           </Text>
         )}
         {send.error !== null && <Failure error={send.error} />}

@@ -30,14 +30,14 @@ export function Identities() {
   return (
     <Section
       title={t`Linked sign-ins`}
-      about={<Trans>One press signs you in here, too, where you are signed in already.</Trans>}
+      about={<Trans>Sign in with one click if you're already signed in there.</Trans>}
       actions={
         providers.length > 0 && providers.map((provider) => <LinkButton key={provider.id} provider={provider} />)
       }
     >
       {isRefused && (
         <Text size="sm" role="alert" c="red">
-          <Trans>Nothing was added: somebody else has that sign-in, or the other side did not let you in.</Trans>
+          <Trans>Another member uses that sign-in, or the provider rejected it.</Trans>
         </Text>
       )}
       {identities.error !== null && <Failure error={identities.error} again={() => void identities.refetch()} />}
@@ -124,9 +124,11 @@ function Line({ identity, isLast }: { readonly identity: Identity; readonly isLa
         }}
       >
         {hasOther ? (
-          <Trans>It no longer signs you in. Your other ways stay.</Trans>
+          <Trans>You can't sign in with it anymore. Your other sign-in methods keep working.</Trans>
         ) : (
-          <Trans>It is your only way in: set a password or add a passkey first, or you will not come back.</Trans>
+          <Trans>
+            This is your only sign-in method. Set a password or add a passkey first, or you can't sign in again.
+          </Trans>
         )}
       </SureDialog>
     </li>

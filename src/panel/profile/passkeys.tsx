@@ -128,7 +128,7 @@ function Line({ passkey }: { readonly passkey: Passkey }) {
           await readAgain();
         }}
       >
-        <Trans>It no longer signs you in. Remove it from the device, too: there it stays in the list.</Trans>
+        <Trans>You can't sign in with it anymore. Remove it from your device too.</Trans>
       </SureDialog>
     </li>
   );

@@ -23,7 +23,7 @@ export function ProfilePage() {
             {problem === 'conflict' ? (
               <Trans>Another member already uses it.</Trans>
             ) : (
-              <Trans>The other side did not let you in. Try again, or another way.</Trans>
+              <Trans>The identity provider rejected the sign-in. Try again, or use another method.</Trans>
             )}
           </Text>
         </Alert>

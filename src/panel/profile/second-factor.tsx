@@ -59,7 +59,7 @@ function Now({ state }: { readonly state: State }) {
         {state.offered ? (
           <Trans>Not set up.</Trans>
         ) : (
-          <Trans>This installation has no key to keep its secrets with. Whoever runs it can change that.</Trans>
+          <Trans>This installation has no encryption key. Ask its operator to set one.</Trans>
         )}
       </Text>
     );
@@ -67,7 +67,7 @@ function Now({ state }: { readonly state: State }) {
     <Stack gap="sm">
       <Group gap="sm">
         <Badge variant="light">
-          <Trans>In use</Trans>
+          <Trans>Active</Trans>
         </Badge>
         <Text size="sm" c={left < FEW_CODES ? 'red' : 'dimmed'} fw={left < FEW_CODES ? 600 : 400}>
           <Plural value={left} one="# recovery code left" other="# recovery codes left" />
@@ -92,7 +92,7 @@ function Now({ state }: { readonly state: State }) {
           await readAgain();
         }}
       >
-        <Trans>From then on the password alone signs you in. The recovery codes end with it.</Trans>
+        <Trans>After that, you sign in with only your password. Your recovery codes stop working.</Trans>
       </SureDialog>
     </Stack>
   );

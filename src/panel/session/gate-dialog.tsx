@@ -32,11 +32,13 @@ function Again({ gate }: { readonly gate: OpenGate }) {
     return (
       <Stack gap="md">
         <Text>
-          <Trans>Your time here is over. Where you came from, you get a new way in; what you typed here is lost.</Trans>
+          <Trans>
+            Your session expired. Go back to the site you came from to sign in again. Unsaved changes are lost.
+          </Trans>
         </Text>
         <Group justify="flex-end">
           <Button component="a" href={portal.return_url} data-autofocus>
-            <Trans>Back to where you came from</Trans>
+            <Trans>Back to the previous site</Trans>
           </Button>
         </Group>
       </Stack>

@@ -31,7 +31,7 @@ export function LinkFactors({ factors }: { readonly factors: readonly Factor[] }
             </Stack>
             <Text size="sm">
               <Trans>
-                Add yours again in your profile. If you do not recognize one, someone else may have used this sign-in.
+                Add yours again in your profile. If you don't recognize one, someone else may have used this sign-in.
               </Trans>
             </Text>
           </Stack>

@@ -97,14 +97,14 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
     case 'email_verification':
       return {
         title: t`Verify your address`,
-        about: t`This shows that ${email} is your address.`,
+        about: t`This verifies that ${email} is your address.`,
         button: t`Verify address`,
       };
     case 'first_owner':
       return {
         title: t`Welcome`,
         about: t`You are the first member. You become the operator of this installation.`,
-        button: t`Begin`,
+        button: t`Continue`,
       };
     case 'start':
       return {
@@ -121,7 +121,7 @@ function useWords(link: Link): { readonly title: string; readonly about: string;
   }
 }
 
-/** Who accepts the invitation: the signed-in member, a new member, or an existing member who must sign in first. */
+/** The person who accepts the invitation: the signed-in member, a new member, or an existing member who must sign in first. */
 type Taker = 'member' | 'new' | 'sign_in';
 
 /** Minimum password length without a second factor (NIST SP 800-63B-4). */
@@ -206,9 +206,9 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
             <Trans>Sign in first, then join.</Trans>
           </Text>
         ) : (
-          <Alert color="orange" variant="light" role="alert" title={t`This address already has a sign-in`}>
+          <Alert color="orange" variant="light" role="alert" title={t`This address already belongs to a member`}>
             <Text size="sm">
-              <Trans>Sign in with it to join. If you cannot, ask an operator for a link to reset it.</Trans>
+              <Trans>Sign in with it to join. If you can't, ask an operator for a password reset link.</Trans>
             </Text>
           </Alert>
         )}
@@ -216,7 +216,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         <SignInForm email={link.email ?? undefined} onDone={() => take.reset()} />
         {canBeNew && (
           <Button variant="subtle" size="sm" onClick={startAsNew}>
-            <Trans>I am new here</Trans>
+            <Trans>I'm new here</Trans>
           </Button>
         )}
       </Frame>
@@ -233,7 +233,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
       {taker === 'member'
         ? t`Join as someone new`
         : member === null
-          ? t`I already have a sign-in`
+          ? t`I'm already a member`
           : t`Join as ${member.email}`}
     </Button>
   );
@@ -287,7 +287,7 @@ function TakeLink({ token, link }: { readonly token: string; readonly link: Link
         {isInvitation && taker === 'member' && member !== null && (
           <Text className="name">
             <Trans>
-              You are signed in as <b>{member.email}</b> and join with that sign-in.
+              You're signed in as <b>{member.email}</b> and join as this member.
             </Trans>
           </Text>
         )}

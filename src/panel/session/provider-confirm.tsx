@@ -40,7 +40,7 @@ export function ProviderConfirm({ onConfirmed }: { readonly onConfirmed: () => v
         ({ id, label }) =>
           linked.has(id) && (
             <Button key={id} variant="default" size="md" loading={begin.isPending} onClick={() => begin.mutate(id)}>
-              {t`Sign in once more with ${label}`}
+              {t`Sign in again with ${label}`}
             </Button>
           ),
       )}
@@ -55,11 +55,11 @@ export function WindowState({ isOpen }: { readonly isOpen: boolean | undefined }
   if (isOpen === undefined) return null;
   return isOpen ? (
     <Text size="sm" role="status">
-      <Trans>Sign in in the window that has opened. This page waits for it and goes on by itself.</Trans>
+      <Trans>Complete the sign-in in the new window. This page continues automatically.</Trans>
     </Text>
   ) : (
     <Text size="sm" role="alert">
-      <Trans>The browser did not open the window. Allow it for this page, then try again.</Trans>
+      <Trans>Your browser blocked the window. Allow pop-ups for this page and try again.</Trans>
     </Text>
   );
 }
@@ -94,7 +94,7 @@ export function ConfirmedPage() {
       <Text>
         {isRefused ? (
           <Trans>
-            The other side signed in somebody else, or not just now. Close this window and try again in the other one.
+            You signed in as someone else, or too long ago. Close this window and try again in the other one.
           </Trans>
         ) : (
           <Trans>Close this window and continue in the other one.</Trans>

@@ -124,7 +124,7 @@ function WithoutMail() {
   return (
     <Text size="sm" c="dimmed">
       {data.first_owner ? (
-        <Trans>No password? If you run this program, start it again: it prints a new link to sign in with.</Trans>
+        <Trans>No password? If you run this program, restart it. It prints a new sign-in link.</Trans>
       ) : (
         <Trans>Forgot your password? Ask an operator of this installation for a link to reset it.</Trans>
       )}
@@ -139,14 +139,14 @@ function Forgotten({ email }: { readonly email: string }) {
   if (reset.isSuccess)
     return (
       <Text size="sm" role="status">
-        <Trans>If somebody here has this address, a mail with a link is on its way.</Trans>
+        <Trans>If a member has this address, we sent them an email with a link.</Trans>
       </Text>
     );
   return (
     <>
       {reset.error !== null && <Failure error={reset.error} />}
       <Button variant="subtle" size="sm" disabled={email.trim() === ''} onClick={() => reset.mutate()}>
-        <Trans>I forgot my password</Trans>
+        <Trans>Forgot your password?</Trans>
       </Button>
     </>
   );

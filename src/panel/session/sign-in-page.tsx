@@ -13,12 +13,12 @@ export function SignInPage() {
   return (
     <Frame title={t`Sign in`} about={t`Manage your API keys, usage and logs.`}>
       {problem !== null && (
-        <Alert color="red" variant="light" role="alert" title={t`You are not signed in`}>
+        <Alert color="red" variant="light" role="alert" title={t`You're not signed in`}>
           <Text size="sm">
             {problem === UNKNOWN ? (
-              <Trans>Nobody here has this sign-in. Ask an owner of the account to invite you.</Trans>
+              <Trans>This sign-in isn't linked to a member. Ask an owner of the account to invite you.</Trans>
             ) : (
-              <Trans>The other side did not let you in. Try again, or another way.</Trans>
+              <Trans>The identity provider rejected the sign-in. Try again, or use another method.</Trans>
             )}
           </Text>
         </Alert>

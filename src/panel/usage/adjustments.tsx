@@ -52,7 +52,7 @@ export function Adjustments() {
                 {words(adjustment)}
                 {adjustment.api_key_id !== null && (
                   <Anchor component={Link} href={`/${id}/api-keys/${adjustment.api_key_id}`} size="xs" display="block">
-                    <Trans>Of one key</Trans>
+                    <Trans>For one key</Trans>
                   </Anchor>
                 )}
               </Table.Td>

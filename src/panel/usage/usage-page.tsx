@@ -42,7 +42,7 @@ export function UsagePage() {
         <>
           {usage.data.approximate === true && (
             <Alert color="orange" variant="light">
-              <Trans>The counters cannot be asked right now: the numbers may be a little low.</Trans>
+              <Trans>The counters are unavailable. The numbers may be too low.</Trans>
             </Alert>
           )}
           <Windows usage={usage.data} />
@@ -99,7 +99,7 @@ function Days({ usage }: { readonly usage: Usage }) {
   const counted = sumsBy(usage.data ?? [], ({ day }) => day ?? '');
   const days: Day[] = daysOf(usage).map((day) => ({ day, ...(counted.get(day) ?? NOTHING) }));
   if (counted.size === 0)
-    return <Empty icon="usage" title={t`Nothing used yet`} text={t`Usage will appear here once a key is used.`} />;
+    return <Empty icon="usage" title={t`No usage yet`} text={t`Usage will appear here once a key is used.`} />;
   const newest = new Map([...counted].toReversed().map(([day, sums]) => [date(`${day}T12:00:00Z`), sums]));
   return (
     <Section title={t`By day`} groups={['day', 'outcome']}>
@@ -184,7 +184,7 @@ function Section({ title, groups, hasMore = false, children }: SectionProps) {
       </Group>
       {hasMore && (
         <Text size="sm" c="dimmed" pb="sm">
-          <Trans>There is more than is summed up here. The CSV has all of it.</Trans>
+          <Trans>This table is incomplete. The CSV contains all rows.</Trans>
         </Text>
       )}
       {children}

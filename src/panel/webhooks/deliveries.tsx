@@ -122,7 +122,7 @@ function Row({ of: delivery }: { readonly of: Delivery }) {
             {delivery.is_held && (
               <>
                 {' · '}
-                <Trans>behind another one of its resource</Trans>
+                <Trans>waiting for an earlier event of the same object</Trans>
               </>
             )}
             {next !== '' && (

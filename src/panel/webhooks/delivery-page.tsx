@@ -38,7 +38,7 @@ function Back({ endpoint }: { readonly endpoint: string }) {
   return (
     <Anchor component={Link} href={`/${id}/webhooks/${endpoint}`} size="sm" className="back">
       <Icon name="left" size={16} />
-      <Trans>To the endpoint</Trans>
+      <Trans>Go to endpoint</Trans>
     </Anchor>
   );
 }
@@ -68,7 +68,7 @@ function Shown({ of: delivery }: { readonly of: DeliveryDetail }) {
       )}
       <Section
         title={t`Attempts`}
-        about={next === '' ? undefined : <Trans>The next one: {next}</Trans>}
+        about={next === '' ? undefined : <Trans>Next attempt: {next}</Trans>}
         actions={<Retry of={delivery} />}
       >
         {delivery.attempt_log.length === 0 ? (

@@ -15,7 +15,7 @@ const COLORS: Readonly<Record<EndpointStatus | DeliveryStatus, string>> = {
 /** Shows the state of an endpoint; an active one that fails is marked as failing. */
 export function EndpointState({ of: { status, failing_since: failingSince } }: { readonly of: Endpoint }) {
   const { t } = useLingui();
-  const words = { enabled: t`In use`, paused: t`Paused`, disabled: t`Disabled` };
+  const words = { enabled: t({ message: 'Active', context: 'an endpoint' }), paused: t`Paused`, disabled: t`Disabled` };
   const isFailing = status === 'enabled' && failingSince !== null;
   return (
     <Badge variant="light" color={isFailing ? 'red' : COLORS[status]} style={{ flexShrink: 0 }}>
@@ -26,7 +26,7 @@ export function EndpointState({ of: { status, failing_since: failingSince } }: {
 
 export function useDeliveryWords(): Readonly<Record<DeliveryStatus, string>> {
   const { t } = useLingui();
-  return { pending: t`Waiting`, succeeded: t`Delivered`, failed: t({ message: 'Failed', context: 'a delivery' }) };
+  return { pending: t`Pending`, succeeded: t`Delivered`, failed: t({ message: 'Failed', context: 'a delivery' }) };
 }
 
 export function DeliveryState({ of: { status } }: { readonly of: Delivery }) {
@@ -48,12 +48,12 @@ export function useEventDescription(): (type: EventType) => string | null {
 export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => string {
   const { t } = useLingui();
   const words: Readonly<Record<NonNullable<Delivery['reason']>, string>> = {
-    exhausted: t`Every attempt of its schedule failed.`,
+    exhausted: t`All attempts failed.`,
     test_failed: t`The test did not arrive. A test is sent once.`,
-    gone: t`The receiver said that it is gone for good (410).`,
+    gone: t`The receiver responded with 410 Gone.`,
     aborted: t`The receiver asked for no more attempts.`,
-    expired: t`It waited for longer than 30 days.`,
-    skipped: t`It was left out when the endpoint was enabled.`,
+    expired: t`Pending for more than 30 days.`,
+    skipped: t`Skipped when the endpoint was resumed.`,
     endpoint_deleted: t`The endpoint was deleted.`,
   };
   return (reason) => words[reason];
@@ -62,8 +62,8 @@ export function useReasonWords(): (reason: NonNullable<Delivery['reason']>) => s
 /** Returns the texts for a rejected URL by the API's reason. */
 export function useDestinationWords(): (reason: string) => string {
   const { t } = useLingui();
-  const inside = t`It leads to a private network or to this server itself. Use an address on the public internet.`;
-  const special = t`It leads to an address that nobody on the public internet has.`;
+  const inside = t`This URL leads to a private network or to this server. Use a public address.`;
+  const special = t`This URL leads to an address that isn't public.`;
   const spelled = t`Write the host as a plain domain name, such as shop.example.com.`;
   const words: Readonly<Record<string, string>> = {
     not_a_url: t`Enter a full URL, e.g. https://shop.example.com/webhooks.`,
@@ -100,7 +100,7 @@ export function useErrorWords(): (error: string) => string {
     connection_closed: t`The receiver closed the connection without a response.`,
     response_timeout: t`The receiver took too long to respond.`,
     malformed_response: t`Invalid HTTP response.`,
-    head_too_large: t`The fields of the response are too large.`,
+    head_too_large: t`The response headers are too large.`,
   };
   return (error) => {
     const [, code = error, detail = ''] = /^(\w+)(?: \((.*)\))?$/.exec(error) ?? [];

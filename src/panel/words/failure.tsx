@@ -27,7 +27,7 @@ function RefusedInput({ error, atFields }: { readonly error: ApiProblem; readonl
   const reason = useReasonWords();
   const name = useFieldWords();
   const others = error.fields.filter((each) => !atFields.includes(each));
-  const title = atFields.length > 0 ? t`Check the highlighted fields.` : t`The server did not accept this.`;
+  const title = atFields.length > 0 ? t`Check the highlighted fields.` : t`The server rejected these values.`;
   return (
     <Alert color="red" variant="light" title={title} role="alert">
       {error.fields.length === 0 && (

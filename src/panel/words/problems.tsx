@@ -18,17 +18,20 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
     if (error instanceof Unreachable)
       return {
         title: t`Can't reach the server`,
-        advice: t`Check your connection. Nothing that you typed is lost: try again in a moment.`,
+        advice: t`Nothing was lost. Check your connection and try again.`,
       };
     if (error instanceof PasskeyNotShown)
-      return { title: t`No passkey was shown`, advice: t`Try again, or choose another way.` };
+      return { title: t`No passkey received`, advice: t`Try again, or choose another method.` };
     if (error instanceof PasskeyThereAlready)
-      return { title: t`This device already has a passkey for you`, advice: t`It is in your list.` };
+      return {
+        title: t`This device already has a passkey for you`,
+        advice: t`You can find it in your list of passkeys.`,
+      };
     if (!(error instanceof ApiProblem))
-      return { title: t`Something went wrong on this page`, advice: t`Load the page again.` };
+      return { title: t`Something went wrong on this page`, advice: t`Reload the page.` };
     switch (error.code) {
       case 'invalid_credentials':
-        return { title: t`Incorrect sign-in details`, advice: t`Check what you typed and try again.` };
+        return { title: t`Incorrect sign-in details`, advice: t`Check your email, password or code and try again.` };
       case 'session_ended':
       case 'missing_credentials':
         return { title: t`You have been signed out`, advice: t`Sign in again to continue.` };
@@ -37,7 +40,7 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
       case 'confirmation_required':
         return { title: t`Not confirmed`, advice: t`Try again and confirm it's you.` };
       case 'forbidden':
-        return { title: t`Your role does not allow this`, advice: t`Ask an owner of the account.` };
+        return { title: t`Your role doesn't allow this`, advice: t`Ask an owner of the account.` };
       case 'resource_not_found':
       case 'route_not_found':
         return { title: t`Not found`, advice: t`It may have been deleted or belong to another account.` };
@@ -59,7 +62,7 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
       case 'previous_secret_active':
         return {
           title: t`The previous secret still works`,
-          advice: t`Load the page again to see until when. Then rotate, or end the previous secret first.`,
+          advice: t`Reload the page to see when it expires. Then rotate, or end the previous secret first.`,
         };
       case 'too_many_endpoints':
         return { title: t`Endpoint limit reached`, advice: t`Delete an endpoint first.` };
@@ -80,7 +83,7 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         return { title: t`An account needs an owner`, advice: t`Make someone else an owner first.` };
       case 'last_way_to_sign_in':
         return {
-          title: t`You need a way to sign in`,
+          title: t`You need a sign-in method`,
           advice: t`Add a password, a passkey or a linked sign-in first, then remove this one.`,
         };
       case 'already_a_member':
@@ -89,8 +92,8 @@ export function useProblemWords(): (error: unknown) => ProblemWords {
         return { title: t`Unknown sign-in`, advice: t`Ask an owner of the account to invite you.` };
       case 'identity_provider_unavailable':
         return {
-          title: t`This way of signing in does not work right now`,
-          advice: t`Try another one, or wait a moment.`,
+          title: t`This sign-in method isn't available right now`,
+          advice: t`Use another method, or try again later.`,
         };
       case 'too_many_failed_attempts':
         return { title: t`Too many attempts`, advice: waitWords(error) };
