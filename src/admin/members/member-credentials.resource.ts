@@ -1,4 +1,4 @@
-/** What ends when a member loses access (credentials), and what stays (keys and endpoints). */
+/** Credentials that end, and keys and endpoints that stay, when a member loses access. */
 import { z } from 'zod';
 import type { MemberCredentials } from '../../members/created-by-member.js';
 import { CREDENTIAL_TYPES } from '../../members/credentials.js';

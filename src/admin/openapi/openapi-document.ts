@@ -212,7 +212,7 @@ function fieldParameters(version: OperationDescription['version'], makes: boolea
 
 /** Same as in the configuration. */
 const PROVIDER_NAME = { type: 'string', maxLength: 40, pattern: '^[a-z][a-z0-9-]{0,39}$' };
-/** As the authorization server generates them. */
+/** Id of an authorization request. */
 const REQUEST_ID = { type: 'string', maxLength: 43, pattern: '^[A-Za-z0-9_-]{21,43}$' };
 /** Path parameters that are not ids of rows. */
 const NAMED: Readonly<Record<string, Json>> = {

@@ -82,7 +82,7 @@ export interface AdminDependencies {
   readonly targets: () => readonly NodeTarget[];
   /** Every known gateway, including this process. */
   readonly gateways: () => readonly HeardStatement[];
-  /** Where the installation stores its data. */
+  /** Stores of the installation. */
   readonly stores: { readonly database: 'sqlite' | 'postgres'; readonly counters: 'process' | 'redis' };
   readonly metricsText: () => Promise<string>;
   readonly clock: Clock;

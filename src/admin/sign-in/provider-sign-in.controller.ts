@@ -42,7 +42,7 @@ export class ProviderSignInController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    // Nobody's provider sends anybody here.
+    // Rejects the redirect of a provider that is not configured.
     this.providers.issuerOf(provider);
     reply.header('Set-Cookie', this.site.noCookie('step'));
     let failedAt = (code: string): string => failurePage('sign_in', '/', code);
