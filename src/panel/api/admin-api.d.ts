@@ -7,7 +7,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the accounts that the caller may see */
+        /** List accessible accounts */
         get: operations["listAccounts"];
         put?: never;
         /** Create an account */
@@ -32,7 +32,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Change an account: its plan, time zone, billing day, status or name */
+        /** Update the plan, time zone, billing day, status or name of an account */
         patch: operations["updateAccount"];
         trace?: never;
     };
@@ -43,10 +43,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List, search and sort the API keys of an account, the revoked ones too */
+        /** List, search and sort the API keys of an account, including revoked ones */
         get: operations["listApiKeys"];
         put?: never;
-        /** Create an API key; the answer shows its secret, once */
+        /** Create an API key; the response shows its secret once */
         post: operations["createApiKey"];
         delete?: never;
         options?: never;
@@ -61,15 +61,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read an API key */
+        /** Get an API key */
         get: operations["getApiKey"];
         put?: never;
         post?: never;
-        /** Revoke an API key, for good; repeating it changes nothing */
+        /** Revoke an API key permanently; idempotent */
         delete: operations["revokeApiKey"];
         options?: never;
         head?: never;
-        /** Change an API key: its name, scopes, addresses or expiry */
+        /** Update the name, scopes, IP restrictions or expiration of an API key */
         patch: operations["updateApiKey"];
         trace?: never;
     };
@@ -80,7 +80,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what changing or revoking an API key would touch: its calls, its secrets, its scopes */
+        /** Show what changing or revoking an API key would affect */
         get: operations["getApiKeyImpact"];
         put?: never;
         post?: never;
@@ -99,7 +99,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pause an API key: refused with 403 until it goes on; repeating it changes nothing */
+        /** Pause an API key: requests get 403 until it is resumed; idempotent */
         post: operations["pauseApiKey"];
         delete?: never;
         options?: never;
@@ -116,7 +116,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a paused API key go on as it is; repeating it changes nothing */
+        /** Resume a paused API key; idempotent */
         post: operations["resumeApiKey"];
         delete?: never;
         options?: never;
@@ -133,7 +133,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give an API key a new secret; the current one works until the overlap ends */
+        /** Rotate an API key; the current secret works until the overlap ends */
         post: operations["rotateApiKey"];
         delete?: never;
         options?: never;
@@ -150,7 +150,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the previous secret of a rotation at once; repeating it changes nothing */
+        /** End the previous secret of a rotation immediately; idempotent */
         post: operations["endPreviousApiKeySecret"];
         delete?: never;
         options?: never;
@@ -165,7 +165,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read limits and usage of an account, or of one of its keys */
+        /** Get limits and usage of an account or one of its keys */
         get: operations["getUsage"];
         put?: never;
         post?: never;
@@ -182,7 +182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the requests of an account, newest first; or follow them */
+        /** List the requests of an account, newest first, or follow new ones */
         get: operations["listRequests"];
         put?: never;
         post?: never;
@@ -199,7 +199,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a request by its X-Request-Id, with what the gateway would say to it now */
+        /** Get a request by its X-Request-Id, with the result it would have now */
         get: operations["getRequest"];
         put?: never;
         post?: never;
@@ -218,7 +218,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say which limits apply to a key and a request, and what it would be answered now; counts nothing */
+        /** Explain which limits apply to a request and whether it is allowed; counts nothing */
         post: operations["explain"];
         delete?: never;
         options?: never;
@@ -236,7 +236,7 @@ export interface paths {
         /** List the quota adjustments of an account, newest first */
         get: operations["listQuotaAdjustments"];
         put?: never;
-        /** Raise a month limit until the month ends, or set or reset what is used */
+        /** Raise a monthly limit until the month ends, or set or reset its usage */
         post: operations["createQuotaAdjustment"];
         delete?: never;
         options?: never;
@@ -285,7 +285,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the scopes that the caller may give a key */
+        /** List the scopes that the caller can give a key */
         get: operations["listScopes"];
         put?: never;
         post?: never;
@@ -336,7 +336,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tools that AI assistants see, by what their key may do */
+        /** List the tools that AI assistants can call, by the scopes of a key */
         get: operations["listMcpTools"];
         put?: never;
         post?: never;
@@ -353,7 +353,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the targets of the services with their state, as every gateway sees them */
+        /** List backend targets with their state on every gateway */
         get: operations["listTargets"];
         put?: never;
         post?: never;
@@ -370,7 +370,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say how the installation is: stores, counters, gateways and their versions */
+        /** Get the health of the installation: stores, counters, gateways and versions */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -387,7 +387,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say which accounts have called deprecated operations in the last seven days */
+        /** List accounts that called deprecated operations in the last seven days */
         get: operations["getDeprecatedCalls"];
         put?: never;
         post?: never;
@@ -421,7 +421,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the changes, newest first */
+        /** List changes, newest first */
         get: operations["listAuditLog"];
         put?: never;
         post?: never;
@@ -438,7 +438,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say how one can sign in here */
+        /** Get the available sign-in methods */
         get: operations["getSignInWays"];
         put?: never;
         post?: never;
@@ -457,7 +457,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in with e-mail address and password */
+        /** Sign in with email and password */
         post: operations["signInWithPassword"];
         delete?: never;
         options?: never;
@@ -491,7 +491,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a sign-in with a code of an authenticator app, or a recovery code */
+        /** Complete a sign-in with a code of the authenticator app or a recovery code */
         post: operations["signInWithSecondFactor"];
         delete?: never;
         options?: never;
@@ -508,7 +508,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a sign-in with a passkey: what a browser shows one by */
+        /** Start a sign-in with a passkey; returns WebAuthn options */
         post: operations["beginPasskeySignIn"];
         delete?: never;
         options?: never;
@@ -542,7 +542,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin to show with a passkey that it is you */
+        /** Start a confirmation with a passkey; returns WebAuthn options */
         post: operations["beginPasskeyConfirmation"];
         delete?: never;
         options?: never;
@@ -557,10 +557,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the passkeys of who is signed in */
+        /** List your passkeys */
         get: operations["listMyPasskeys"];
         put?: never;
-        /** Keep a passkey that the browser has made */
+        /** Register a passkey */
         post: operations["addPasskey"];
         delete?: never;
         options?: never;
@@ -577,7 +577,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a passkey: what a browser makes it by */
+        /** Start the registration of a passkey; returns WebAuthn options */
         post: operations["beginPasskey"];
         delete?: never;
         options?: never;
@@ -595,11 +595,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a passkey: it signs nobody in any more */
+        /** Remove a passkey */
         delete: operations["deletePasskey"];
         options?: never;
         head?: never;
-        /** Name a passkey anew */
+        /** Rename a passkey */
         patch: operations["renamePasskey"];
         trace?: never;
     };
@@ -610,7 +610,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say whether an authenticator app is set up, and how many recovery codes are left */
+        /** Get the state of your authenticator app and the number of unused recovery codes */
         get: operations["getMySecondFactor"];
         put?: never;
         post?: never;
@@ -629,9 +629,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin to set up an authenticator app; it counts once a code of it was confirmed */
+        /** Start the setup of an authenticator app; it is active once a code is confirmed */
         post: operations["beginTotp"];
-        /** Remove the authenticator app with its recovery codes; repeating it changes nothing */
+        /** Remove the authenticator app and its recovery codes; idempotent */
         delete: operations["deleteTotp"];
         options?: never;
         head?: never;
@@ -647,7 +647,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the set-up of an authenticator app with a code of it; the response shows recovery codes, once */
+        /** Complete the setup of an authenticator app; the response shows recovery codes once */
         post: operations["confirmTotp"];
         delete?: never;
         options?: never;
@@ -664,7 +664,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put new recovery codes in the place of the old ones; the response shows them, once */
+        /** Replace your recovery codes; the response shows the new ones once */
         post: operations["createRecoveryCodes"];
         delete?: never;
         options?: never;
@@ -681,7 +681,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say what a link is for, without using it up */
+        /** Get the purpose of a single-use link, without using it */
         post: operations["readLink"];
         delete?: never;
         options?: never;
@@ -698,7 +698,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Use a link up: join, choose a password, and be signed in */
+        /** Use a single-use link: join, set a password, and sign in */
         post: operations["takeLink"];
         delete?: never;
         options?: never;
@@ -713,14 +713,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say who is signed in, and which accounts are theirs */
+        /** Get the signed-in user and their accounts */
         get: operations["getMe"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change the name or language of who is signed in */
+        /** Update your name or language */
         patch: operations["updateMe"];
         trace?: never;
     };
@@ -733,7 +733,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Confirm that it is you: with a passkey, or with the password and, where there is an app, its code */
+        /** Confirm your identity with a passkey, or with the password and a code if an app is set up */
         post: operations["confirm"];
         delete?: never;
         options?: never;
@@ -749,7 +749,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Choose a new password; all sessions end, and this browser has a new one */
+        /** Set a new password; all sessions end, and this browser gets a new one */
         put: operations["changePassword"];
         post?: never;
         delete?: never;
@@ -765,11 +765,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List where the caller is signed in, the session last seen first */
+        /** List your sessions, last used first */
         get: operations["listMySessions"];
         put?: never;
         post?: never;
-        /** End all sessions of the caller but this one */
+        /** End all your sessions except this one */
         delete: operations["endMyOtherSessions"];
         options?: never;
         head?: never;
@@ -783,10 +783,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List everybody who can sign in */
+        /** List all members of the installation */
         get: operations["listMembers"];
         put?: never;
-        /** Add somebody, an operator or not; the response has the link for their password, once */
+        /** Create a member; the response has the link for their password once */
         post: operations["createMember"];
         delete?: never;
         options?: never;
@@ -801,15 +801,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a member */
+        /** Get a member */
         get: operations["getMember"];
         put?: never;
         post?: never;
-        /** Forget a person for good: name, address and all that signs them in; the audit log keeps the id alone */
+        /** Erase a member permanently: name, address and credentials; the audit log keeps only the id */
         delete: operations["forgetMember"];
         options?: never;
         head?: never;
-        /** Change a member: name, whether they are an operator, whether they can sign in */
+        /** Update a member's name, operator role or ability to sign in */
         patch: operations["updateMember"];
         trace?: never;
     };
@@ -822,7 +822,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a link by which a member chooses a new password; the ones before end */
+        /** Create a password reset link for a member; earlier links expire */
         post: operations["createPasswordResetLink"];
         delete?: never;
         options?: never;
@@ -837,11 +837,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List where a member is signed in */
+        /** List the sessions of a member */
         get: operations["listMemberSessions"];
         put?: never;
         post?: never;
-        /** Sign a member out everywhere */
+        /** End all sessions of a member */
         delete: operations["endMemberSessions"];
         options?: never;
         head?: never;
@@ -858,7 +858,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a member's authenticator app and recovery codes, which they have lost; repeating it changes nothing */
+        /** Remove a member's authenticator app and recovery codes after they lost them; idempotent */
         delete: operations["removeSecondFactor"];
         options?: never;
         head?: never;
@@ -875,7 +875,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Leave an account; only an invitation leads back. The response lists the credentials that end with it */
+        /** Leave an account; the response lists the credentials that end */
         delete: operations["leaveAccount"];
         options?: never;
         head?: never;
@@ -891,7 +891,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Mail a link that verifies the address of who is signed in; the link before ends */
+        /** Email a link that verifies your address; earlier links expire */
         post: operations["requestAddressVerification"];
         delete?: never;
         options?: never;
@@ -908,7 +908,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a link into the panel for somebody who is signed in elsewhere; a session of an hour comes of it */
+        /** Create a portal link for a user of another site; it opens a session of one hour */
         post: operations["createPortalSession"];
         delete?: never;
         options?: never;
@@ -926,7 +926,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End all portal sessions of an account, and the links that were not used */
+        /** End all portal sessions and unused portal links of an account */
         delete: operations["endPortalSessions"];
         options?: never;
         head?: never;
@@ -942,7 +942,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for a link by mail to choose a new password; says the same whether there is a member or not */
+        /** Request a password reset by email; the response is the same for unknown addresses */
         post: operations["requestPasswordReset"];
         delete?: never;
         options?: never;
@@ -960,7 +960,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End a session of the caller; it is over with its next request, on every node */
+        /** End one of your sessions; takes effect with its next request on every node */
         delete: operations["endSession"];
         options?: never;
         head?: never;
@@ -994,11 +994,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a member from an account; the response lists the credentials that end with it */
+        /** Remove a member from an account; the response lists the credentials that end */
         delete: operations["removeAccountMember"];
         options?: never;
         head?: never;
-        /** Give a member of an account another role; it counts with their next request */
+        /** Change the role of a member; takes effect with their next request */
         patch: operations["updateAccountMember"];
         trace?: never;
     };
@@ -1009,7 +1009,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what ends and what stays if a member is removed from an account */
+        /** Show what ends and what stays if a member is removed from an account */
         get: operations["getAccountMemberImpact"];
         put?: never;
         post?: never;
@@ -1026,10 +1026,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the invitations of an account, newest first, those that are over too */
+        /** List the invitations of an account, newest first, including closed ones */
         get: operations["listInvitations"];
         put?: never;
-        /** Invite somebody to an account; the response shows the link, once */
+        /** Invite someone to an account; the response shows the link once */
         post: operations["createInvitation"];
         delete?: never;
         options?: never;
@@ -1046,7 +1046,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a new link for who was invited; the old one ends */
+        /** Create a new link for an invitation; the previous link expires */
         post: operations["resendInvitation"];
         delete?: never;
         options?: never;
@@ -1064,7 +1064,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take an invitation back; repeating it changes nothing */
+        /** Revoke an invitation; idempotent */
         delete: operations["revokeInvitation"];
         options?: never;
         head?: never;
@@ -1078,10 +1078,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tokens of an account, the revoked and expired ones too */
+        /** List the tokens of an account, including revoked and expired ones */
         get: operations["listAccountTokens"];
         put?: never;
-        /** Create a token for programs of an account; the response shows its secret, once */
+        /** Create an account token; the response shows its secret once */
         post: operations["createAccountToken"];
         delete?: never;
         options?: never;
@@ -1099,7 +1099,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a token, for good; repeating it changes nothing */
+        /** Revoke a token permanently; idempotent */
         delete: operations["revokeAccountToken"];
         options?: never;
         head?: never;
@@ -1115,7 +1115,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a sign-in at an identity provider */
+        /** Start a sign-in at an identity provider */
         post: operations["beginProviderSignIn"];
         delete?: never;
         options?: never;
@@ -1130,7 +1130,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Take back who comes from an identity provider; leads on to a page of the panel */
+        /** Complete a sign-in at an identity provider; redirects to the panel */
         get: operations["finishProviderSignIn"];
         put?: never;
         post?: never;
@@ -1147,7 +1147,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the identities at providers that sign in who is signed in */
+        /** List your linked identities */
         get: operations["listMyIdentities"];
         put?: never;
         post?: never;
@@ -1167,7 +1167,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take an identity away: it signs nobody in any more */
+        /** Unlink an identity */
         delete: operations["deleteMyIdentity"];
         options?: never;
         head?: never;
@@ -1198,7 +1198,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read an event */
+        /** Get an event */
         get: operations["getEvent"];
         put?: never;
         post?: never;
@@ -1215,7 +1215,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the types of events that webhook endpoints can be told of */
+        /** List event types that webhook endpoints can subscribe to */
         get: operations["listEventTypes"];
         put?: never;
         post?: never;
@@ -1235,7 +1235,7 @@ export interface paths {
         /** List the webhook endpoints of an account */
         get: operations["listWebhookEndpoints"];
         put?: never;
-        /** Add a webhook endpoint; the response shows its secret, once */
+        /** Create a webhook endpoint; the response shows its secret once */
         post: operations["createWebhookEndpoint"];
         delete?: never;
         options?: never;
@@ -1250,15 +1250,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a webhook endpoint, and how many deliveries wait for it */
+        /** Get a webhook endpoint with its number of pending deliveries */
         get: operations["getWebhookEndpoint"];
         put?: never;
         post?: never;
-        /** Delete a webhook endpoint and its secrets; what waits for it is given up */
+        /** Delete a webhook endpoint, its secrets and its pending deliveries */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
         head?: never;
-        /** Change a webhook endpoint, pause it or enable it; what waits goes to a new URL */
+        /** Update, pause or enable a webhook endpoint; pending deliveries use a new URL */
         patch: operations["updateWebhookEndpoint"];
         trace?: never;
     };
@@ -1271,7 +1271,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a webhook endpoint a new secret; until the overlap ends everything is signed with both */
+        /** Rotate the signing secret; events are signed with both secrets until the overlap ends */
         post: operations["rotateWebhookSecret"];
         delete?: never;
         options?: never;
@@ -1288,7 +1288,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign with the current secret alone from now on; repeating it changes nothing */
+        /** End previous signing secrets immediately; idempotent */
         post: operations["endPreviousWebhookSecret"];
         delete?: never;
         options?: never;
@@ -1322,7 +1322,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a test to a webhook endpoint, paused or not, and say what came of it */
+        /** Send a test event to a webhook endpoint, even if paused, and return the result */
         post: operations["testWebhookEndpoint"];
         delete?: never;
         options?: never;
@@ -1339,7 +1339,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Attempt many deliveries of a webhook endpoint again: what has failed, or all of a time */
+        /** Resend deliveries of a webhook endpoint: the failed ones, or all in a period */
         post: operations["replayWebhookDeliveries"];
         delete?: never;
         options?: never;
@@ -1354,7 +1354,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a delivery with its attempts and what is sent */
+        /** Get a delivery with its attempts and payload */
         get: operations["getWebhookDelivery"];
         put?: never;
         post?: never;
@@ -1373,7 +1373,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Attempt a delivery again, now; its schedule begins anew */
+        /** Resend a delivery now; its retry schedule starts over */
         post: operations["retryWebhookDelivery"];
         delete?: never;
         options?: never;
@@ -1388,7 +1388,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what an OAuth client asks for */
+        /** Get the authorization request of an OAuth client */
         get: operations["getAuthorizationRequest"];
         put?: never;
         post?: never;
@@ -1407,7 +1407,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Turn an OAuth client away */
+        /** Deny the authorization request of an OAuth client */
         post: operations["denyAuthorizationRequest"];
         delete?: never;
         options?: never;
@@ -1424,7 +1424,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let an OAuth client in: it gets a key of the account, which can be revoked as any other */
+        /** Authorize an OAuth client; it gets a key of the account, which can be revoked */
         post: operations["approveAuthorizationRequest"];
         delete?: never;
         options?: never;
@@ -1439,7 +1439,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read this description */
+        /** Get this OpenAPI document */
         get: operations["getOpenApiDocument"];
         put?: never;
         post?: never;
@@ -1476,7 +1476,7 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
             /** @description ID in the system of the operator; null: none. */
@@ -1508,7 +1508,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description A paused key is refused with 403 `key_paused` until it goes on.
+             * @description Requests with a paused key get 403 `key_paused` until it is resumed.
              * @enum {string}
              */
             status: "active" | "paused" | "expired" | "revoked";
@@ -1517,16 +1517,16 @@ export interface components {
              * @example tg_live_…a1b2
              */
             hint: string;
-            /** @description When the secret before the last rotation stops working; null: only the current secret works. */
+            /** @description When the previous secret expires after a rotation; null: only the current secret works. */
             previous_secret_expires_at: string | null;
             expires_at: string | null;
-            /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
+            /** @description Limits that replace the plan's; null for no limit. Missing windows, and null for the whole field, use the plan's limits. */
             limits: {
                 minute?: number | null;
                 day?: number | null;
                 month?: number | null;
             } | null;
-            /** @description Written in batches, so a few seconds late. */
+            /** @description Written in batches, so up to a few seconds late. */
             last_used_at: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1535,25 +1535,25 @@ export interface components {
             revoked_at: string | null;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
-            /** @description The OAuth client that was let in by it, and alone has its access tokens; null: it has a secret. */
+            /** @description The OAuth client that holds this key's access tokens; null: the key has a secret. */
             oauth_client: {
                 id: string;
-                /** @description What it says of itself: nobody has checked it. */
+                /** @description Chosen by the client. Not verified. */
                 name: string;
-                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                /** @description Host of the client's metadata document; null: the client registered itself, and its name is not verified. */
                 host: string | null;
-                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                /** @description Name of the member who authorized the client; null if authorized with the operator token, if the member was erased, and for portal sessions. */
                 let_in_by: string | null;
             } | null;
             /**
              * Format: int64
-             * @description What it has used of the month, as the counters last wrote it: a few seconds late.
+             * @description Requests used this month, up to a few seconds old.
              */
             month_used: number;
-            /** @description Its own limit of the month; null where it has none. */
+            /** @description The key's own monthly limit; null without one. */
             month_limit: number | null;
         };
         ApiKeyWithSecret: {
@@ -1573,7 +1573,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description A paused key is refused with 403 `key_paused` until it goes on.
+             * @description Requests with a paused key get 403 `key_paused` until it is resumed.
              * @enum {string}
              */
             status: "active" | "paused" | "expired" | "revoked";
@@ -1582,16 +1582,16 @@ export interface components {
              * @example tg_live_…a1b2
              */
             hint: string;
-            /** @description When the secret before the last rotation stops working; null: only the current secret works. */
+            /** @description When the previous secret expires after a rotation; null: only the current secret works. */
             previous_secret_expires_at: string | null;
             expires_at: string | null;
-            /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
+            /** @description Limits that replace the plan's; null for no limit. Missing windows, and null for the whole field, use the plan's limits. */
             limits: {
                 minute?: number | null;
                 day?: number | null;
                 month?: number | null;
             } | null;
-            /** @description Written in batches, so a few seconds late. */
+            /** @description Written in batches, so up to a few seconds late. */
             last_used_at: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1600,20 +1600,20 @@ export interface components {
             revoked_at: string | null;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
-            /** @description The OAuth client that was let in by it, and alone has its access tokens; null: it has a secret. */
+            /** @description The OAuth client that holds this key's access tokens; null: the key has a secret. */
             oauth_client: {
                 id: string;
-                /** @description What it says of itself: nobody has checked it. */
+                /** @description Chosen by the client. Not verified. */
                 name: string;
-                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                /** @description Host of the client's metadata document; null: the client registered itself, and its name is not verified. */
                 host: string | null;
-                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                /** @description Name of the member who authorized the client; null if authorized with the operator token, if the member was erased, and for portal sessions. */
                 let_in_by: string | null;
             } | null;
-            /** @description The only time that the secret is shown. It is stored as a hash. */
+            /** @description The secret, shown only in this response. Only its hash is stored. */
             secret: string;
         };
         ApiKey: {
@@ -1633,7 +1633,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description A paused key is refused with 403 `key_paused` until it goes on.
+             * @description Requests with a paused key get 403 `key_paused` until it is resumed.
              * @enum {string}
              */
             status: "active" | "paused" | "expired" | "revoked";
@@ -1642,16 +1642,16 @@ export interface components {
              * @example tg_live_…a1b2
              */
             hint: string;
-            /** @description When the secret before the last rotation stops working; null: only the current secret works. */
+            /** @description When the previous secret expires after a rotation; null: only the current secret works. */
             previous_secret_expires_at: string | null;
             expires_at: string | null;
-            /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
+            /** @description Limits that replace the plan's; null for no limit. Missing windows, and null for the whole field, use the plan's limits. */
             limits: {
                 minute?: number | null;
                 day?: number | null;
                 month?: number | null;
             } | null;
-            /** @description Written in batches, so a few seconds late. */
+            /** @description Written in batches, so up to a few seconds late. */
             last_used_at: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1660,24 +1660,24 @@ export interface components {
             revoked_at: string | null;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
-            /** @description The OAuth client that was let in by it, and alone has its access tokens; null: it has a secret. */
+            /** @description The OAuth client that holds this key's access tokens; null: the key has a secret. */
             oauth_client: {
                 id: string;
-                /** @description What it says of itself: nobody has checked it. */
+                /** @description Chosen by the client. Not verified. */
                 name: string;
-                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                /** @description Host of the client's metadata document; null: the client registered itself, and its name is not verified. */
                 host: string | null;
-                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                /** @description Name of the member who authorized the client; null if authorized with the operator token, if the member was erased, and for portal sessions. */
                 let_in_by: string | null;
             } | null;
         };
         ApiKeyImpact: {
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
             api_key_id: string;
-            /** @description Requests of yesterday and today that were let in, by operation, most first. */
+            /** @description Admitted requests of today and yesterday by operation, most frequent first. */
             last_day: {
                 /** Format: date */
                 from: string;
@@ -1694,36 +1694,36 @@ export interface components {
             current_secret: {
                 /** Format: date-time */
                 created_at: string;
-                /** @description To the minute. Null where it was not used since it is noted. */
+                /** @description Accurate to a minute. Null if no use was recorded. */
                 last_used_at: string | null;
-                /** @description Where that request came from. */
+                /** @description Source address of the last request. */
                 last_used_ip: string | null;
             } | null;
-            /** @description The secret before the last rotation, while its overlap lasts. */
+            /** @description The previous secret during the overlap of a rotation. */
             old_secret: {
                 /** Format: date-time */
                 created_at: string;
                 /** Format: date-time */
                 expires_at: string;
-                /** @description To the minute. Null where it was not used since it is noted. */
+                /** @description Accurate to a minute. Null if no use was recorded. */
                 last_used_at: string | null;
-                /** @description Where that request came from. */
+                /** @description Source address of the last request. */
                 last_used_ip: string | null;
             } | null;
             /**
              * Format: date
-             * @description Since when the next two are looked at: 30 days ago, or when it was made.
+             * @description Start of the period for the next two fields: 30 days ago, or the creation of the key.
              */
             scopes_since: string;
-            /** @description Scopes that the operations need which it asked for since. */
+            /** @description Scopes that the key's requests in this period needed. */
             scopes_used: string[];
-            /** @description Scopes of the key that no operation needed which it asked for since. */
+            /** @description Scopes of the key that no request in this period needed. */
             scopes_unused_30d: string[];
-            /** @description The most that a change can make of the key of an OAuth client; null: the key has a secret. */
+            /** @description The widest scopes and expiration of an OAuth client's key; null: the key has a secret. */
             oauth_grant: {
-                /** @description Those that were granted: it may have any of them. */
+                /** @description The granted scopes. The key can have any of them. */
                 scopes: string[];
-                /** @description The latest end that it may have; null: any. */
+                /** @description The latest possible expiration; null: any. */
                 latest_expires_at: string | null;
             } | null;
         };
@@ -1744,7 +1744,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description A paused key is refused with 403 `key_paused` until it goes on.
+             * @description Requests with a paused key get 403 `key_paused` until it is resumed.
              * @enum {string}
              */
             status: "active" | "paused" | "expired" | "revoked";
@@ -1755,17 +1755,17 @@ export interface components {
             hint: string;
             /**
              * Format: date-time
-             * @description Until then the previous secret works, too.
+             * @description The previous secret works until then.
              */
             previous_secret_expires_at: string;
             expires_at: string | null;
-            /** @description Limits in the place of the plan's, null in it for none; a window that is not named, and null, are the plan's. */
+            /** @description Limits that replace the plan's; null for no limit. Missing windows, and null for the whole field, use the plan's limits. */
             limits: {
                 minute?: number | null;
                 day?: number | null;
                 month?: number | null;
             } | null;
-            /** @description Written in batches, so a few seconds late. */
+            /** @description Written in batches, so up to a few seconds late. */
             last_used_at: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1774,20 +1774,20 @@ export interface components {
             revoked_at: string | null;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
-            /** @description The OAuth client that was let in by it, and alone has its access tokens; null: it has a secret. */
+            /** @description The OAuth client that holds this key's access tokens; null: the key has a secret. */
             oauth_client: {
                 id: string;
-                /** @description What it says of itself: nobody has checked it. */
+                /** @description Chosen by the client. Not verified. */
                 name: string;
-                /** @description Where it is at home; null: it has registered, and anybody may take its name. */
+                /** @description Host of the client's metadata document; null: the client registered itself, and its name is not verified. */
                 host: string | null;
-                /** @description The member who let it in, by name; null: the operators' token did, or the member is forgotten. Portal sessions are not told. */
+                /** @description Name of the member who authorized the client; null if authorized with the operator token, if the member was erased, and for portal sessions. */
                 let_in_by: string | null;
             } | null;
-            /** @description The only time that the secret is shown. It is stored as a hash. */
+            /** @description The secret, shown only in this response. Only its hash is stored. */
             secret: string;
         };
         Usage: {
@@ -1795,7 +1795,7 @@ export interface components {
             account_id: string;
             api_key_id: string | null;
             plan: string;
-            /** @description There, and `true`, only while the counters cannot be asked: the windows then say what this process knows, which may be less than was used. */
+            /** @description Present and `true` only while the counters are unavailable. The windows then show what this process knows, which may be too low. */
             approximate?: boolean;
             windows: {
                 /** @enum {string} */
@@ -1809,18 +1809,18 @@ export interface components {
                 /** Format: date-time */
                 resets_at: string;
             }[];
-            /** @description With `forecast=true`: one for each limit of a month. */
+            /** @description With `forecast=true`: one for each monthly limit. */
             forecasts?: {
                 /** @enum {string} */
                 policy: "key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day";
-                /** @description What a day has cost, of the last seven and of today. */
+                /** @description Average per day over the last seven days and today. */
                 per_day: number;
                 /**
                  * Format: int64
-                 * @description What will have been used at this pace when the month ends.
+                 * @description Expected usage at the end of the month.
                  */
                 expected: number;
-                /** @description When the limit is reached at this pace; null where the month ends before. */
+                /** @description When the limit will be reached; null if not this month. */
                 used_up_at: string | null;
             }[];
             /**
@@ -1838,16 +1838,16 @@ export interface components {
         UsageRow: {
             /**
              * Format: date
-             * @description First day of the billing period that it was counted in.
+             * @description First day of the billing period.
              */
             month?: string;
             /**
              * Format: date
-             * @description In the time zone of the account.
+             * @description In the account's time zone.
              */
             day?: string;
             api_key_id?: string | null;
-            /** @description Null where no operation is known. */
+            /** @description Null if no operation matched. */
             operation?: string | null;
             /** @enum {string} */
             outcome?: "success" | "client_error" | "server_error" | "aborted" | "given_back" | "rate_limited" | "quota_exceeded" | "denied" | "in_flight" | "shadow_refused" | "unrecorded" | "adjusted";
@@ -1855,123 +1855,123 @@ export interface components {
             requests: number;
             /**
              * Format: int64
-             * @description What they count as in the limits.
+             * @description Number of requests that count towards the limits.
              */
             cost: number;
         };
         RequestLogList: {
             data: components["schemas"]["RequestLogEntry"][];
-            /** @description Whether there is more now. A page can be empty all the same: it looks through 10,000 rows at most. */
+            /** @description Whether there are more rows. A page can be empty, because it scans at most 10,000 rows. */
             has_more: boolean;
             next_cursor: string | null;
-            /** @description Since when requests are kept (`usage.requestLogRetention`); null where none are. */
+            /** @description Start of the stored log (`usage.requestLogRetention`); null if the log is off. */
             kept_since: string | null;
         };
         RequestLogEntry: {
-            /** @description Of this row; a client may send one `X-Request-Id` several times. */
+            /** @description Id of this row. Clients can send the same `X-Request-Id` several times. */
             id: string;
             request_id: string;
             /**
              * Format: date-time
-             * @description When the response had been sent, in the time zone of the account.
+             * @description When the response was sent, in the account's time zone.
              */
             at: string;
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
             api_key_id: string;
-            /** @description As it is called now. */
+            /** @description Current name. */
             api_key_name: string | null;
-            /** @description Null for what the gateway answers itself. */
+            /** @description Null for requests that the gateway answers itself. */
             operation: string | null;
             method: string;
-            /** @description The path that the operation was declared with; the path that was asked for is not kept. */
+            /** @description The declared path of the operation. The raw path is not stored. */
             route: string | null;
             /**
              * Format: int32
-             * @description 499: the client left before it had its response.
+             * @description 499: the client disconnected before the response was complete.
              */
             status: number;
-            /** @description Of the error; null where there was none. */
+            /** @description Error code; null without an error. */
             code: string | null;
             duration_ms: number;
             /**
              * Format: int64
-             * @description Of the body of the request, as far as it was read.
+             * @description Bytes of the request body that were read.
              */
             bytes_in: number;
             /**
              * Format: int64
-             * @description Of the body of the response.
+             * @description Bytes of the response body.
              */
             bytes_out: number;
             ip: string;
             /**
-             * @description By what it came in: the API itself (`rest`), or the Model Context Protocol (`mcp`).
+             * @description Protocol of the request: the API itself (`rest`), or the Model Context Protocol (`mcp`).
              * @enum {string}
              */
             source: "rest" | "mcp";
-            /** @description The tool that an assistant called; null where there is none. */
+            /** @description Tool that an assistant called; null without one. */
             tool: string | null;
             /**
              * Format: int64
-             * @description How many requests it stands for: 1, or more where there were too many to keep them all.
+             * @description Number of requests that this row represents: more than 1 if the log was sampled.
              */
             weight: number;
         };
         RequestDetail: {
-            /** @description Of this row; a client may send one `X-Request-Id` several times. */
+            /** @description Id of this row. Clients can send the same `X-Request-Id` several times. */
             id: string;
             request_id: string;
             /**
              * Format: date-time
-             * @description When the response had been sent, in the time zone of the account.
+             * @description When the response was sent, in the account's time zone.
              */
             at: string;
             /** @example key_1d2m3kx9v7c4e5f6g7h8j9k0m */
             api_key_id: string;
-            /** @description As it is called now. */
+            /** @description Current name. */
             api_key_name: string | null;
-            /** @description Null for what the gateway answers itself. */
+            /** @description Null for requests that the gateway answers itself. */
             operation: string | null;
             method: string;
-            /** @description The path that the operation was declared with; the path that was asked for is not kept. */
+            /** @description The declared path of the operation. The raw path is not stored. */
             route: string | null;
             /**
              * Format: int32
-             * @description 499: the client left before it had its response.
+             * @description 499: the client disconnected before the response was complete.
              */
             status: number;
-            /** @description Of the error; null where there was none. */
+            /** @description Error code; null without an error. */
             code: string | null;
             duration_ms: number;
             /**
              * Format: int64
-             * @description Of the body of the request, as far as it was read.
+             * @description Bytes of the request body that were read.
              */
             bytes_in: number;
             /**
              * Format: int64
-             * @description Of the body of the response.
+             * @description Bytes of the response body.
              */
             bytes_out: number;
             ip: string;
             /**
-             * @description By what it came in: the API itself (`rest`), or the Model Context Protocol (`mcp`).
+             * @description Protocol of the request: the API itself (`rest`), or the Model Context Protocol (`mcp`).
              * @enum {string}
              */
             source: "rest" | "mcp";
-            /** @description The tool that an assistant called; null where there is none. */
+            /** @description Tool that an assistant called; null without one. */
             tool: string | null;
             /**
              * Format: int64
-             * @description How many requests it stands for: 1, or more where there were too many to keep them all.
+             * @description Number of requests that this row represents: more than 1 if the log was sampled.
              */
             weight: number;
-            /** @description What the code means, and the page that says what to do; null where there was no error. */
+            /** @description Meaning of the code, and the page with what to do; null without an error. */
             error: {
                 title: string;
                 type: string;
             } | null;
-            /** @description What a request of this key and operation from this address would be answered now; null where the operation is not there any more. */
+            /** @description Result that the same request would have now; null if the operation no longer exists. */
             explanation: components["schemas"]["Explanation"] | null;
         };
         Explanation: {
@@ -1980,7 +1980,7 @@ export interface components {
             /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
             account_id: string;
             plan: string;
-            /** @description Null where the request finds none, and for what the gateway answers itself. */
+            /** @description Null if no operation matches, and for paths that the gateway answers itself. */
             operation: {
                 id: string;
                 method: string;
@@ -1992,15 +1992,15 @@ export interface components {
             cost: number;
             charge: ("all" | "successes") | null;
             on_redis_loss: ("local" | "open" | "closed") | null;
-            /** @description What each step of the request path finds, in their order, also behind the one whose refusal is the answer. */
+            /** @description Result of every step of the request path in order, including steps after the one that rejects. */
             steps: {
                 /**
-                 * @description Which operation is asked for; who is calling, from where; what the key may do; whether there is room.
+                 * @description Checks in order: operation, key and source address, permissions, limits.
                  * @enum {string}
                  */
                 step: "route" | "key" | "scope" | "quota";
                 /**
-                 * @description `unknown` where the request finds no operation that could be judged.
+                 * @description `unknown` if the request matches no operation to check.
                  * @enum {string}
                  */
                 verdict: "passes" | "refuses" | "unknown";
@@ -2014,13 +2014,13 @@ export interface components {
                 /** Format: int64 */
                 limit: number;
                 /**
-                 * @description Whether the plan says it, or the key has a limit of its own.
+                 * @description Whether the limit comes from the plan or the key.
                  * @enum {string}
                  */
                 source: "plan" | "override";
                 /**
                  * Format: int64
-                 * @description What of the limit has been granted until the month ends.
+                 * @description Additional requests granted for this month.
                  */
                 granted: number;
                 /** Format: int64 */
@@ -2029,23 +2029,23 @@ export interface components {
                 remaining: number;
                 /** Format: date-time */
                 resets_at: string;
-                /** @description Whether it has no room for the request. */
+                /** @description Whether the window has no room for the request. */
                 refuses: boolean;
             }[];
-            /** @description The shadow limits of the plan: they refuse nothing. */
+            /** @description Shadow limits of the plan, which never reject requests. */
             shadow: {
                 /** @enum {string} */
                 policy: "key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day";
                 /** Format: int64 */
                 limit: number;
                 /**
-                 * @description Whether the plan says it, or the key has a limit of its own.
+                 * @description Whether the limit comes from the plan or the key.
                  * @enum {string}
                  */
                 source: "plan" | "override";
                 /**
                  * Format: int64
-                 * @description What of the limit has been granted until the month ends.
+                 * @description Additional requests granted for this month.
                  */
                 granted: number;
                 /** Format: int64 */
@@ -2054,18 +2054,18 @@ export interface components {
                 remaining: number;
                 /** Format: date-time */
                 resets_at: string;
-                /** @description Whether it has no room for the request. */
+                /** @description Whether the window has no room for the request. */
                 refuses: boolean;
             }[];
             answer: {
-                /** @description True: the backend answers, or the gateway itself. */
+                /** @description True if the backend or the gateway itself would respond. */
                 admitted: boolean;
-                /** @description Null where it is admitted: the backend decides. */
+                /** @description Null if admitted: the backend decides the status. */
                 status: number | null;
                 code: string | null;
                 detail: string | null;
                 violated_policies: ("key-minute" | "account-minute" | "account-month" | "key-month" | "account-day" | "key-day")[];
-                /** @description What `Retry-After` would say; null where there is none: no limit refuses, or waiting would take longer than an hour. */
+                /** @description Value of `Retry-After`; null without one: no limit rejects, or the wait is longer than an hour. */
                 retry_after_seconds: number | null;
             };
         };
@@ -2080,7 +2080,7 @@ export interface components {
             id: string;
             /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
             account_id: string;
-            /** @description Null: the account's own month. */
+            /** @description Null: the usage of the account. */
             api_key_id: string | null;
             /** @constant */
             window: "month";
@@ -2093,7 +2093,7 @@ export interface components {
             actor: string;
             /**
              * Format: date-time
-             * @description The end of the month that it was made for; a grant ends with it.
+             * @description End of the adjusted month. A grant expires then.
              */
             period_ends_at: string;
             /** Format: date-time */
@@ -2126,22 +2126,22 @@ export interface components {
         Scope: {
             /** @example customers:read */
             scope: string;
-            /** @description Ids of the operations that it opens or helps to open. */
+            /** @description Ids of the operations that need this scope. */
             operations: string[];
-            /** @description Whether nothing that it opens changes anything: all of it is GET and HEAD. */
+            /** @description Whether all its operations are GET or HEAD. */
             read_only: boolean;
             /**
-             * @description What it allows in plain words, out of the OpenAPI documents; null where they say nothing, and for wildcards.
+             * @description Description from the OpenAPI documents; null without one, and for wildcards.
              * @example Look up customers
              */
             description: string | null;
             /**
-             * @description What it stands under: the tag of the operations that it opens.
+             * @description Group of the scope: the tag of its operations.
              * @example Customers
              */
             group: string | null;
             /**
-             * @description Both in other languages, by the language, as far as the OpenAPI documents say them.
+             * @description Translations of both by language, from the OpenAPI documents.
              * @example {
              *       "es": {
              *         "description": "Buscar clientes",
@@ -2166,26 +2166,26 @@ export interface components {
             name: string;
             /** @description Limits of each API key. */
             key: {
-                /** @description Most requests in the window; null: no limit. */
+                /** @description Maximum requests in the window; null: no limit. */
                 minute: number | null;
-                /** @description Most requests in the window; null: no limit. */
+                /** @description Maximum requests in the window; null: no limit. */
                 day: number | null;
-                /** @description Most requests in the window; null: no limit. */
+                /** @description Maximum requests in the window; null: no limit. */
                 month: number | null;
             };
-            /** @description Limits of the account, all of its keys together. */
+            /** @description Limits of the account over all its keys. */
             account: {
-                /** @description Most requests in the window; null: no limit. */
+                /** @description Maximum requests in the window; null: no limit. */
                 minute: number | null;
-                /** @description Most requests in the window; null: no limit. */
+                /** @description Maximum requests in the window; null: no limit. */
                 day: number | null;
-                /** @description Most requests in the window; null: no limit. */
+                /** @description Maximum requests in the window; null: no limit. */
                 month: number | null;
             };
             /** @enum {string} */
             on_redis_loss: "local" | "open" | "closed";
             /**
-             * @description `successes`: an answer of 400 or above costs nothing; `all`: only 502, 503 and 504 do not.
+             * @description `successes`: responses of 400 or above are free; `all`: only 502, 503 and 504 are free.
              * @enum {string}
              */
             charge: "all" | "successes";
@@ -2198,42 +2198,42 @@ export interface components {
         };
         Operation: {
             /**
-             * @description Its id.
+             * @description Id of the operation.
              * @example listCustomers
              */
             operation: string;
             /** @example GET */
             method: string;
             /**
-             * @description With its parameters.
+             * @description Path with its parameters.
              * @example /api/v1/customers/{id}
              */
             path: string;
-            /** @description The public address of the API, and the path. */
+            /** @description Public URL of the operation. */
             url: string;
-            /** @description All of them are needed; empty: any key. */
+            /** @description The key needs all of these scopes; empty: any key. */
             scopes: string[];
         };
         McpTools: {
-            /** @description Whether there is an MCP server: it is on, and an operation is a tool. */
+            /** @description Whether the MCP server is on and has a tool. */
             enabled: boolean;
             server_name: string;
             /**
-             * @description Of the server.
+             * @description URL of the MCP server.
              * @example https://api.example.com/mcp
              */
             url: string;
             /**
-             * @description Where assistants that take no key reach it, by OAuth; null: nowhere.
+             * @description URL for assistants that sign in with OAuth; null: not available.
              * @example https://mcp.example.com/mcp
              */
             oauth_url: string | null;
             /**
              * Format: int64
-             * @description How many tools there are, whatever a key may do.
+             * @description Number of all tools, regardless of a key's scopes.
              */
             total: number;
-            /** @description Whether there are so many that an assistant sees `search_operations` and `call_operation` instead. */
+            /** @description Whether assistants get `search_operations` and `call_operation` instead, because there are too many tools. */
             searched: boolean;
             data: components["schemas"]["McpTool"][];
         };
@@ -2241,22 +2241,22 @@ export interface components {
             /** @example list_customers */
             name: string;
             title: string | null;
-            /** @description All that an assistant chooses by. */
+            /** @description Description by which an assistant selects the tool. */
             description: string;
             /**
-             * @description Id of the operation that it calls.
+             * @description Id of the operation that the tool calls.
              * @example listCustomers
              */
             operation: string;
-            /** @description All of them are needed; empty: any key. */
+            /** @description The key needs all of these scopes; empty: any key. */
             scopes: string[];
-            /** @description Whether it changes nothing. */
+            /** @description Whether the tool only reads. */
             read_only: boolean;
-            /** @description Whether it may overwrite or remove something. */
+            /** @description Whether the tool can overwrite or remove data. */
             destructive: boolean;
             /**
              * Format: int64
-             * @description About what it costs an assistant to have it in view.
+             * @description Estimated number of tokens that the tool uses in an assistant's context.
              */
             tokens: number;
         };
@@ -2268,16 +2268,16 @@ export interface components {
         };
         Target: {
             service: string;
-            /** @description Origin and path, as they are configured. */
+            /** @description Configured origin and path. */
             target: string;
-            /** @description Where its name leads to; null: it is no name, or has not been resolved yet. */
+            /** @description Resolved addresses; null: not a host name, or not resolved yet. */
             address: string | null;
             /**
-             * @description `failing`: in service, and the last calls to it failed. `ejected`: calls to it failed in a row, or too often. `unhealthy`: its health check fails. The worst of what the gateways see.
+             * @description `failing`: in service, but the last calls failed. `ejected`: removed after too many failures. `unhealthy`: fails its health check. The worst state over all gateways.
              * @enum {string}
              */
             state: "healthy" | "failing" | "ejected" | "unhealthy";
-            /** @description How many processes of all gateways see it in which state: with `--workers` each for itself. */
+            /** @description Number of processes of all gateways by state. With `--workers`, each process counts. */
             processes: {
                 /** Format: int64 */
                 healthy: number;
@@ -2290,7 +2290,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description Requests that are under way there.
+             * @description Requests in flight.
              */
             in_flight: number;
             ejected_until: string | null;
@@ -2301,16 +2301,16 @@ export interface components {
                 outcome: string;
                 backend_status: number | null;
             } | null;
-            /** @description What each gateway says of it. */
+            /** @description State as each gateway reports it. */
             nodes: components["schemas"]["TargetOnNode"][];
         };
         TargetOnNode: {
             /** @description Host and port of the gateway. */
             node: string;
-            /** @description How old the statement is. Gateways speak every two seconds; one that has said nothing for a minute is left out. */
+            /** @description Age of the report in seconds. Gateways report every two seconds. Those without a report for a minute are omitted. */
             age_seconds: number;
             /**
-             * @description With `--workers` the worst of what they see.
+             * @description With `--workers`, the worst state over all processes.
              * @enum {string}
              */
             state: "healthy" | "failing" | "ejected" | "unhealthy";
@@ -2326,7 +2326,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description Requests that are under way there.
+             * @description Requests in flight.
              */
             in_flight: number;
             ejected_until: string | null;
@@ -2339,20 +2339,20 @@ export interface components {
             } | null;
         };
         Health: {
-            /** @description Whether traffic should come to the process that says this. */
+            /** @description Whether the responding process is ready for traffic. */
             ready: boolean;
-            /** @description Of the process that says this. */
+            /** @description Version of the responding process. */
             version: string;
             /** @enum {string} */
             database: "sqlite" | "postgres";
             /**
-             * @description Where live counters are: in the gateway, or shared.
+             * @description Where limits are counted: in the gateway's memory, or shared in Redis.
              * @enum {string}
              */
             counters: "process" | "redis";
             checks: {
                 /**
-                 * @description As in `/readyz`.
+                 * @description Same checks as in `/readyz`.
                  * @example quota_store
                  */
                 name: string;
@@ -2360,34 +2360,34 @@ export interface components {
                 status: "pass" | "warn" | "fail";
                 detail: string | null;
             }[];
-            /** @description Gateways that have spoken in the last minute. */
+            /** @description Gateways that reported within the last minute. */
             nodes: components["schemas"]["GatewayNode"][];
         };
         GatewayNode: {
             /** @description Host and port of the gateway. */
             node: string;
-            /** @description Of the program; null: one from before it said so. */
+            /** @description Version of the program; null if the gateway is too old to report it. */
             version: string | null;
             /** Format: int64 */
             processes: number;
-            /** @description How old the statement is; see `listTargets`. */
+            /** @description Age of the report in seconds; see `listTargets`. */
             age_seconds: number;
-            /** @description Null: it reaches the counters. */
+            /** @description Null if the counters are reachable. */
             quota_store_lost_since: string | null;
         };
         DeprecatedCalls: {
             /**
              * Format: int64
-             * @description How many days are looked at, today among them.
+             * @description Number of days covered, including today.
              */
             days: number;
-            /** @description What is deprecated now, or has ended; the next to end first. */
+            /** @description Operations that are deprecated or removed, by earliest removal date. */
             operations: {
                 operation: string;
                 deprecated_at: string | null;
                 sunset_at: string | null;
             }[];
-            /** @description Those with the most requests first. What was refused with 410 is not among them. */
+            /** @description Callers with the most requests first. Excludes requests rejected with 410. */
             callers: {
                 operation: string;
                 /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -2401,7 +2401,7 @@ export interface components {
                  */
                 last_day: string;
             }[];
-            /** @description Whether there are more callers than are listed. */
+            /** @description Whether there are more callers than listed. */
             has_more: boolean;
         };
         NamedQuotaAdjustmentList: {
@@ -2415,7 +2415,7 @@ export interface components {
             id: string;
             /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
             account_id: string;
-            /** @description Null: the account's own month. */
+            /** @description Null: the usage of the account. */
             api_key_id: string | null;
             /** @constant */
             window: "month";
@@ -2428,7 +2428,7 @@ export interface components {
             actor: string;
             /**
              * Format: date-time
-             * @description The end of the month that it was made for; a grant ends with it.
+             * @description End of the adjusted month. A grant expires then.
              */
             period_ends_at: string;
             /** Format: date-time */
@@ -2447,7 +2447,7 @@ export interface components {
             account_id: string | null;
             /** @description `operator`, `system`, `portal:` and a name, or the id of a member or token. */
             actor: string;
-            /** @description The actor by name, as it was then. */
+            /** @description Name of the actor at that time. */
             actor_label: string | null;
             /** @example api_key.rotated */
             action: string;
@@ -2455,14 +2455,14 @@ export interface components {
                 /** @enum {string} */
                 type: "account" | "api_key" | "quota_adjustment" | "account_token" | "member" | "session" | "invitation" | "portal_session" | "webhook_endpoint" | "webhook_delivery";
                 id: string;
-                /** @description What it is called now; null where it has no name, or none any more. */
+                /** @description Current name; null without one. */
                 name: string | null;
             };
-            /** @description The fields that changed, as they were; null where the target is new. */
+            /** @description Changed fields with their previous values; null for a new target. */
             before: {
                 [key: string]: unknown;
             } | null;
-            /** @description The same fields, as they are. */
+            /** @description The same fields with their new values. */
             after: {
                 [key: string]: unknown;
             } | null;
@@ -2478,39 +2478,39 @@ export interface components {
                 id: string;
                 label: string;
             }[];
-            /** @description Whether links are sent by mail, or handed over by whoever makes them. */
+            /** @description Whether links are sent by email, or handed over by the person who creates them. */
             mail: boolean;
-            /** @description Nobody is here yet: the log of the start has the link to begin. */
+            /** @description There is no member yet. The log of the first start contains the sign-in link. */
             first_owner: boolean;
         };
         SignIn: {
             /** @enum {string} */
             state: "signed_in" | "second_factor";
-            /** @description Where `signed_in`. */
+            /** @description Present if `signed_in`. */
             me?: components["schemas"]["Me"];
-            /** @description Where `second_factor`. */
+            /** @description Present if `second_factor`. */
             ways?: ("totp" | "recovery_code")[];
             /**
              * Format: date-time
-             * @description Until when the second factor is waited for.
+             * @description When the sign-in expires without the second factor.
              */
             expires_at?: string;
         };
         Me: {
             /** @description Null for tokens and portal sessions. */
             member: components["schemas"]["OwnMember"] | null;
-            /** @description What a portal session is for. */
+            /** @description Label of the portal session. */
             portal: {
                 /** @example acc_1d2m3kx9v7c4e5f6g7h8j9k0m */
                 account_id: string;
                 label: string;
                 return_url: string;
-                /** @description The only scopes of keys that the session may manage; null: any. */
+                /** @description The session can only manage keys with these scopes; null: any. */
                 scopes: string[] | null;
             } | null;
             accounts: components["schemas"]["OwnAccount"][];
             has_more_accounts: boolean;
-            /** @description Goes back as X-CSRF-Token with what changes something; null without a session. */
+            /** @description Send this as X-CSRF-Token with every change; null without a session. */
             csrf_token: string | null;
             session: {
                 /** @example ses_1d2m3kx9v7c4e5f6g7h8j9k0m */
@@ -2521,7 +2521,7 @@ export interface components {
                 ends_at: string;
                 /**
                  * Format: date-time
-                 * @description Until then nothing asks again who it is.
+                 * @description Until then no change requires another confirmation.
                  */
                 confirmed_until: string;
             } | null;
@@ -2530,7 +2530,7 @@ export interface components {
             /** @example mem_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             email: string;
-            /** @description Whether a mailed link or an identity provider proved the address. */
+            /** @description Whether an emailed link or an identity provider verified the address. */
             email_verified: boolean;
             name: string;
             locale: ("en" | "es") | null;
@@ -2539,7 +2539,7 @@ export interface components {
             has_totp: boolean;
             /** Format: int32 */
             passkeys: number;
-            /** @description Whether a password, a passkey or a linked identity signs them in again. */
+            /** @description Whether the member has a password, passkey or linked identity to sign in again. */
             can_sign_in: boolean;
         };
         OwnAccount: {
@@ -2547,7 +2547,7 @@ export interface components {
             id: string;
             name: string;
             /**
-             * @description Operators may all that an owner may, and more.
+             * @description Operators have all rights of an owner, and more.
              * @enum {string}
              */
             role: "owner" | "admin" | "viewer";
@@ -2575,7 +2575,7 @@ export interface components {
             /** @example psk_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             name: string;
-            /** @description Whether it outlives the loss of a device. */
+            /** @description Whether the passkey is backed up, so it survives the loss of a device. */
             backed_up: boolean;
             /** Format: date-time */
             created_at: string;
@@ -2615,7 +2615,7 @@ export interface components {
             };
         };
         SecondFactorState: {
-            /** @description Whether an app can be set up: the installation has a key to seal it. */
+            /** @description Whether an app can be set up. This requires an encryption key on the installation. */
             offered: boolean;
             /** @description Whether an app is set up. */
             totp: boolean;
@@ -2623,13 +2623,13 @@ export interface components {
             recovery_codes_left: number;
         };
         TotpSetup: {
-            /** @description To be typed into an app, in base 32; shown once. */
+            /** @description Secret to type into an app, in base 32. Shown only in this response. */
             secret: string;
-            /** @description The same to be scanned: `otpauth://…`. */
+            /** @description Secret to scan as a QR code: `otpauth://…`. */
             uri: string;
         };
         RecoveryCodes: {
-            /** @description Each works once, in the place of a code; shown once. They end those from before. */
+            /** @description Codes to use instead of the app. Each works once. Shown only in this response; they replace all previous codes. */
             recovery_codes: string[];
         };
         Link: {
@@ -2640,9 +2640,9 @@ export interface components {
             role: ("owner" | "admin" | "viewer") | null;
             /** Format: date-time */
             expires_at: string;
-            /** @description The ways to take the link, of which one is enough. `password`: a new one, with a name for a new member. `name`: a name alone. `provider`: a sign-in at a provider that knows the address. `sign_in`: the session of a member. Empty: nothing is needed. */
+            /** @description Ways to use the link; one is enough. `password`: a new password, with a name for a new member. `name`: only a name. `provider`: sign-in at a provider that verified the address. `sign_in`: the session of a member. Empty: nothing is needed. */
             ways: ("password" | "name" | "provider" | "sign_in")[];
-            /** @description For a password reset: what signs the member in beside the password. Empty for other links. */
+            /** @description For a password reset: other sign-in methods of the member. Empty for other links. */
             factors: components["schemas"]["LinkFactor"][];
         };
         LinkFactor: {
@@ -2655,13 +2655,13 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             last_used_at: string | null;
-            /** @description Whether taking the link removes it. */
+            /** @description Whether using the link removes it. */
             is_removed: boolean;
         };
         Confirmation: {
             /**
              * Format: date-time
-             * @description Until then nothing asks again.
+             * @description Until then no change requires another confirmation.
              */
             confirmed_until: string;
         };
@@ -2674,7 +2674,7 @@ export interface components {
         Session: {
             /** @example ses_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
-            /** @description Whether it is the one that asks. */
+            /** @description Whether this is the session of the request. */
             current: boolean;
             /** @enum {string} */
             method: "password" | "passkey" | "oidc" | "link" | "portal";
@@ -2684,7 +2684,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description To the minute.
+             * @description Accurate to a minute.
              */
             last_seen_at: string;
             /** Format: date-time */
@@ -2700,7 +2700,7 @@ export interface components {
             /** @example mem_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             email: string;
-            /** @description Whether a mailed link or an identity provider proved the address. */
+            /** @description Whether an emailed link or an identity provider verified the address. */
             email_verified: boolean;
             name: string;
             is_operator: boolean;
@@ -2716,7 +2716,7 @@ export interface components {
             last_signed_in_at: string | null;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
         };
@@ -2724,7 +2724,7 @@ export interface components {
             /** @example mem_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
             email: string;
-            /** @description Whether a mailed link or an identity provider proved the address. */
+            /** @description Whether an emailed link or an identity provider verified the address. */
             email_verified: boolean;
             name: string;
             is_operator: boolean;
@@ -2740,13 +2740,13 @@ export interface components {
             last_signed_in_at: string | null;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
             password_link: components["schemas"]["PasswordLink"];
         };
         PasswordLink: {
-            /** @description To be handed to the member; works once, shown only now. Null: it goes out by mail. */
+            /** @description Link for the member. It works once and is shown only in this response. Null: sent by email. */
             link: string | null;
             /** Format: date-time */
             expires_at: string;
@@ -2754,7 +2754,7 @@ export interface components {
         MemberCredentials: {
             /** @example mem_1d2m3kx9v7c4e5f6g7h8j9k0m */
             member_id: string;
-            /** @description Credentials that the member made and that stop working with their access. */
+            /** @description Credentials created by the member, which stop working when they lose access. */
             ended: {
                 /** @enum {string} */
                 type: "account_token" | "invitation" | "oauth_grant" | "password_link" | "portal_session";
@@ -2763,7 +2763,7 @@ export interface components {
                 /** @description A name, an email address, or the URL of an endpoint without its query. */
                 name: string;
             }[];
-            /** @description API keys and webhook endpoints that the member created, also with an account token. They belong to the account and go on. At most 100 of each. */
+            /** @description API keys and webhook endpoints created by the member, also with an account token. They belong to the account and keep working. At most 100 of each. */
             kept: {
                 /** @enum {string} */
                 type: "api_key" | "webhook_endpoint";
@@ -2773,20 +2773,20 @@ export interface components {
                 /** @description A name, an email address, or the URL of an endpoint without its query. */
                 name: string;
             }[];
-            /** @description Whether more stay than `kept` lists. */
+            /** @description Whether there are more than `kept` lists. */
             kept_has_more: boolean;
         };
         AddressVerification: {
             /**
              * Format: date-time
-             * @description Until when the link works.
+             * @description When the link expires.
              */
             expires_at: string;
         };
         PortalSession: {
             /** @example inv_1d2m3kx9v7c4e5f6g7h8j9k0m */
             id: string;
-            /** @description To send the browser to, once, before `expires_at`. */
+            /** @description URL to open in the user's browser, once, before `expires_at`. */
             url: string;
             /** Format: date-time */
             expires_at: string;
@@ -2813,7 +2813,7 @@ export interface components {
             joined_at: string;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
         };
@@ -2834,11 +2834,11 @@ export interface components {
             /** @enum {string} */
             status: "open" | "accepted" | "revoked" | "expired";
             /**
-             * @description How it stands with its mail; none: whoever made the link hands it over.
+             * @description State of the email; none: the inviter hands the link over.
              * @enum {string}
              */
             mail: "none" | "waiting" | "sent" | "failed";
-            /** @description As the actor of the audit log. */
+            /** @description Actor as in the audit log. */
             created_by: string;
             /** Format: date-time */
             created_at: string;
@@ -2856,17 +2856,17 @@ export interface components {
             /** @enum {string} */
             status: "open" | "accepted" | "revoked" | "expired";
             /**
-             * @description How it stands with its mail; none: whoever made the link hands it over.
+             * @description State of the email; none: the inviter hands the link over.
              * @enum {string}
              */
             mail: "none" | "waiting" | "sent" | "failed";
-            /** @description As the actor of the audit log. */
+            /** @description Actor as in the audit log. */
             created_by: string;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
             expires_at: string;
-            /** @description To be handed to who it is for; works once, shown only now. Null: it goes out by mail. */
+            /** @description Link for the invited person. It works once and is shown only in this response. Null: sent by email. */
             link: string | null;
         };
         AccountTokenList: {
@@ -2894,9 +2894,9 @@ export interface components {
             allowed_ips: string[];
             /** Format: date-time */
             expires_at: string;
-            /** @description To the minute. */
+            /** @description Accurate to a minute. */
             last_used_at: string | null;
-            /** @description As the actor of the audit log. */
+            /** @description Actor as in the audit log. */
             created_by: string;
             /** @description The name of the member who created it; null for the operator token and erased members. */
             created_by_name: string | null;
@@ -2923,22 +2923,22 @@ export interface components {
             allowed_ips: string[];
             /** Format: date-time */
             expires_at: string;
-            /** @description To the minute. */
+            /** @description Accurate to a minute. */
             last_used_at: string | null;
-            /** @description As the actor of the audit log. */
+            /** @description Actor as in the audit log. */
             created_by: string;
             /** @description The name of the member who created it; null for the operator token and erased members. */
             created_by_name: string | null;
             /** Format: date-time */
             created_at: string;
             revoked_at: string | null;
-            /** @description The only time that the secret is shown. It is stored as a hash. */
+            /** @description The secret, shown only in this response. Only its hash is stored. */
             secret: string;
         };
         ProviderSignIn: {
             /**
              * Format: uri
-             * @description Where the browser goes now.
+             * @description Where to redirect the browser.
              */
             url: string;
         };
@@ -2948,9 +2948,9 @@ export interface components {
         Identity: {
             id: string;
             issuer: string;
-            /** @description The provider of this issuer, by which one can sign in and confirm; null: none any more. */
+            /** @description Provider for this issuer, usable for sign-in and confirmation; null: no longer configured. */
             provider: string | null;
-            /** @description As the provider told it last. */
+            /** @description Last value from the provider. */
             email: string | null;
             /** Format: date-time */
             created_at: string;
@@ -2974,9 +2974,9 @@ export interface components {
             account_id: string;
             /** @description `trailgate`, `emits`, `test`, or the name of a service. */
             source: string;
-            /** @description What it is about, where somebody says. */
+            /** @description The resource that the event is about, if known. */
             resource: string | null;
-            /** @description See the list of event types. Of this installation’s own events each is told once. */
+            /** @description See the list of event types. Events of this installation itself are delivered once. */
             data: {
                 [key: string]: unknown;
             } | null;
@@ -2984,7 +2984,7 @@ export interface components {
             occurred_at: string;
             /**
              * Format: date-time
-             * @description When it was handed in.
+             * @description When the event was received.
              */
             created_at: string;
         };
@@ -2998,14 +2998,14 @@ export interface components {
             /** @example customer.created */
             type: string;
             description: string | null;
-            /** @description Of `data`, JSON Schema 2020-12; null where nobody says. */
+            /** @description Schema of `data`, JSON Schema 2020-12; null without one. */
             schema: {
                 [key: string]: unknown;
             } | null;
-            /** @description Of `data`; null where there is none. */
+            /** @description Example of `data`; null without one. */
             example: unknown;
             /**
-             * @description Whether the gateway itself tells of it.
+             * @description Whether the gateway itself emits the event.
              * @enum {string}
              */
             source: "gateway" | "configuration";
@@ -3023,23 +3023,23 @@ export interface components {
             account_id: string;
             url: string;
             description: string;
-            /** @description Types and families; empty: all. */
+            /** @description Event types and families; empty: all. */
             event_types: string[];
-            /** @description Pauses in seconds behind the first attempt and each further one; null: the usual ones. */
+            /** @description Pauses in seconds after the first attempt and each further one; null: the default schedule. */
             retry_schedule: number[] | null;
             ordered: boolean;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             rate_per_second: number | null;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             concurrency: number | null;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             timeout_ms: number | null;
             /**
-             * @description While it is not enabled its events wait, for 30 days at most.
+             * @description Events wait for up to 30 days while the endpoint is not enabled.
              * @enum {string}
              */
             status: "enabled" | "paused" | "disabled";
-            /** @description `failing`: nothing arrived for five days. `gone`: it said 410. `operator`: operators did it. */
+            /** @description `failing`: no successful delivery for five days. `gone`: the receiver responded with 410. `operator`: disabled by an operator. */
             disabled_reason: ("failing" | "gone" | "operator") | null;
             /** Format: date-time */
             status_changed_at: string;
@@ -3047,20 +3047,20 @@ export interface components {
             failing_since: string | null;
             /**
              * Format: int64
-             * @description Attempts that have failed since then.
+             * @description Failed attempts since then.
              */
             failures: number;
             last_success_at: string | null;
-            /** @description The current one first; during a rotation those of before, too. */
+            /** @description The current key first, followed by previous ones during a rotation. */
             public_keys: {
                 /**
-                 * @description ed25519, for signatures `v1a`.
+                 * @description ed25519 key for `v1a` signatures.
                  * @example whpk_hY0Qm0YqPzvJ9xJt1wq2mF5tC1b8o2m7jYxkXq0n3eA=
                  */
                 key: string;
                 /** Format: date-time */
                 created_at: string;
-                /** @description Null: the current one. */
+                /** @description Null: the current key. */
                 expires_at: string | null;
             }[];
             /** Format: date-time */
@@ -3069,7 +3069,7 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
         };
@@ -3080,23 +3080,23 @@ export interface components {
             account_id: string;
             url: string;
             description: string;
-            /** @description Types and families; empty: all. */
+            /** @description Event types and families; empty: all. */
             event_types: string[];
-            /** @description Pauses in seconds behind the first attempt and each further one; null: the usual ones. */
+            /** @description Pauses in seconds after the first attempt and each further one; null: the default schedule. */
             retry_schedule: number[] | null;
             ordered: boolean;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             rate_per_second: number | null;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             concurrency: number | null;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             timeout_ms: number | null;
             /**
-             * @description While it is not enabled its events wait, for 30 days at most.
+             * @description Events wait for up to 30 days while the endpoint is not enabled.
              * @enum {string}
              */
             status: "enabled" | "paused" | "disabled";
-            /** @description `failing`: nothing arrived for five days. `gone`: it said 410. `operator`: operators did it. */
+            /** @description `failing`: no successful delivery for five days. `gone`: the receiver responded with 410. `operator`: disabled by an operator. */
             disabled_reason: ("failing" | "gone" | "operator") | null;
             /** Format: date-time */
             status_changed_at: string;
@@ -3104,20 +3104,20 @@ export interface components {
             failing_since: string | null;
             /**
              * Format: int64
-             * @description Attempts that have failed since then.
+             * @description Failed attempts since then.
              */
             failures: number;
             last_success_at: string | null;
-            /** @description The current one first; during a rotation those of before, too. */
+            /** @description The current key first, followed by previous ones during a rotation. */
             public_keys: {
                 /**
-                 * @description ed25519, for signatures `v1a`.
+                 * @description ed25519 key for `v1a` signatures.
                  * @example whpk_hY0Qm0YqPzvJ9xJt1wq2mF5tC1b8o2m7jYxkXq0n3eA=
                  */
                 key: string;
                 /** Format: date-time */
                 created_at: string;
-                /** @description Null: the current one. */
+                /** @description Null: the current key. */
                 expires_at: string | null;
             }[];
             /** Format: date-time */
@@ -3126,10 +3126,10 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
-            /** @description The only time that the secret is shown. It is stored sealed. */
+            /** @description The secret, shown only in this response. It is stored encrypted. */
             secret: string;
         };
         WebhookEndpointDetail: {
@@ -3139,23 +3139,23 @@ export interface components {
             account_id: string;
             url: string;
             description: string;
-            /** @description Types and families; empty: all. */
+            /** @description Event types and families; empty: all. */
             event_types: string[];
-            /** @description Pauses in seconds behind the first attempt and each further one; null: the usual ones. */
+            /** @description Pauses in seconds after the first attempt and each further one; null: the default schedule. */
             retry_schedule: number[] | null;
             ordered: boolean;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             rate_per_second: number | null;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             concurrency: number | null;
-            /** @description Null: the usual. */
+            /** @description Null: the default. */
             timeout_ms: number | null;
             /**
-             * @description While it is not enabled its events wait, for 30 days at most.
+             * @description Events wait for up to 30 days while the endpoint is not enabled.
              * @enum {string}
              */
             status: "enabled" | "paused" | "disabled";
-            /** @description `failing`: nothing arrived for five days. `gone`: it said 410. `operator`: operators did it. */
+            /** @description `failing`: no successful delivery for five days. `gone`: the receiver responded with 410. `operator`: disabled by an operator. */
             disabled_reason: ("failing" | "gone" | "operator") | null;
             /** Format: date-time */
             status_changed_at: string;
@@ -3163,20 +3163,20 @@ export interface components {
             failing_since: string | null;
             /**
              * Format: int64
-             * @description Attempts that have failed since then.
+             * @description Failed attempts since then.
              */
             failures: number;
             last_success_at: string | null;
-            /** @description The current one first; during a rotation those of before, too. */
+            /** @description The current key first, followed by previous ones during a rotation. */
             public_keys: {
                 /**
-                 * @description ed25519, for signatures `v1a`.
+                 * @description ed25519 key for `v1a` signatures.
                  * @example whpk_hY0Qm0YqPzvJ9xJt1wq2mF5tC1b8o2m7jYxkXq0n3eA=
                  */
                 key: string;
                 /** Format: date-time */
                 created_at: string;
-                /** @description Null: the current one. */
+                /** @description Null: the current key. */
                 expires_at: string | null;
             }[];
             /** Format: date-time */
@@ -3185,12 +3185,12 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Grows with every change that somebody makes; `"7"` in `If-Match` is a change on version 7.
+             * @description Increases with every change. Send `"7"` in `If-Match` to change version 7 only.
              */
             version: number;
             /**
              * Format: int32
-             * @description Deliveries that wait; 1000: so many or more.
+             * @description Pending deliveries; 1000 means this many or more.
              */
             waiting: number;
         };
@@ -3212,33 +3212,33 @@ export interface components {
              * @example evt_1d2m3kx9v7c4e5f6g7h8j9k0m
              */
             event_id: string;
-            /** @description Null where the event is kept no more. */
+            /** @description Null if the event has expired. */
             type: string | null;
             /** @enum {string} */
             kind: "event" | "test";
             /** @enum {string} */
             status: "pending" | "succeeded" | "failed";
-            /** @description Why it failed for good. `exhausted`: no attempt was left. `test_failed`: a test is attempted once. `gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was enabled. */
+            /** @description Why the delivery failed permanently. `exhausted`: no attempts left. `test_failed`: tests are not retried. `gone`: the receiver responded with 410. `aborted`: the receiver asked to stop. `expired`: pending for too long. `skipped`: not selected when the endpoint was enabled. */
             reason: ("exhausted" | "test_failed" | "gone" | "aborted" | "expired" | "skipped" | "endpoint_deleted") | null;
-            /** @description Whether it waits behind another delivery of its resource. */
+            /** @description Whether it waits for another delivery of its resource. */
             is_held: boolean;
             resource: string | null;
             /**
              * Format: int64
-             * @description Since it was made, or replayed last.
+             * @description Number of attempts since its creation or last replay.
              */
             attempts: number;
             /** Format: int64 */
             replays: number;
-            /** @description Null where none is planned. */
+            /** @description Null if no attempt is planned. */
             next_attempt_at: string | null;
             last_attempt: {
                 /** Format: date-time */
                 at: string;
-                /** @description Null: no response came. */
+                /** @description Null: no response. */
                 status_code: number | null;
                 /**
-                 * @description Why no response came.
+                 * @description Why there was no response.
                  * @example connect_timeout
                  */
                 error: string | null;
@@ -3260,33 +3260,33 @@ export interface components {
              * @example evt_1d2m3kx9v7c4e5f6g7h8j9k0m
              */
             event_id: string;
-            /** @description Null where the event is kept no more. */
+            /** @description Null if the event has expired. */
             type: string | null;
             /** @enum {string} */
             kind: "event" | "test";
             /** @enum {string} */
             status: "pending" | "succeeded" | "failed";
-            /** @description Why it failed for good. `exhausted`: no attempt was left. `test_failed`: a test is attempted once. `gone`: the receiver said 410. `aborted`: it wanted no more. `expired`: it waited too long. `skipped`: it was not chosen when the endpoint was enabled. */
+            /** @description Why the delivery failed permanently. `exhausted`: no attempts left. `test_failed`: tests are not retried. `gone`: the receiver responded with 410. `aborted`: the receiver asked to stop. `expired`: pending for too long. `skipped`: not selected when the endpoint was enabled. */
             reason: ("exhausted" | "test_failed" | "gone" | "aborted" | "expired" | "skipped" | "endpoint_deleted") | null;
-            /** @description Whether it waits behind another delivery of its resource. */
+            /** @description Whether it waits for another delivery of its resource. */
             is_held: boolean;
             resource: string | null;
             /**
              * Format: int64
-             * @description Since it was made, or replayed last.
+             * @description Number of attempts since its creation or last replay.
              */
             attempts: number;
             /** Format: int64 */
             replays: number;
-            /** @description Null where none is planned. */
+            /** @description Null if no attempt is planned. */
             next_attempt_at: string | null;
             last_attempt: {
                 /** Format: date-time */
                 at: string;
-                /** @description Null: no response came. */
+                /** @description Null: no response. */
                 status_code: number | null;
                 /**
-                 * @description Why no response came.
+                 * @description Why there was no response.
                  * @example connect_timeout
                  */
                 error: string | null;
@@ -3295,37 +3295,37 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
-            /** @description The oldest first. */
+            /** @description Oldest first. */
             attempt_log: {
                 /** @example wha_1d2m3kx9v7c4e5f6g7h8j9k0m */
                 id: string;
                 /**
                  * Format: int32
-                 * @description Begins anew with each replay.
+                 * @description Starts over with each replay.
                  */
                 number: number;
                 /**
                  * Format: int64
-                 * @description Which replay it belongs to; 0: none.
+                 * @description Number of the replay it belongs to; 0: none.
                  */
                 replay: number;
                 /** Format: date-time */
                 at: string;
-                /** @description Null: no response came. */
+                /** @description Null: no response. */
                 status_code: number | null;
                 /** Format: int64 */
                 duration_ms: number;
                 /**
-                 * @description Why no response came.
+                 * @description Why there was no response.
                  * @example connect_timeout
                  */
                 error: string | null;
-                /** @description Of the receiver. */
+                /** @description Status code of the receiver. */
                 address: string | null;
-                /** @description Its first kilobyte. */
+                /** @description First kilobyte of the response body. */
                 response_body: string | null;
             }[];
-            /** @description The body as it is sent, to the byte; null where the event is kept no more. */
+            /** @description Exact request body; null if the event has expired. */
             payload: string | null;
         };
         ReplayedWebhookDeliveries: {
@@ -3334,22 +3334,22 @@ export interface components {
         };
         AuthorizationRequest: {
             client_id: string;
-            /** @description What it says of itself: nobody has checked it. */
+            /** @description Chosen by the client. Not verified. */
             client_name: string;
-            /** @description Where it is at home, as far as that is known; null: anybody may have registered it. */
+            /** @description Host of the client, if verified; null: the client registered itself. */
             client_host: string | null;
-            /** @description Where the browser goes on to. */
+            /** @description Where the browser is redirected after the decision. */
             redirect_host: string;
-            /** @description What it asks for. */
+            /** @description Requested scopes. */
             scopes: string[];
             /**
              * Format: int64
-             * @description The longest that it may be let in for.
+             * @description Maximum length of access, in days.
              */
             longest_access_days: number;
         };
         AuthorizationDecision: {
-            /** @description Where the browser goes on. */
+            /** @description Where to redirect the browser. */
             redirect_url: string;
         };
         OpenApiDocument: {
@@ -3359,7 +3359,7 @@ export interface components {
         };
         CreateAccount: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name: string;
@@ -3369,13 +3369,13 @@ export interface components {
              */
             plan: string;
             /**
-             * @description IANA time zone; months and reset times follow it. `UTC` unless given.
+             * @description IANA time zone for months and reset times. Default: `UTC`.
              * @example Europe/Vienna
              */
             time_zone?: string;
             /**
              * Format: int32
-             * @description Day of the month on which the billing period starts; in shorter months the last day. `1` unless given.
+             * @description Day of the month on which the billing period starts; in shorter months, the last day. Default: `1`.
              */
             billing_day?: number;
             /**
@@ -3395,7 +3395,7 @@ export interface components {
         };
         UpdateAccount: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name?: string;
@@ -3405,17 +3405,17 @@ export interface components {
              */
             plan?: string;
             /**
-             * @description IANA time zone; months and reset times follow it.
+             * @description IANA time zone for months and reset times.
              * @example Europe/Vienna
              */
             time_zone?: string;
             /**
              * Format: int32
-             * @description Day of the month on which the billing period starts; in shorter months the last day.
+             * @description Day of the month on which the billing period starts; in shorter months, the last day.
              */
             billing_day?: number;
             /**
-             * @description A suspended account is refused with 403.
+             * @description Requests of a suspended account are rejected with 403.
              * @enum {string}
              */
             status?: "active" | "suspended";
@@ -3436,43 +3436,43 @@ export interface components {
         };
         CreateApiKey: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name: string;
             /**
-             * @description What the key may do; see the list of scopes.
+             * @description Permissions of the key; see the list of scopes.
              * @example [
              *       "customers:read"
              *     ]
              */
             scopes: string[];
             /**
-             * @description `live` unless given.
+             * @description Default: `live`.
              * @enum {string}
              */
             environment?: "live" | "test";
-            /** @description When the key stops working (RFC 3339); null: never. `null` unless given. */
+            /** @description When the key expires (RFC 3339); null: never. Default: `null`. */
             expires_at?: string | null;
             /**
-             * @description Addresses and blocks that may use the key; empty: any. `[]` unless given.
+             * @description Allowed IP addresses and blocks; empty: any. Default: `[]`.
              * @example [
              *       "203.0.113.0/24"
              *     ]
              */
             allowed_ips?: (string)[];
             /**
-             * @description Limits of this key in the place of its plan's; a window that is not named, and null, are the plan's. `null` unless given.
+             * @description Limits that replace the plan's for this key. Missing windows, and null for the whole field, use the plan's limits. Default: `null`.
              * @example {
              *       "minute": 300
              *     }
              */
             limits?: {
-                /** @description Most requests of the key in any 60 seconds; null: no limit. */
+                /** @description Requests of the key in any 60 seconds; null: no limit. */
                 minute?: number | null;
-                /** @description Most requests of the key in a calendar day of the account's time zone; null: no limit. */
+                /** @description Requests of the key in a calendar day of the account's time zone; null: no limit. */
                 day?: number | null;
-                /** @description Most requests of the key in a calendar month; null: no limit. */
+                /** @description Requests of the key in a calendar month; null: no limit. */
                 month?: number | null;
             } | null;
             /**
@@ -3492,38 +3492,38 @@ export interface components {
         };
         UpdateApiKey: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name?: string;
             /**
-             * @description What the key may do; see the list of scopes.
+             * @description Permissions of the key; see the list of scopes.
              * @example [
              *       "customers:read"
              *     ]
              */
             scopes?: string[];
-            /** @description When the key stops working (RFC 3339); null: never. */
+            /** @description When the key expires (RFC 3339); null: never. */
             expires_at?: string | null;
             /**
-             * @description Addresses and blocks that may use the key; empty: any.
+             * @description Allowed IP addresses and blocks; empty: any.
              * @example [
              *       "203.0.113.0/24"
              *     ]
              */
             allowed_ips?: (string)[];
             /**
-             * @description Limits of this key in the place of its plan's; a window that is not named, and null, are the plan's.
+             * @description Limits that replace the plan's for this key. Missing windows, and null for the whole field, use the plan's limits.
              * @example {
              *       "minute": 300
              *     }
              */
             limits?: {
-                /** @description Most requests of the key in any 60 seconds; null: no limit. */
+                /** @description Requests of the key in any 60 seconds; null: no limit. */
                 minute?: number | null;
-                /** @description Most requests of the key in a calendar day of the account's time zone; null: no limit. */
+                /** @description Requests of the key in a calendar day of the account's time zone; null: no limit. */
                 day?: number | null;
-                /** @description Most requests of the key in a calendar month; null: no limit. */
+                /** @description Requests of the key in a calendar month; null: no limit. */
                 month?: number | null;
             } | null;
             /**
@@ -3542,38 +3542,38 @@ export interface components {
             };
         };
         RotateApiKey: {
-            /** @description How long the current secret keeps working beside the new one. 0: only the new secret works from now on. */
+            /** @description How long the current secret keeps working, in seconds. 0: it stops immediately. */
             overlap_seconds: 0 | 3600 | 86400 | 604800;
-            /** @description Ends a previous secret that a former rotation promised to keep. Without it the rotation is refused with 409 `previous_secret_active`. Has no effect with an overlap of 0, which ends every other secret. `false` unless given. */
+            /** @description Ends a previous secret whose overlap has not passed. Without it, the rotation is rejected with 409 `previous_secret_active`. Has no effect with an overlap of 0, which ends all other secrets. Default: `false`. */
             end_previous_secret?: boolean;
         };
         Explain: {
             api_key_id: string;
-            /** @description Id of an operation; or name method and path. */
+            /** @description Id of an operation. Alternatively, send method and path. */
             operation?: string;
             method?: string;
-            /** @description As the outside asks for it, with the base path; of a query only the form is looked at. */
+            /** @description Public path including the base path. The query is only checked for its format. */
             path?: string;
-            /** @description Where the request comes from; without it: from an address that the key allows. */
+            /** @description Source address of the request; default: an address that the key allows. */
             client_address?: string;
         };
         CreateQuotaAdjustment: {
             /** @constant */
             window: "month";
             /**
-             * @description `grant` raises the limit until the month ends, `set` says what is used, `reset` says that nothing is.
+             * @description `grant` raises the limit until the month ends, `set` sets the usage, `reset` sets it to zero.
              * @enum {string}
              */
             type: "grant" | "set" | "reset";
             /**
              * Format: int64
-             * @description Requests: how many more (`grant`, at least 1), or how many are used (`set`). Not for `reset`.
+             * @description Number of requests: the increase (`grant`, at least 1), or the new usage (`set`). Not for `reset`.
              */
             amount?: number;
-            /** @description A key of the account: its own month instead of the account's. */
+            /** @description A key of the account, to adjust its own month instead of the account's. */
             api_key_id?: string;
             /**
-             * @description Why; stands in the list and in the audit log.
+             * @description Reason, shown in the list and in the audit log.
              * @example Trade fair weekend
              */
             reason: string;
@@ -3584,11 +3584,11 @@ export interface components {
                 [key: string]: unknown;
             }[];
             /**
-             * @description What happens if a record exists already. Records are matched by `id`, then by `external_id`. `skip` unless given.
+             * @description What happens if a record exists already. Records are matched by `id`, then by `external_id`. Default: `skip`.
              * @enum {string}
              */
             on_conflict?: "skip" | "update" | "fail";
-            /** @description Checks everything, and keeps nothing. `false` unless given. */
+            /** @description Checks everything, and keeps nothing. Default: `false`. */
             dry_run?: boolean;
         };
         SignInWithPassword: {
@@ -3596,7 +3596,7 @@ export interface components {
             password: string;
         };
         SecondFactor: {
-            /** @description Six digits of the app. */
+            /** @description Six-digit code of the authenticator app. */
             code?: string;
             recovery_code?: string;
         };
@@ -3611,7 +3611,7 @@ export interface components {
             /** @constant */
             type: "public-key";
             authenticatorAttachment?: string | null;
-            /** @description Not looked at. `{}` unless given. */
+            /** @description Ignored. Default: `{}`. */
             clientExtensionResults?: Record<string, never>;
             response: {
                 /** @description base64url. */
@@ -3625,7 +3625,7 @@ export interface components {
         };
         AddPasskey: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name: string;
@@ -3639,7 +3639,7 @@ export interface components {
             /** @constant */
             type: "public-key";
             authenticatorAttachment?: string | null;
-            /** @description Not looked at. `{}` unless given. */
+            /** @description Ignored. Default: `{}`. */
             clientExtensionResults?: Record<string, never>;
             response: {
                 /** @description base64url. */
@@ -3651,44 +3651,44 @@ export interface components {
         };
         RenamePasskey: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name: string;
         };
         TotpCode: {
-            /** @description Six digits of the app. */
+            /** @description Six-digit code of the authenticator app. */
             code: string;
         };
         ReadLink: {
-            /** @description What stands behind the `#` of the link. */
+            /** @description The part of the link after the `#`. */
             token: string;
         };
         TakeLink: {
-            /** @description What stands behind the `#` of the link. */
+            /** @description The part of the link after the `#`. */
             token: string;
             /**
              * Format: email
-             * @description For the first of an installation.
+             * @description For the first member of an installation.
              * @example ana@example.com
              */
             email?: string;
             /**
-             * @description For a new member. Without it the signed-in member takes an invitation.
+             * @description For a new member. Without it, the signed-in member accepts the invitation.
              * @example Salzach Rafting
              */
             name?: string;
-            /** @description The new one, where `ways` has it. */
+            /** @description The new password, if `ways` contains it. */
             password?: string;
             /**
-             * @description Language of the panel and of mail.
+             * @description Language of the panel and of emails.
              * @enum {string}
              */
             locale?: "en" | "es";
         };
         UpdateMe: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name?: string;
@@ -3696,7 +3696,7 @@ export interface components {
         };
         Confirm: {
             password?: string;
-            /** @description Of the authenticator app; needed beside the password where the member has one. */
+            /** @description Code of the authenticator app. Required with a password if the member has an app. */
             code?: string;
             passkey?: components["schemas"]["PasskeyResponse"];
         };
@@ -3706,27 +3706,27 @@ export interface components {
         CreateMember: {
             /**
              * Format: email
-             * @description E-mail address.
+             * @description Email address.
              * @example ana@example.com
              */
             email: string;
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name: string;
-            /** @description Whether they may everything in every account. `false` unless given. */
+            /** @description Whether the member has full access to every account. Default: `false`. */
             is_operator?: boolean;
         };
         UpdateMember: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name?: string;
             is_operator?: boolean;
             /**
-             * @description Who is disabled is out with the next request.
+             * @description Disabled members are signed out with their next request.
              * @enum {string}
              */
             status?: "active" | "disabled";
@@ -3734,19 +3734,19 @@ export interface components {
         CreatePortalSession: {
             account_id: string;
             /**
-             * @description What they may there.
+             * @description Role in the account.
              * @enum {string}
              */
             role: "owner" | "admin" | "viewer";
-            /** @description The only scopes of keys that the session may see and manage, without events and webhooks; left out: any. */
+            /** @description Limits the session to keys with these scopes, without events and webhooks; default: all. */
             scopes?: string[];
             /**
              * Format: uri
-             * @description Where the panel leads back to; its origin stands in `admin.portal.returnOrigins`.
+             * @description Where the panel links back to. Its origin must be in `admin.portal.returnOrigins`.
              */
             return_url: string;
             /**
-             * @description Who it is, for the page and the audit log.
+             * @description Name of the user, for the page and the audit log.
              * @example Salzach Rafting
              */
             member_name?: string;
@@ -3761,12 +3761,12 @@ export interface components {
         CreateInvitation: {
             /**
              * Format: email
-             * @description E-mail address.
+             * @description Email address.
              * @example ana@example.com
              */
             email: string;
             /**
-             * @description What they will be in the account; only owners invite owners.
+             * @description Role in the account. Only owners can invite owners.
              * @enum {string}
              */
             role: "owner" | "admin" | "viewer";
@@ -3777,28 +3777,28 @@ export interface components {
             locale?: "en" | "es";
             /**
              * Format: int32
-             * @description How long the link works. `7` unless given.
+             * @description Lifetime of the link. Default: `7`.
              */
             expires_in_days?: number;
         };
         CreateAccountToken: {
             /**
-             * @description A name for people, 1 to 200 characters.
+             * @description Display name, 1 to 200 characters.
              * @example Salzach Rafting
              */
             name: string;
             /**
-             * @description What a program may do with it, as a member of that role.
+             * @description Role of the token. It has the permissions of a member with this role.
              * @enum {string}
              */
             role: "admin" | "viewer";
             /**
              * Format: date-time
-             * @description When the token stops working (RFC 3339), at most 366 days from now.
+             * @description When the token expires (RFC 3339), at most 366 days from now.
              */
             expires_at: string;
             /**
-             * @description Addresses and blocks that may use it; empty: any. `[]` unless given.
+             * @description Allowed IP addresses and blocks; empty: any. Default: `[]`.
              * @example [
              *       "203.0.113.0/24"
              *     ]
@@ -3807,13 +3807,13 @@ export interface components {
         };
         BeginProviderSignIn: {
             /**
-             * @description `sign_in`; `invitation`: takes the one of `token`; `link`: to who is signed in; `confirm`: shows once more that it is them, with a fresh sign-in there. `sign_in` unless given.
+             * @description `sign_in`; `invitation`: accepts the invitation of `token`; `link`: links the identity to the signed-in member; `confirm`: confirms their identity with a fresh sign-in. Default: `sign_in`.
              * @enum {string}
              */
             purpose?: "sign_in" | "invitation" | "link" | "confirm";
-            /** @description What stands behind the `#` of the link. */
+            /** @description The part of the link after the `#`. */
             token?: string;
-            /** @description A page of the panel to go on to. */
+            /** @description Page of the panel to return to. */
             return_to?: string;
         };
         CreateWebhookEndpoint: {
@@ -3822,17 +3822,17 @@ export interface components {
              * @example https://shop.example.com/webhooks
              */
             url: string;
-            /** @description For people, at most 500 characters. `` unless given. */
+            /** @description For people, at most 500 characters. Default: ``. */
             description?: string;
             /**
-             * @description Event types and families such as `customer.*`. Empty: all, including future types. `[]` unless given.
+             * @description Event types and families such as `customer.*`. Empty: all, including future types. Default: `[]`.
              * @example [
              *       "customer.created"
              *     ]
              */
             event_types?: string[];
             /**
-             * @description Pauses in seconds before the second and later attempts. Empty: a single attempt. Null: ten attempts in about three days. `null` unless given.
+             * @description Pauses in seconds before the second and later attempts. Empty: a single attempt. Null: ten attempts in about three days. Default: `null`.
              * @example [
              *       5,
              *       300,
@@ -3840,13 +3840,13 @@ export interface components {
              *     ]
              */
             retry_schedule?: number[] | null;
-            /** @description Delivers the events of a resource in order. If one fails, later ones wait. `false` unless given. */
+            /** @description Delivers the events of a resource in order. If one fails, later ones wait. Default: `false`. */
             ordered?: boolean;
-            /** @description Maximum attempts per second. Null: 50. `null` unless given. */
+            /** @description Maximum attempts per second. Null: 50. Default: `null`. */
             rate_per_second?: number | null;
-            /** @description Maximum concurrent attempts. Null: 8. `null` unless given. */
+            /** @description Maximum concurrent attempts. Null: 8. Default: `null`. */
             concurrency?: number | null;
-            /** @description Timeout of an attempt in milliseconds. Null: the configured default. `null` unless given. */
+            /** @description Timeout of an attempt in milliseconds. Null: the configured default. Default: `null`. */
             timeout_ms?: number | null;
             /** @description An existing secret of the receiver: 24 to 64 bytes in base64. Omit it to generate one. */
             secret?: string;
@@ -3899,45 +3899,45 @@ export interface components {
         RotateWebhookSecret: {
             /**
              * Format: int32
-             * @description How long previous secrets sign as well. 0: not at all. `86400` unless given.
+             * @description How long previous secrets sign as well. 0: not at all. Default: `86400`.
              */
             overlap_seconds?: number;
-            /** @description Ends a previous secret that a former rotation promised to keep. Without it the rotation is refused with 409 `previous_secret_active`. Has no effect with an overlap of 0, which ends every other secret. `false` unless given. */
+            /** @description Ends a previous secret whose overlap has not passed. Without it, the rotation is rejected with 409 `previous_secret_active`. Has no effect with an overlap of 0, which ends all other secrets. Default: `false`. */
             end_previous_secret?: boolean;
             /** @description An existing secret of the receiver: 24 to 64 bytes in base64. Omit it to generate one. */
             secret?: string;
         };
         TestWebhookEndpoint: {
             /**
-             * @description Of which an example is sent; left out: `webhook.test`.
+             * @description Event type of the example; default: `webhook.test`.
              * @example customer.created
              */
             type?: string;
         };
         ReplayWebhookDeliveries: {
             /**
-             * @description Which deliveries. `all`: those that have failed and those that have succeeded, and events of the time that were never meant for this endpoint, because it is younger or wanted other types. `failed` unless given.
+             * @description Deliveries to resend. `all`: failed and successful ones, and events of the period that the endpoint was not subscribed to. Default: `failed`.
              * @enum {string}
              */
             status?: "failed" | "succeeded" | "all";
             /**
              * Format: date-time
-             * @description Made then or later.
+             * @description Only deliveries created at this time or later.
              */
             since?: string;
             /**
              * Format: date-time
-             * @description Made until then; left out: now.
+             * @description Only deliveries created at this time or earlier; default: now.
              */
             until?: string;
-            /** @description Only these types and families. */
+            /** @description Only these event types and families. */
             types?: string[];
         };
         ApproveAuthorizationRequest: {
-            /** @description The account on whose quota the client works. */
+            /** @description Account whose quota the client uses. */
             account_id: string;
             /**
-             * @description What the client may do, of what it asks for.
+             * @description Granted scopes, a subset of the requested ones.
              * @example [
              *       "customers:read"
              *     ]
@@ -3945,7 +3945,7 @@ export interface components {
             scopes: string[];
             /**
              * Format: date-time
-             * @description When the client is out again (RFC 3339).
+             * @description When the access expires (RFC 3339).
              * @example 2027-01-31T23:59:59+01:00
              */
             expires_at: string;
@@ -4013,7 +4013,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description Any other error, such as 408, 413, 414 or 431; in the same form. */
+        /** @description Any other error in the same format, such as 408, 413, 414 or 431. */
         OtherError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4031,49 +4031,49 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Names this request, as in the log and the audit log.
+         * @description ID of this request, as in the logs and the audit log.
          * @example req_1d2m3kx9v7c4e5f6g7h8j9k0m
          */
         "X-Request-Id": string;
         /**
-         * @description Requests that one address may make in a minute.
+         * @description Requests per minute that one address can make.
          * @example 1200
          */
         "X-RateLimit-Limit": number;
         /**
-         * @description Requests that remain of it.
+         * @description Requests left in the current minute.
          * @example 1198
          */
         "X-RateLimit-Remaining": number;
         /**
-         * @description Seconds until the minute is over.
+         * @description Seconds until the limit resets.
          * @example 42
          */
         "X-RateLimit-Reset": number;
         /**
-         * @description Seconds to wait before the next try.
+         * @description Seconds to wait before a retry.
          * @example 2
          */
         "Retry-After": number;
         /**
-         * @description How to sign in, and what was wrong (RFC 6750).
+         * @description Authentication scheme, and why the credentials were rejected (RFC 6750).
          * @example Bearer realm="trailgate-admin"
          */
         "WWW-Authenticate": string;
         /**
-         * @description The next page, as `<path>; rel="next"` (RFC 8288). Not sent on the last page.
+         * @description Next page, as `<path>; rel="next"` (RFC 8288). Omitted on the last page.
          * @example </admin/v1/accounts?limit=20&cursor=WzEsImFjY291bnRzIl0>; rel="next"
          */
         Link: string;
         /**
-         * @description Names this version of the resource, for `If-Match` and `If-None-Match`.
+         * @description Version of the resource, for `If-Match` and `If-None-Match`.
          * @example "7.q2hX0s8dYw1B"
          */
         ETag: string;
-        /** @description `true` where the request was done before, and this is what it was told then. */
+        /** @description `true` if this repeats the response to an earlier request with the same key. */
         "Idempotent-Replayed": "true";
         /**
-         * @description The path of what was created.
+         * @description Path of the created resource.
          * @example /admin/v1/accounts/acc_1d2m3kx9v7c4e5f6g7h8j9k0m
          */
         Location: string;
@@ -4085,19 +4085,19 @@ export interface operations {
     listAccounts: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description Finds accounts with this in their name, whatever its case and accents, and the one with this id or external_id. */
+                /** @description Searches names, ignoring case and accents, and matches the exact id or external_id. */
                 q?: string;
-                /** @description Only accounts that are so. */
+                /** @description Filters by status. */
                 status?: "active" | "suspended";
                 /** @description Only the one with this `external_id`. */
                 external_id?: string;
                 /** @description Only those with this entry in their `metadata`, as `name=value`. */
                 metadata?: string & (unknown & unknown);
-                /** @description What they are sorted by. */
+                /** @description Field to sort by. */
                 sort?: "created" | "name";
             };
             header?: never;
@@ -4106,7 +4106,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the accounts that the caller may see */
+            /** @description List accessible accounts */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4196,7 +4196,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4352,7 +4352,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A known `ETag`: 304 where it is the one in force. */
+                /** @description A known `ETag`. Responds with 304 if it is still current. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4376,7 +4376,7 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description It is as `If-None-Match` has it. */
+            /** @description The representation still has an `ETag` of `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4477,7 +4477,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -4491,7 +4491,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Change an account: its plan, time zone, billing day, status or name */
+            /** @description Update the plan, time zone, billing day, status or name of an account */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4671,27 +4671,27 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description Finds keys with this in their name, whatever its case and accents; the one with this id, external_id or hint; and those whose secret ends with these four characters. */
+                /** @description Searches names, ignoring case and accents. Matches the exact id, external_id or hint, and the last four characters of the secret. */
                 q?: string;
-                /** @description Only keys that are so now; some of them with commas between them. */
+                /** @description Filters by status; several separated by commas. */
                 status?: string;
-                /** @description Only keys of it. */
+                /** @description Filters by environment. */
                 environment?: "live" | "test";
-                /** @description `true`: only keys by which an OAuth client was let in; `false`: only keys that have a secret. */
+                /** @description `true`: only keys of OAuth clients; `false`: only keys with a secret. */
                 oauth_client?: "true" | "false";
-                /** @description Only keys by which this member let an OAuth client in. Portal sessions are not told of any. */
+                /** @description Only keys of OAuth clients that this member authorized. Portal sessions get none. */
                 let_in_by?: string;
                 /** @description Only the one with this `external_id`. */
                 external_id?: string;
                 /** @description Only those with this entry in their `metadata`, as `name=value`. */
                 metadata?: string & (unknown & unknown);
-                /** @description What they are sorted by. A key that was never used counts as the one used longest ago. */
+                /** @description Field to sort by. Keys that were never used count as least recently used. */
                 sort?: "created" | "name" | "last_used";
-                /** @description Upwards or downwards. */
+                /** @description Sort direction. */
                 order?: "asc" | "desc";
             };
             header?: never;
@@ -4702,7 +4702,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List, search and sort the API keys of an account, the revoked ones too */
+            /** @description List, search and sort the API keys of an account, including revoked ones */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4805,7 +4805,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4819,7 +4819,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Create an API key; the answer shows its secret, once */
+            /** @description Create an API key; the response shows its secret once */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4989,7 +4989,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A known `ETag`: 304 where it is the one in force. */
+                /** @description A known `ETag`. Responds with 304 if it is still current. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4999,7 +4999,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read an API key */
+            /** @description Get an API key */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5013,7 +5013,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            /** @description It is as `If-None-Match` has it. */
+            /** @description The representation still has an `ETag` of `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5114,7 +5114,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -5124,7 +5124,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Revoke an API key, for good; repeating it changes nothing */
+            /** @description Revoke an API key permanently; idempotent */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5240,7 +5240,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -5254,7 +5254,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Change an API key: its name, scopes, addresses or expiry */
+            /** @description Update the name, scopes, IP restrictions or expiration of an API key */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5442,7 +5442,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Say what changing or revoking an API key would touch: its calls, its secrets, its scopes */
+            /** @description Show what changing or revoking an API key would affect */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5544,7 +5544,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -5554,7 +5554,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Pause an API key: refused with 403 until it goes on; repeating it changes nothing */
+            /** @description Pause an API key: requests get 403 until it is resumed; idempotent */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5683,7 +5683,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -5693,7 +5693,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Let a paused API key go on as it is; repeating it changes nothing */
+            /** @description Resume a paused API key; idempotent */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5835,9 +5835,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5851,7 +5851,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Give an API key a new secret; the current one works until the overlap ends */
+            /** @description Rotate an API key; the current secret works until the overlap ends */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6034,7 +6034,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -6044,7 +6044,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description End the previous secret of a rotation at once; repeating it changes nothing */
+            /** @description End the previous secret of a rotation immediately; idempotent */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6159,23 +6159,23 @@ export interface operations {
     getUsage: {
         parameters: {
             query?: {
-                /** @description A key of the account; adds its own windows, and only its rows are in `data`. */
+                /** @description A key of the account. Adds the windows of the key, and limits `data` to its rows. */
                 api_key_id?: string;
-                /** @description Adds `data`, sums by some of month, day, api_key, operation, outcome, with commas between them. */
+                /** @description Adds `data`: sums grouped by month, day, api_key, operation, outcome, several separated by commas. */
                 group_by?: string;
-                /** @description First day of `data`, 2026-11-01; without it the first day of the period. At most 400 days before `to`. */
+                /** @description First day of `data`, 2026-11-01; default: the first day of the billing period. At most 400 days before `to`. */
                 from?: string;
-                /** @description Last day of `data`; without it today, in the time zone of the account. */
+                /** @description Last day of `data`; default: today in the account's time zone. */
                 to?: string;
-                /** @description Most rows of `data`, 1 to 1000; 100 unless said. */
+                /** @description Maximum rows of `data`, 1 to 1000; default: 100. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description With `true`, `data` counts the requests that shadow limits of the plan would have refused. */
+                /** @description If `true`, `data` counts requests that shadow limits of the plan would have rejected. */
                 shadow?: "true" | "false";
-                /** @description With `true`, `forecasts` says where the limits of the month are heading. */
+                /** @description If `true`, `forecasts` contains the expected usage of monthly limits. */
                 forecast?: "true" | "false";
-                /** @description `csv` answers with all rows as RFC 4180; so does `Accept: text/csv`. */
+                /** @description `csv` returns all rows as RFC 4180. `Accept: text/csv` does the same. */
                 format?: "json" | "csv";
             };
             header?: never;
@@ -6186,7 +6186,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read limits and usage of an account, or of one of its keys */
+            /** @description Get limits and usage of an account or one of its keys */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6289,27 +6289,27 @@ export interface operations {
     listRequests: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description No request that ended earlier; without it all that are kept. */
+                /** @description Only requests that ended at this time or later; default: all stored requests. */
                 from?: string;
-                /** @description No request that ended later. */
+                /** @description Only requests that ended at this time or earlier. */
                 to?: string;
-                /** @description Only requests with this key. */
+                /** @description Filters by key. */
                 api_key_id?: string;
-                /** @description Only requests of the operation with this id. */
+                /** @description Filters by operation id. */
                 operation?: string;
-                /** @description Only responses with this status, `403`, or of this class, `4xx`; or `error` for 400 and above. */
+                /** @description Filters by status, `403`, or class, `4xx`; `error` for 400 and above. */
                 status?: string;
-                /** @description Only responses with this error code. */
+                /** @description Filters by error code. */
                 code?: string;
-                /** @description Only requests that came in by this: the API itself, or the Model Context Protocol. */
+                /** @description Filters by protocol: the API itself, or the Model Context Protocol. */
                 source?: "rest" | "mcp";
-                /** @description Only requests with this `X-Request-Id`. */
+                /** @description Filters by `X-Request-Id`. */
                 request_id?: string;
-                /** @description `asc`: oldest first, to follow what comes: `next_cursor` is never null then. */
+                /** @description `asc`: oldest first, to follow new requests: `next_cursor` is then never null. */
                 order?: "desc" | "asc";
             };
             header?: never;
@@ -6320,7 +6320,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the requests of an account, newest first; or follow them */
+            /** @description List the requests of an account, newest first, or follow new ones */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6431,7 +6431,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read a request by its X-Request-Id, with what the gateway would say to it now */
+            /** @description Get a request by its X-Request-Id, with the result it would have now */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6542,7 +6542,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Say which limits apply to a key and a request, and what it would be answered now; counts nothing */
+            /** @description Explain which limits apply to a request and whether it is allowed; counts nothing */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6682,9 +6682,9 @@ export interface operations {
     listQuotaAdjustments: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -6798,7 +6798,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6812,7 +6812,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Raise a month limit until the month ends, or set or reset what is used */
+            /** @description Raise a monthly limit until the month ends, or set or reset its usage */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7131,7 +7131,7 @@ export interface operations {
             query?: {
                 /** @description Type of the records. */
                 type?: "account" | "api_key" | "member" | "webhook_endpoint" | "quota_adjustment" | "month_count";
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -7235,7 +7235,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the scopes that the caller may give a key */
+            /** @description List the scopes that the caller can give a key */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7511,7 +7511,7 @@ export interface operations {
     listMcpTools: {
         parameters: {
             query?: {
-                /** @description Only tools that a key with these scopes shows; some of them with commas between them. */
+                /** @description Only tools that a key with these scopes can call; several separated by commas. */
                 scopes?: string;
             };
             header?: never;
@@ -7522,7 +7522,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the tools that AI assistants see, by what their key may do */
+            /** @description List the tools that AI assistants can call, by the scopes of a key */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7629,7 +7629,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the targets of the services with their state, as every gateway sees them */
+            /** @description List backend targets with their state on every gateway */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7723,7 +7723,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Say how the installation is: stores, counters, gateways and their versions */
+            /** @description Get the health of the installation: stores, counters, gateways and versions */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7817,7 +7817,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Say which accounts have called deprecated operations in the last seven days */
+            /** @description List accounts that called deprecated operations in the last seven days */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7905,9 +7905,9 @@ export interface operations {
     listAllQuotaAdjustments: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -8005,11 +8005,11 @@ export interface operations {
     listAuditLog: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description Only changes of this account; only operators may leave it out. */
+                /** @description Only changes of this account. Only operators can omit it. */
                 account_id?: string;
             };
             header?: never;
@@ -8018,7 +8018,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the changes, newest first */
+            /** @description List changes, newest first */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8113,7 +8113,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Say how one can sign in here */
+            /** @description Get the available sign-in methods */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8211,7 +8211,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Sign in with e-mail address and password */
+            /** @description Sign in with email and password */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8453,7 +8453,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description End a sign-in with a code of an authenticator app, or a recovery code */
+            /** @description Complete a sign-in with a code of the authenticator app or a recovery code */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8599,7 +8599,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Begin a sign-in with a passkey: what a browser shows one by */
+            /** @description Start a sign-in with a passkey; returns WebAuthn options */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8856,7 +8856,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Begin to show with a passkey that it is you */
+            /** @description Start a confirmation with a passkey; returns WebAuthn options */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8963,7 +8963,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the passkeys of who is signed in */
+            /** @description List your passkeys */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9052,7 +9052,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -9064,7 +9064,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Keep a passkey that the browser has made */
+            /** @description Register a passkey */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9224,7 +9224,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Begin a passkey: what a browser makes it by */
+            /** @description Start the registration of a passkey; returns WebAuthn options */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9346,7 +9346,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Remove a passkey: it signs nobody in any more */
+            /** @description Remove a passkey */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9483,7 +9483,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Name a passkey anew */
+            /** @description Rename a passkey */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9629,7 +9629,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Say whether an authenticator app is set up, and how many recovery codes are left */
+            /** @description Get the state of your authenticator app and the number of unused recovery codes */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9723,7 +9723,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Begin to set up an authenticator app; it counts once a code of it was confirmed */
+            /** @description Start the setup of an authenticator app; it is active once a code is confirmed */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9843,7 +9843,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Remove the authenticator app with its recovery codes; repeating it changes nothing */
+            /** @description Remove the authenticator app and its recovery codes; idempotent */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9952,7 +9952,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description End the set-up of an authenticator app with a code of it; the response shows recovery codes, once */
+            /** @description Complete the setup of an authenticator app; the response shows recovery codes once */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10111,7 +10111,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Put new recovery codes in the place of the old ones; the response shows them, once */
+            /** @description Replace your recovery codes; the response shows the new ones once */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10235,7 +10235,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Say what a link is for, without using it up */
+            /** @description Get the purpose of a single-use link, without using it */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10398,7 +10398,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Use a link up: join, choose a password, and be signed in */
+            /** @description Use a single-use link: join, set a password, and sign in */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10570,7 +10570,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Say who is signed in, and which accounts are theirs */
+            /** @description Get the signed-in user and their accounts */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10668,7 +10668,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Change the name or language of who is signed in */
+            /** @description Update your name or language */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10805,7 +10805,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Confirm that it is you: with a passkey, or with the password and, where there is an app, its code */
+            /** @description Confirm your identity with a passkey, or with the password and a code if an app is set up */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10942,7 +10942,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Choose a new password; all sessions end, and this browser has a new one */
+            /** @description Set a new password; all sessions end, and this browser gets a new one */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11086,7 +11086,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List where the caller is signed in, the session last seen first */
+            /** @description List your sessions, last used first */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11180,7 +11180,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description End all sessions of the caller but this one */
+            /** @description End all your sessions except this one */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11266,9 +11266,9 @@ export interface operations {
     listMembers: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -11277,7 +11277,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List everybody who can sign in */
+            /** @description List all members of the installation */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11367,7 +11367,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -11379,7 +11379,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Add somebody, an operator or not; the response has the link for their password, once */
+            /** @description Create a member; the response has the link for their password once */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11536,7 +11536,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A known `ETag`: 304 where it is the one in force. */
+                /** @description A known `ETag`. Responds with 304 if it is still current. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -11546,7 +11546,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read a member */
+            /** @description Get a member */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11560,7 +11560,7 @@ export interface operations {
                     "application/json": components["schemas"]["Member"];
                 };
             };
-            /** @description It is as `If-None-Match` has it. */
+            /** @description The representation still has an `ETag` of `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11668,7 +11668,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Forget a person for good: name, address and all that signs them in; the audit log keeps the id alone */
+            /** @description Erase a member permanently: name, address and credentials; the audit log keeps only the id */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11796,7 +11796,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -11810,7 +11810,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Change a member: name, whether they are an operator, whether they can sign in */
+            /** @description Update a member's name, operator role or ability to sign in */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11978,7 +11978,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11988,7 +11988,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Make a link by which a member chooses a new password; the ones before end */
+            /** @description Create a password reset link for a member; earlier links expire */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12137,7 +12137,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List where a member is signed in */
+            /** @description List the sessions of a member */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12246,7 +12246,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sign a member out everywhere */
+            /** @description End all sessions of a member */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12353,7 +12353,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Remove a member's authenticator app and recovery codes, which they have lost; repeating it changes nothing */
+            /** @description Remove a member's authenticator app and recovery codes after they lost them; idempotent */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12473,7 +12473,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Leave an account; only an invitation leads back. The response lists the credentials that end with it */
+            /** @description Leave an account; the response lists the credentials that end */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12593,7 +12593,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Mail a link that verifies the address of who is signed in; the link before ends */
+            /** @description Email a link that verifies your address; earlier links expire */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12695,7 +12695,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -12707,7 +12707,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Make a link into the panel for somebody who is signed in elsewhere; a session of an hour comes of it */
+            /** @description Create a portal link for a user of another site; it opens a session of one hour */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12882,7 +12882,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description End all portal sessions of an account, and the links that were not used */
+            /** @description End all portal sessions and unused portal links of an account */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12991,7 +12991,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Ask for a link by mail to choose a new password; says the same whether there is a member or not */
+            /** @description Request a password reset by email; the response is the same for unknown addresses */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13139,7 +13139,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description End a session of the caller; it is over with its next request, on every node */
+            /** @description End one of your sessions; takes effect with its next request on every node */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13238,9 +13238,9 @@ export interface operations {
     listAccountMembers: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -13354,7 +13354,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -13365,7 +13365,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Remove a member from an account; the response lists the credentials that end with it */
+            /** @description Remove a member from an account; the response lists the credentials that end */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13494,7 +13494,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -13509,7 +13509,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Give a member of an account another role; it counts with their next request */
+            /** @description Change the role of a member; takes effect with their next request */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13698,7 +13698,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read what ends and what stays if a member is removed from an account */
+            /** @description Show what ends and what stays if a member is removed from an account */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13799,9 +13799,9 @@ export interface operations {
     listInvitations: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -13812,7 +13812,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the invitations of an account, newest first, those that are over too */
+            /** @description List the invitations of an account, newest first, including closed ones */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13915,7 +13915,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13929,7 +13929,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Invite somebody to an account; the response shows the link, once */
+            /** @description Invite someone to an account; the response shows the link once */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14097,7 +14097,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14107,7 +14107,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Make a new link for who was invited; the old one ends */
+            /** @description Create a new link for an invitation; the previous link expires */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14256,7 +14256,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take an invitation back; repeating it changes nothing */
+            /** @description Revoke an invitation; idempotent */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14370,9 +14370,9 @@ export interface operations {
     listAccountTokens: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -14383,7 +14383,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the tokens of an account, the revoked and expired ones too */
+            /** @description List the tokens of an account, including revoked and expired ones */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14486,7 +14486,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14500,7 +14500,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Create a token for programs of an account; the response shows its secret, once */
+            /** @description Create an account token; the response shows its secret once */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14676,7 +14676,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Revoke a token, for good; repeating it changes nothing */
+            /** @description Revoke a token permanently; idempotent */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14789,7 +14789,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Begin a sign-in at an identity provider */
+            /** @description Start a sign-in at an identity provider */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14976,7 +14976,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take back who comes from an identity provider; leads on to a page of the panel */
+            /** @description Complete a sign-in at an identity provider; redirects to the panel */
             303: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15081,7 +15081,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the identities at providers that sign in who is signed in */
+            /** @description List your linked identities */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15177,7 +15177,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take an identity away: it signs nobody in any more */
+            /** @description Unlink an identity */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15302,17 +15302,17 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description Only events of this type. */
+                /** @description Filters by event type. */
                 type?: string;
-                /** @description Only events about this resource. */
+                /** @description Filters by resource. */
                 resource?: string;
-                /** @description Only events that were made then or later. */
+                /** @description Only events created at this time or later. */
                 since?: string;
-                /** @description Only events that were made until then. */
+                /** @description Only events created at this time or earlier. */
                 until?: string;
             };
             header?: never;
@@ -15433,7 +15433,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read an event */
+            /** @description Get an event */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15540,7 +15540,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the types of events that webhook endpoints can be told of */
+            /** @description List event types that webhook endpoints can subscribe to */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15628,9 +15628,9 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -15744,7 +15744,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -15758,7 +15758,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Add a webhook endpoint; the response shows its secret, once */
+            /** @description Create a webhook endpoint; the response shows its secret once */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15928,7 +15928,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A known `ETag`: 304 where it is the one in force. */
+                /** @description A known `ETag`. Responds with 304 if it is still current. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -15938,7 +15938,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read a webhook endpoint, and how many deliveries wait for it */
+            /** @description Get a webhook endpoint with its number of pending deliveries */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15952,7 +15952,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpointDetail"];
                 };
             };
-            /** @description It is as `If-None-Match` has it. */
+            /** @description The representation still has an `ETag` of `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16053,7 +16053,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -16063,7 +16063,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Delete a webhook endpoint and its secrets; what waits for it is given up */
+            /** @description Delete a webhook endpoint, its secrets and its pending deliveries */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16176,7 +16176,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -16190,7 +16190,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Change a webhook endpoint, pause it or enable it; what waits goes to a new URL */
+            /** @description Update, pause or enable a webhook endpoint; pending deliveries use a new URL */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16371,9 +16371,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
-                /** @description A UUID of your own for this request: sent again within a day with the same one, nothing is made twice. */
+                /** @description A UUID for this request. Repeating the request with the same key within a day does not create anything twice. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16387,7 +16387,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Give a webhook endpoint a new secret; until the overlap ends everything is signed with both */
+            /** @description Rotate the signing secret; events are signed with both secrets until the overlap ends */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16570,7 +16570,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` that the change was made on, or `*`: 412 where somebody has changed it meanwhile. */
+                /** @description The `ETag` that the change is based on, or `*`. Responds with 412 if the resource has changed since. */
                 "If-Match"?: string;
             };
             path: {
@@ -16580,7 +16580,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sign with the current secret alone from now on; repeating it changes nothing */
+            /** @description End previous signing secrets immediately; idempotent */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16695,17 +16695,17 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description Most rows of a page. */
+                /** @description Maximum rows per page. */
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description Only deliveries that stand so. */
+                /** @description Filters by status. */
                 status?: "pending" | "succeeded" | "failed";
-                /** @description Only events of this type. */
+                /** @description Filters by event type. */
                 type?: string;
-                /** @description Only deliveries that were made then or later. */
+                /** @description Only deliveries created at this time or later. */
                 since?: string;
-                /** @description Only deliveries that were made until then. */
+                /** @description Only deliveries created at this time or earlier. */
                 until?: string;
             };
             header?: never;
@@ -16830,7 +16830,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Send a test to a webhook endpoint, paused or not, and say what came of it */
+            /** @description Send a test event to a webhook endpoint, even if paused, and return the result */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16982,7 +16982,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Attempt many deliveries of a webhook endpoint again: what has failed, or all of a time */
+            /** @description Resend deliveries of a webhook endpoint: the failed ones, or all in a period */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17156,7 +17156,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read a delivery with its attempts and what is sent */
+            /** @description Get a delivery with its attempts and payload */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17265,7 +17265,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Attempt a delivery again, now; its schedule begins anew */
+            /** @description Resend a delivery now; its retry schedule starts over */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17400,7 +17400,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read what an OAuth client asks for */
+            /** @description Get the authorization request of an OAuth client */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17509,7 +17509,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Turn an OAuth client away */
+            /** @description Deny the authorization request of an OAuth client */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17622,7 +17622,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Let an OAuth client in: it gets a key of the account, which can be revoked as any other */
+            /** @description Authorize an OAuth client; it gets a key of the account, which can be revoked */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17781,7 +17781,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read this description */
+            /** @description Get this OpenAPI document */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
