@@ -193,6 +193,20 @@ describeOnDatabases('an import', (kind) => {
     expect(await statusOf('killed-import-secret-2999')).toBe(200);
   });
 
+  it('run twice at the same time, it imports each record once', async () => {
+    const lines = Array.from({ length: 200 }, (_, at) => [
+      { type: 'account', external_id: `twice-${at}`, name: 'x', plan: 'unlimited' },
+      { type: 'api_key', account_external_id: `twice-${at}`, name: 'k', scopes, secret: `imported-at-once-${at}` },
+    ]).flat();
+    const results = await Promise.all([run(lines, '--json'), run(lines, '--json'), run(lines, '--json')]);
+    expect(results.map(({ problems, code }) => ({ problems, code }))).toEqual(
+      results.map(() => ({ problems: [], code: 0 })),
+    );
+    const counts = results.map(({ summary }) => JSON.parse(summary) as { imported: number; skipped: number });
+    expect(counts.reduce((sum, { imported }) => sum + imported, 0)).toBe(400);
+    expect(counts.reduce((sum, { skipped }) => sum + skipped, 0)).toBe(800);
+  });
+
   it('takes what the converters of the docs make of Unkey, Kong and CSV', async () => {
     const [unkey = '', kong = ''] = blocksOf('js');
     const awk = blocksOf('sh').find((block) => block.startsWith('awk')) ?? '';

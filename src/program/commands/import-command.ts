@@ -2,10 +2,12 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Option, type Command } from 'commander';
-import { MOST_LINES, ON_CONFLICT, type OnConflict } from '../../transfer/import-batch.js';
+import { ON_CONFLICT, type OnConflict } from '../../transfer/import-batch.js';
 import { CommandError, type AdminClient, type Fields } from './admin-client.js';
 import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
 
+/** A batch is parsed and written within a few milliseconds, so that requests in the same process do not wait for it. */
+const LINES_PER_BATCH = 100;
 /** Below the limit of the admin API. */
 const MOST_BATCH_BYTES = 512 * 1_024;
 /** Field of the first line of an export that has the version of its format. */
@@ -78,7 +80,7 @@ class ImportRun {
   }
 
   private async add(line: Line, bytes: number): Promise<void> {
-    if (this.batch.length === MOST_LINES / 2 || this.batchBytes + bytes > MOST_BATCH_BYTES) await this.send();
+    if (this.batch.length === LINES_PER_BATCH || this.batchBytes + bytes > MOST_BATCH_BYTES) await this.send();
     this.batch.push(line);
     this.batchBytes += bytes;
   }
