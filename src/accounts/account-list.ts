@@ -57,7 +57,8 @@ function rowsOf(
 ): Promise<Row[]> {
   const { limit, cursor, q, status, sort = 'created' } = query;
   const by: RawBuilder<string> = SORTED_BY[sort];
-  let select = db.selectFrom('account').selectAll().select(by.as('position'));
+  const deleted = db.selectFrom('account_deletion').select('account_id');
+  let select = db.selectFrom('account').selectAll().select(by.as('position')).where('id', 'not in', deleted);
   if (visible !== 'all' && 'accountId' in visible) select = select.where('id', '=', visible.accountId);
   if (visible !== 'all' && 'memberId' in visible) {
     const own = db.selectFrom('account_member').select('account_id').where('member_id', '=', visible.memberId);

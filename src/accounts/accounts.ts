@@ -94,7 +94,9 @@ export class AccountStore {
 
   /** Rejects with `resource_not_found`. */
   async get(id: string): Promise<Account> {
-    const query = this.deps.database.db.selectFrom('account').selectAll().where('id', '=', id);
+    const { db } = this.deps.database;
+    const deleted = db.selectFrom('account_deletion').select('account_id');
+    const query = db.selectFrom('account').selectAll().where('id', '=', id).where('id', 'not in', deleted);
     return accountOf((await query.executeTakeFirst()) ?? notFound());
   }
 
@@ -171,7 +173,7 @@ export class AccountStore {
 
 /**
  * Locks the row of an account until the transaction ends. Other transactions can still insert rows that refer to the
- * account, to avoid deadlocks. Rejects with `resource_not_found`.
+ * account, to avoid deadlocks. Rejects with `resource_not_found`, also if the account is being deleted.
  */
 export async function lockAccount(
   trx: Transaction<Tables>,
@@ -182,6 +184,7 @@ export async function lockAccount(
     .selectFrom('account')
     .selectAll()
     .where('id', '=', id)
+    .where('id', 'not in', trx.selectFrom('account_deletion').select('account_id'))
     // SQLite has only one write transaction at a time.
     .$if(kind === 'postgres', (select) => select.forNoKeyUpdate());
   return (await query.executeTakeFirst()) ?? notFound();

@@ -4,6 +4,7 @@ import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { EventIntake } from '../webhooks/intake/intake.js';
 import { EventOutbox } from '../outbox/outbox.js';
+import { AccountDeletion } from '../members/account-deletion.js';
 import { AccountStore } from '../accounts/accounts.js';
 import { ApiKeyStore } from '../accounts/api-key-store.js';
 import { AuditLog } from '../records/audit-log.js';
@@ -111,6 +112,7 @@ function apiProviders(api: AdminApiDependencies, deps: AdminDependencies): Provi
   return [
     { provide: OPERATOR_TOKEN, useValue: api.operatorToken },
     { provide: AccountStore, useValue: api.accounts },
+    { provide: AccountDeletion, useValue: api.accountDeletion },
     { provide: ApiKeyStore, useValue: api.keys },
     { provide: ChangeClaims, useValue: api.changeClaims },
     { provide: QuotaAdjustmentStore, useValue: api.quotaAdjustments },

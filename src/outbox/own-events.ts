@@ -43,7 +43,7 @@ export interface ApiKeyChanged {
   readonly actor: string;
 }
 
-/** `data` of `account.suspended` and `account.reactivated`. */
+/** `data` of `account.suspended`, `account.reactivated` and `account.deleted`. */
 export interface AccountStatusChanged {
   readonly account: {
     readonly id: string;
@@ -82,6 +82,7 @@ export interface EventData {
   'api_key.expiring': ApiKeyChanged;
   'account.suspended': AccountStatusChanged;
   'account.reactivated': AccountStatusChanged;
+  'account.deleted': AccountStatusChanged;
   'webhook_endpoint.disabled': WebhookEndpointState;
   'webhook_endpoint.failing': WebhookEndpointState;
 }
@@ -253,6 +254,11 @@ export const OWN_EVENTS: Readonly<Record<string, OwnEvent>> = {
     description: /*i18n*/ 'The account is active again.',
     schema: accountSchema,
     example: accountExample('active'),
+  },
+  'account.deleted': {
+    description: /*i18n*/ 'The account was deleted. Its endpoints receive nothing after this event.',
+    schema: accountSchema,
+    example: accountExample('suspended'),
   },
   'webhook_endpoint.failing': {
     description: /*i18n*/ 'Another endpoint has been failing for a day. It will be disabled after five.',

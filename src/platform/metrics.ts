@@ -33,6 +33,7 @@ const HOUSEKEEPING_TASKS = [
   'request_logs',
   'oauth_objects',
   'idempotency',
+  'account_deletions',
 ] as const;
 export type HousekeepingTask = (typeof HOUSEKEEPING_TASKS)[number];
 

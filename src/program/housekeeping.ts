@@ -29,7 +29,7 @@ export interface Task {
 
 /** Returns what a worker looks after. */
 export function tasksOf(rooms: Rooms): readonly Task[] {
-  const { config, database, keyStore, events, workSignal, webhooks, recordTime, clock } = rooms;
+  const { config, database, keyStore, events, workSignal, webhooks, accountDeletion, recordTime, clock } = rooms;
   const { db, kind } = database;
   const { usage: settings } = config.current.file;
   const usage = new UsageRetention(db, kind, settings.retention, clock);
@@ -52,6 +52,7 @@ export function tasksOf(rooms: Rooms): readonly Task[] {
     // Strangers can begin requests, so their remains must not grow for a day.
     { name: 'oauth_objects', everyMs: 10 * MINUTE_MS, run: (isStopped) => objects.forgetExpired(isStopped) },
     { name: 'idempotency', everyMs: MINUTE_MS, run: (isStopped) => records.run(isStopped) },
+    { name: 'account_deletions', everyMs: MINUTE_MS, run: (isStopped) => accountDeletion.continueAll(isStopped) },
   ];
 }
 

@@ -8,6 +8,9 @@ import type { RecordTime } from '../idempotency/database-records.js';
 import type { KeyedRequests } from '../idempotency/keyed-requests.js';
 import { openKeyedRequests } from '../idempotency/open.js';
 import { openKeys, type Keys } from '../keys/open.js';
+import { AccountDeletion } from '../members/account-deletion.js';
+import { AccessChanges } from '../members/credential-ends.js';
+import { Forgetting } from '../members/forgetting.js';
 import { EventOutbox } from '../outbox/outbox.js';
 import { notifyBy, WorkSignal } from '../outbox/work-signal.js';
 import type { Forwarder } from '../proxy/calls/forwarder.js';
@@ -48,6 +51,7 @@ export interface Rooms extends Ground, Place, Accounts, Quota {
   /** Notifies workers of webhook endpoints with due deliveries. */
   readonly workSignal: WorkSignal;
   readonly webhooks: Webhooks;
+  readonly accountDeletion: AccountDeletion;
   /** Undefined, like the forwarder, if this process does not forward requests. */
   readonly keyedRequests: KeyedRequests | undefined;
   readonly forwarder: Forwarder | undefined;
@@ -107,7 +111,15 @@ export async function openRooms(
     eventTypes: () => config.current.eventTypes ?? [],
   });
   const events = new EventOutbox(database.db, clock);
+  const accountDeletion = new AccountDeletion({
+    ...ground,
+    bus: keys.bus,
+    signal: workSignal,
+    forgetting: new Forgetting(database, clock, new AccessChanges(database, clock, accounts.keyStore)),
+    redisUrl: config.current.environment.redisUrl,
+    keepsUsage: () => config.current.file.usage.deletedAccounts === 'anonymous',
+  });
   const outbox = { events, workSignal };
   const requests = { requestLogs: requestLogs.recorder, keyedRequests, forwarder, hasCounters };
-  return { ...ground, ...place, databaseHealth, ...quota, keys, ...accounts, ...outbox, ...requests, webhooks };
+  return { ...ground, ...place, databaseHealth, ...quota, keys, ...accounts, ...outbox, ...requests, webhooks, accountDeletion };
 }

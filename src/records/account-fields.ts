@@ -75,5 +75,12 @@ export const updateAccountSchema = z
   .partial()
   .meta({ id: 'UpdateAccount' });
 
+export const deleteAccountSchema = z
+  .strictObject({
+    name: z.string().max(200).meta({ description: 'The name of the account, repeated as a confirmation.' }),
+  })
+  .meta({ id: 'DeleteAccount' });
+
+export type DeleteAccount = z.output<typeof deleteAccountSchema>;
 export type CreateAccount = z.output<typeof createAccountSchema>;
 export type UpdateAccount = z.output<typeof updateAccountSchema>;

@@ -3,6 +3,7 @@
 /** Target and past participle. Names are stored permanently, so their meaning never changes. */
 export const AUDIT_ACTIONS = [
   'account.created',
+  'account.deleted',
   'account.updated',
   'account_token.created',
   'account_token.revoked',

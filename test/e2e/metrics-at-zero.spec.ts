@@ -85,7 +85,7 @@ describe('a program that has just started', () => {
       ((await scraped()).get(name) ?? []).filter(([labels, value]) => labels['outcome'] === outcome && value > 0);
     await eventually('all are done', async () => (await runs('done')).length === tasks.length);
     expect(await runs('failed')).toEqual([]);
-    expect(tasks).toHaveLength(10);
+    expect(tasks).toHaveLength(11);
   });
 
   it('has those of a service and a plan that a reload adds, and no more of a service that it takes away', async () => {

@@ -202,6 +202,22 @@ export const FORMS: readonly FormCase[] = [
     send: (page) => inDialog(page, 'Save'),
   },
   {
+    file: 'platform/delete-account-dialog.tsx',
+    operation: 'deleteAccount',
+    async open(page, at) {
+      await goWithin(page, `${at.account}/account`);
+      await press(page, 'Delete');
+      const label = await dialog(page)
+        .getByText(/^Type .+ to confirm/)
+        .textContent();
+      const name = (label ?? '').replace(/^Type /, '').replace(/ to confirm\.$/, '');
+      await dialog(page)
+        .getByLabel('Name of the account')
+        .fill(name.replaceAll(/[\u2066-\u2069]/g, ''));
+    },
+    send: (page) => inDialog(page, 'Delete account'),
+  },
+  {
     file: 'platform/adjustment-dialog.tsx',
     operation: 'createQuotaAdjustment',
     async open(page, at) {

@@ -1,15 +1,16 @@
-/**
- * Lists, creates, reads and changes accounts. Accounts cannot be deleted: their usage and audit log must stay readable.
- */
+/** Lists, creates, reads, changes and deletes accounts. */
 import { Body, Controller, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import {
   createAccountSchema,
+  deleteAccountSchema,
   updateAccountSchema,
   type CreateAccount,
+  type DeleteAccount,
   type UpdateAccount,
 } from '../../records/account-fields.js';
 import { AccountStore } from '../../accounts/accounts.js';
+import { AccountDeletion } from '../../members/account-deletion.js';
 import type { ChangeContext } from '../../records/audit-log.js';
 import { Caller, visibleTo, type Principal } from '../access/principal.js';
 import { ChangedBy } from '../request/change-context.js';
@@ -24,7 +25,10 @@ import { accountListSchema, accountResource, accountSchema, type AccountResource
 
 @Controller()
 export class AccountsController {
-  constructor(private readonly accounts: AccountStore) {}
+  constructor(
+    private readonly accounts: AccountStore,
+    private readonly deletion: AccountDeletion,
+  ) {}
 
   @Operation('listAccounts', accountListSchema)
   async list(
@@ -63,5 +67,14 @@ export class AccountsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountResource> {
     return tagged(accountResource(await this.accounts.update(id, body, context, expected)), reply);
+  }
+
+  @Operation('deleteAccount')
+  async delete(
+    @Param('id') id: string,
+    @Body({ schema: deleteAccountSchema }) { name }: DeleteAccount,
+    @ChangedBy() context: ChangeContext,
+  ): Promise<void> {
+    await this.deletion.delete(id, name, context);
   }
 }

@@ -83,6 +83,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   `,
   'installation always': `
     createQuotaAdjustment importRecords createPortalSession createMember createPasswordResetLink removeSecondFactor forgetMember
+    deleteAccount
   `,
   'installation when_widening': `
     updateAccount updateMember

@@ -117,6 +117,9 @@ export const OPERATIONS = {
       'Update the plan, time zone, billing day, status or name of an account',
       { version: 'changed', problems: ['conflict'] },
     ),
+    deleteAccount: remove('/accounts/{id}', give, 'Delete an account with its keys, members and data, for good', {
+      status: 204,
+    }),
   }),
   ...tagged('API keys', {
     listApiKeys: get(

@@ -6,6 +6,7 @@ import type { Explainer } from '../explain/explainer.js';
 import type { Webhooks } from '../../webhooks/management/open-webhooks.js';
 import type { EventIntake } from '../../webhooks/intake/intake.js';
 import type { EventOutbox } from '../../outbox/outbox.js';
+import type { AccountDeletion } from '../../members/account-deletion.js';
 import type { AccountStore } from '../../accounts/accounts.js';
 import type { ApiKeyStore } from '../../accounts/api-key-store.js';
 import type { AuditLog } from '../../records/audit-log.js';
@@ -42,6 +43,7 @@ export interface AdminApiDependencies {
   /** The bearer token of the operators. */
   readonly operatorToken: string;
   readonly accounts: AccountStore;
+  readonly accountDeletion: AccountDeletion;
   readonly keys: ApiKeyStore;
   readonly quotaAdjustments: QuotaAdjustmentStore;
   readonly importer: Importer;

@@ -106,6 +106,10 @@ export const configSchema = z.strictObject({
       requestLogRetention: logDays
         .prefault('7d')
         .describe('How long request logs are kept, 1d to 90d; off: none are kept.'),
+      deletedAccounts: z
+        .enum(['delete', 'anonymous'])
+        .default('delete')
+        .describe('Usage of deleted accounts: delete it, or keep its sums without accounts and keys.'),
     })
     .prefault({}),
   metrics: z

@@ -15,6 +15,10 @@ const AccountDialog = lazy(async () => ({
   default: (await import('../platform/account-dialog.js')).AccountDialog,
 }));
 
+const DeleteAccountDialog = lazy(async () => ({
+  default: (await import('../platform/delete-account-dialog.js')).DeleteAccountDialog,
+}));
+
 export function AccountPage() {
   const { t } = useLingui();
   const account = useAccount();
@@ -31,7 +35,12 @@ export function AccountPage() {
           <Trans>Plan and account settings. Contact your API provider to change them.</Trans>
         )
       }
-      actions={may('updateAccount') && <ChangeButton account={account} />}
+      actions={
+        <>
+          {may('deleteAccount') && <DeleteButton account={account} />}
+          {may('updateAccount') && <ChangeButton account={account} />}
+        </>
+      }
     >
       <Card>
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
@@ -87,6 +96,23 @@ function ChangeButton({ account }: { readonly account: Account }) {
       {wasOpen && (
         <Suspense>
           <AccountDialog account={account} opened={isOpen} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** For operators: the dialog is loaded when one of them opens it. */
+function DeleteButton({ account }: { readonly account: Account }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button variant="light" color="red" onClick={() => setOpen(true)}>
+        <Trans>Delete</Trans>
+      </Button>
+      {isOpen && (
+        <Suspense>
+          <DeleteAccountDialog account={account} opened onClose={() => setOpen(false)} />
         </Suspense>
       )}
     </>

@@ -14,6 +14,7 @@ export function useActionWords(): (action: string) => string {
     'api_key.resumed': t`Key resumed`,
     'account.created': t`Account created`,
     'account.updated': t`Account changed`,
+    'account.deleted': t`Account deleted`,
     'account_token.created': t`Token created`,
     'account_token.revoked': t`Token revoked`,
     'quota_adjustment.created': t`Monthly limit adjusted`,

@@ -38,6 +38,10 @@ export async function updateAccount({ id, version }: Account, body: AccountChang
   return await ask(api.PATCH('/admin/v1/accounts/{id}', { params: { path: { id } }, headers, body }));
 }
 
+/** @param name the name of the account, as the operator typed it. */
+export const deleteAccount = (id: string, name: string) =>
+  ask(api.DELETE('/admin/v1/accounts/{id}', { params: { path: { id } }, body: { name } }));
+
 /** Refetches accounts in lists, the switcher and the account's pages. */
 export async function readAgain(): Promise<void> {
   await Promise.all([

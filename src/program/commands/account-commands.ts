@@ -53,6 +53,9 @@ const ACCOUNT_COMMANDS = [
   row('activate <account>', 'activate a suspended account', 'updateAccount', {
     fields: () => ({ status: 'active' }),
   }),
+  row('delete <account>', 'delete an account with its keys, members and data, for good', 'deleteAccount', {
+    options: [option('--name <name>', 'the name of the account, as a confirmation', 'name', { required: true })],
+  }),
 ];
 
 const USAGE_COMMANDS = [
@@ -111,7 +114,7 @@ async function getUsage(client: AdminClient, args: readonly string[], values: Co
   const { key, groupBy, from, to } = options;
   const shadow = options.shadow === true ? 'true' : undefined;
   const query = { api_key_id: key, group_by: groupBy, from, to, shadow };
-  if (options.csv === true) return client.text('getUsage', args, { ...query, format: 'csv' });
+  if (options.csv === true) return client.text('getUsage', args, { query: { ...query, format: 'csv' } });
   if (groupBy !== undefined) {
     return showRows(usageColumns(groupBy), await client.rows('getUsage', args, options.limit, query), options);
   }

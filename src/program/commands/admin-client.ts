@@ -55,8 +55,8 @@ export class AdminClient {
   }
 
   /** The response's body where it is no JSON, or where there is none. Rejects with `CommandError`. */
-  async text(operation: OperationId, parameters: readonly string[], query: Fields = {}): Promise<string> {
-    const reply = await this.send(operation, parameters, { query });
+  async text(operation: OperationId, parameters: readonly string[], call: Call = {}): Promise<string> {
+    const reply = await this.send(operation, parameters, call);
     if (reply.ok) return reply.text;
     const problem = parseObject(reply.text);
     throw new CommandError(problem === undefined ? this.notOurs(reply.status) : describeProblem(problem, reply));

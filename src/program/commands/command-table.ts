@@ -147,10 +147,10 @@ async function ask(
     const isTable = cells !== undefined && values.json !== true;
     return showRows(columns, isTable ? { ...found, data: found.data.map(cells) } : found, values, shortened);
   }
+  const call = method !== 'get' && (options.length > 0 || own !== undefined) ? { body: fields } : {};
   if (status === 204) {
-    await client.text(operation, args);
+    await client.text(operation, args, call);
     return 'deleted\n';
   }
-  const hasBody = method !== 'get' && (options.length > 0 || own !== undefined);
-  return (show ?? showFields)(await client.call(operation, args, hasBody ? { body: fields } : {}), values);
+  return (show ?? showFields)(await client.call(operation, args, call), values);
 }

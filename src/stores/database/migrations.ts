@@ -1,6 +1,7 @@
 /** The migrations, one list for both databases. A released migration is never edited; a change is a new migration. */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { accountDeletions } from './migrations/account-deletions-migration.js';
 import { accountSearch } from './migrations/account-search-migration.js';
 import { auditCreations } from './migrations/audit-creations-migration.js';
 import { credentialCreators } from './migrations/credential-creators-migration.js';
@@ -300,4 +301,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0030_day_counts': dayCounts,
   '0031_external_ids': externalIds,
   '0032_foreign_secrets': foreignSecrets,
+  '0033_account_deletions': accountDeletions,
 };

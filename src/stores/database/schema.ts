@@ -32,6 +32,12 @@ export interface AccountTable {
   metadata: string | null;
 }
 
+/** An account whose deletion has begun. The row stays for an hour, because other processes may still write its data. */
+export interface AccountDeletionTable {
+  account_id: string;
+  begun_at: number;
+}
+
 export interface ApiKeyTable {
   /** `key_…` */
   id: string;
@@ -264,6 +270,7 @@ export interface RequestLogTable {
 export interface Tables extends MemberTables, WebhookTables {
   /** `search`: normalized name for search and sorting; see `searchText`. */
   account: AccountTable & { search: Generated<string> };
+  account_deletion: AccountDeletionTable;
   api_key: ApiKeyTable;
   api_key_secret: ApiKeySecretTable;
   quota_counter: QuotaCounterTable;

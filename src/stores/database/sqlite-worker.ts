@@ -81,6 +81,8 @@ function open(): DatabaseSync {
     }
   }
   opened.exec('pragma synchronous = full');
+  // Overwrites deleted content with zeros, so that erased data cannot be read from the file.
+  opened.exec('pragma secure_delete = on');
   return opened;
 }
 

@@ -1,6 +1,6 @@
 /** All Redis keys and channels of the program, with their lifetimes. */
 
-const PREFIX = 'tg';
+export const PREFIX = 'tg';
 
 /** How long the counters of an account outlive the month in which they were last written. */
 export const COUNTER_GRACE_MS = 3 * 24 * 3_600_000;
@@ -84,12 +84,15 @@ export const STATEMENTS_KEY = `${PREFIX}:{said}:statements`;
 export const STATEMENT_TIMES_KEY = `${PREFIX}:{said}:times`;
 export const STATEMENTS_MS = 2 * 60_000;
 
+/** Prefix of the keys of idempotency records. The ID of the API key follows. */
+export const IDEMPOTENCY_PREFIX = `${PREFIX}:i:`;
+
 /**
  * Hash: record of a request with an `Idempotency-Key`. Each has its own Cluster slot. Expires after
  * `idempotencyRetention`.
  */
 export function idempotencyKey(apiKeyId: string, keyHash: string): string {
-  return `${PREFIX}:i:${apiKeyId}:${keyHash}`;
+  return `${IDEMPOTENCY_PREFIX}${apiKeyId}:${keyHash}`;
 }
 
 /** String: empty, written to check whether Redis accepts writes. Expires after `PROBE_MS`. */

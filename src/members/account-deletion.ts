@@ -1,0 +1,273 @@
+/**
+ * Deletes accounts with all their data. One transaction stops the keys and starts the deletion. The data then goes in
+ * batches. The worker role finishes what was interrupted, and deletes again what other processes wrote meanwhile.
+ */
+import { sql, type Kysely, type RawBuilder, type SqlBool, type Transaction } from 'kysely';
+import { lockAccount } from '../accounts/accounts.js';
+import type { InvalidationBus } from '../keys/api-key.js';
+import { addEvents, countOwnEvents, type AddedEvents } from '../outbox/outbox.js';
+import type { WorkSignal } from '../outbox/work-signal.js';
+import type { Clock } from '../platform/clock.js';
+import type { Log } from '../platform/log.js';
+import { Problem } from '../platform/problems/errors.js';
+import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
+import { recordChange, type ChangeContext } from '../records/audit-log.js';
+import type { DatabaseHandle } from '../stores/database/connect.js';
+import type { Tables } from '../stores/database/schema.js';
+import { deleteAccountInRedis } from '../stores/redis/delete-account.js';
+import type { Forgetting } from './forgetting.js';
+
+const SYSTEM: ChangeContext = { actor: 'system', ip: '', requestId: '' };
+/**
+ * How long other processes may still write data of the account, and how long the `account.deleted` event may take. The
+ * account's webhook endpoints are kept until it was delivered.
+ */
+const GRACE_MS = 3_600_000;
+const ROWS_AT_ONCE = 1_000;
+const DELETED_EVENT = 'account.deleted';
+/** Account ID of anonymous usage rows. */
+const ANONYMOUS = 'deleted';
+/** Tables whose rows of the account are deleted. Later tables may be referenced by earlier ones. */
+const ACCOUNT_TABLES = [
+  'member_session',
+  'link',
+  'account_token',
+  'quota_adjustment',
+  'quota_counter',
+  'usage_in_flight',
+  'request_log',
+] as const;
+/** Tables that the delivery of the `account.deleted` event needs. */
+const DELIVERY_TABLES = ['webhook_delivery', 'event', 'webhook_endpoint'] as const;
+/** Tables with rows of API keys. Deleting a key deletes its secrets. */
+const KEY_TABLES = ['oauth_object', 'idempotent_request'] as const;
+
+/** AccountDeletionParts are the dependencies of `AccountDeletion`. */
+export interface AccountDeletionParts {
+  readonly database: DatabaseHandle;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Announces that the account's keys no longer work. */
+  readonly bus: InvalidationBus;
+  readonly signal: WorkSignal;
+  readonly forgetting: Forgetting;
+  /** Undefined without Redis. */
+  readonly redisUrl: string | undefined;
+  /** Reports whether usage is kept without accounts and keys. */
+  readonly keepsUsage: () => boolean;
+}
+
+/** AccountDeletion deletes accounts. */
+export class AccountDeletion {
+  constructor(private readonly parts: AccountDeletionParts) {}
+
+  /**
+   * Deletes an account. When it resolves, the deletion is certain and the keys no longer work. Rejects with
+   * `resource_not_found`, also if the account was deleted before.
+   * @param name the name of the account, which the caller repeats. Rejects with `validation_failed` if it differs.
+   */
+  async delete(id: string, name: string, context: ChangeContext): Promise<void> {
+    const { database, bus, signal, log } = this.parts;
+    const added = await database.db.transaction().execute((trx) => this.begin(trx, id, name, context));
+    await bus.publish({ type: 'account', accountId: id });
+    countOwnEvents(added.events.size);
+    signal.tell(added.endpointIds);
+    try {
+      await this.erase(id);
+    } catch (error) {
+      log.logger.warn(
+        { event: 'account_deletion_unfinished', account_id: id, err: error },
+        'The worker role deletes the rest of the account within minutes',
+      );
+    }
+  }
+
+  /** Continues all deletions. The worker role runs this every minute. Rejects with the error of a store. */
+  async continueAll(isStopped: IsStopped = neverStopped): Promise<void> {
+    const rows = await this.parts.database.db.selectFrom('account_deletion').select('account_id').execute();
+    for (const { account_id: id } of rows) if (!isStopped()) await this.erase(id);
+  }
+
+  private async begin(
+    trx: Transaction<Tables>,
+    id: string,
+    name: string,
+    context: ChangeContext,
+  ): Promise<AddedEvents> {
+    const { database, clock } = this.parts;
+    const now = clock.now();
+    const row = await lockAccount(trx, database.kind, id);
+    if (row.name !== name) {
+      const detail = 'must be the name of the account';
+      throw new Problem('validation_failed', {
+        detail: 'The name is not that of the account, so nothing was deleted.',
+        errors: [{ pointer: '#/name', detail }],
+      });
+    }
+    await this.deleteResponses(trx, id, name);
+    await trx.insertInto('account_deletion').values({ account_id: id, begun_at: now }).execute();
+    const times = { updated_at: now, version: row.version + 1 };
+    const nameless = { status: 'suspended', name: '', search: '', external_id: null, metadata: null, ...times } as const;
+    await trx.updateTable('account').set(nameless).where('id', '=', id).execute();
+    // An account needs no owner while it is being deleted, so its members can be erased.
+    await trx.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
+    const target = { accountId: id, targetType: 'account', targetId: id, targetVersion: nameless.version } as const;
+    await recordChange(trx, context, { ...target, action: DELETED_EVENT, before: null, after: null }, now);
+    const { plan } = row;
+    const data = { account: { id, name, plan, status: nameless.status }, actor: context.actor };
+    const event = {
+      type: DELETED_EVENT,
+      accountId: id,
+      data,
+      resource: id,
+      dedupeKey: `${DELETED_EVENT}:${id}`,
+    } as const;
+    return addEvents(trx, [event], now);
+  }
+
+  /** Deletes stored responses of the admin API that contain the account's ID, its name or a member's address. */
+  private async deleteResponses(trx: Transaction<Tables>, id: string, name: string): Promise<void> {
+    const members = await trx
+      .selectFrom('account_member')
+      .innerJoin('member', 'member.id', 'account_member.member_id')
+      .select('member.email')
+      .where('account_id', '=', id)
+      .execute();
+    const texts = [id, JSON.stringify(name), ...members.map(({ email }) => JSON.stringify(email))];
+    const stored = trx.selectFrom('idempotent_request').select(['api_key_id', 'key_hash', 'body', 'fields']);
+    for (const row of await stored.where('api_key_id', 'not like', 'key_%').execute()) {
+      const text = `${row.fields ?? ''}\n${Buffer.from(row.body ?? '', 'base64').toString()}`;
+      if (!texts.some((each) => text.includes(each))) continue;
+      const same = trx.deleteFrom('idempotent_request').where('api_key_id', '=', row.api_key_id);
+      await same.where('key_hash', '=', row.key_hash).execute();
+    }
+  }
+
+  /** Deletes everything that is there. Can be repeated, also by several processes at once. */
+  private async erase(id: string): Promise<void> {
+    const { database, clock, keepsUsage } = this.parts;
+    const { db, kind } = database;
+    const deletion = await db
+      .selectFrom('account_deletion')
+      .select('begun_at')
+      .where('account_id', '=', id)
+      .executeTakeFirst();
+    if (deletion === undefined) return;
+    const isOver = clock.now() - deletion.begun_at >= GRACE_MS;
+    await this.eraseMembers(id);
+    await this.eraseKeys(id, isOver);
+    const own = sql<SqlBool>`account_id = ${id}`;
+    for (const table of ACCOUNT_TABLES) await this.deleteRows(table, own);
+    if (keepsUsage()) await this.anonymizeUsage(id);
+    else await this.deleteRows('usage_daily', own);
+    await this.emptyEntries(id);
+    await this.eraseDeliveries(id, isOver);
+    if (isOver) await db.deleteFrom('account_deletion').where('account_id', '=', id).execute();
+    // Empties the write-ahead log, which still contains the deleted rows.
+    if (kind === 'sqlite') await sql`pragma wal_checkpoint(truncate)`.execute(db);
+  }
+
+  /** Erases members who belong to no other account and are no operators. The others only leave. */
+  private async eraseMembers(id: string): Promise<void> {
+    const { database, forgetting } = this.parts;
+    const members = await database.db
+      .selectFrom('account_member')
+      .innerJoin('member', 'member.id', 'account_member.member_id')
+      .select(({ exists, selectFrom }) => [
+        'member.id',
+        'member.is_operator',
+        exists(
+          selectFrom('account_member as other')
+            .select('other.account_id')
+            .whereRef('other.member_id', '=', 'member.id')
+            .where('other.account_id', '!=', id),
+        ).as('is_elsewhere'),
+      ])
+      .where('account_member.account_id', '=', id)
+      .execute();
+    for (const { id: memberId, is_operator: isOperator, is_elsewhere: isElsewhere } of members) {
+      if (isOperator === 0 && !isElsewhere) await forgetting.forget(memberId, SYSTEM);
+      const left = database.db.deleteFrom('account_member').where('account_id', '=', id);
+      await left.where('member_id', '=', memberId).execute();
+    }
+  }
+
+  /** Deletes the keys and, while there are some or at the end, what Redis has of the account. */
+  private async eraseKeys(id: string, isOver: boolean): Promise<void> {
+    const { database, redisUrl, log } = this.parts;
+    const { db } = database;
+    const keys = await db.selectFrom('api_key').select('id').where('account_id', '=', id).execute();
+    const account = await db.selectFrom('account').select('id').where('id', '=', id).executeTakeFirst();
+    if (redisUrl !== undefined && (account !== undefined || isOver))
+      await deleteAccountInRedis(redisUrl, id, new Set(keys.map((key) => key.id)), log.logger);
+    for (let at = 0; at < keys.length; at += ROWS_AT_ONCE) {
+      const some = keys.slice(at, at + ROWS_AT_ONCE).map((key) => key.id);
+      for (const table of KEY_TABLES) await this.deleteRows(table, sql`api_key_id in (${sql.join(some)})`);
+      await this.deleteRows('api_key', sql`id in (${sql.join(some)})`);
+    }
+  }
+
+  /** Adds the usage to that of all deleted accounts, a day at a time, and deletes it. */
+  private async anonymizeUsage(id: string): Promise<void> {
+    const { db, kind } = this.parts.database;
+    for (let hasMore = true; hasMore;) {
+      hasMore = await db.transaction().execute(async (trx) => {
+        // Another process must not add the same rows.
+        const deletion = trx.selectFrom('account_deletion').select('account_id').where('account_id', '=', id);
+        await deletion.$if(kind === 'postgres', (select) => select.forUpdate()).execute();
+        const own = trx.selectFrom('usage_daily').select('day').where('account_id', '=', id);
+        const next = await own.limit(1).executeTakeFirst();
+        if (next === undefined) return false;
+        await sql`
+          insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
+          select ${sql.lit(ANONYMOUS)}, day, '', operation, period, outcome,
+            cast(sum(requests) as bigint), cast(sum(cost) as bigint), max(updated_at)
+          from usage_daily where account_id = ${id} and day = ${next.day}
+          group by day, operation, period, outcome
+          on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
+            requests = usage_daily.requests + excluded.requests, cost = usage_daily.cost + excluded.cost,
+            updated_at = excluded.updated_at
+        `.execute(trx);
+        await trx.deleteFrom('usage_daily').where('account_id', '=', id).where('day', '=', next.day).execute();
+        return true;
+      });
+    }
+  }
+
+  /** Leaves only IDs, actions and times in the audit entries of the account. */
+  private async emptyEntries(id: string): Promise<void> {
+    const { db } = this.parts.database;
+    const some = sql`select id from audit_entry where account_id = ${id} and
+      (before is not null or after is not null or actor_label is not null or ip <> '') limit ${ROWS_AT_ONCE}`;
+    const empty = sql`update audit_entry set before = null, after = null, actor_label = null, ip = '' where id in (${some})`;
+    await inBatches(db, empty);
+  }
+
+  /** Deletes events, endpoints and the account. Keeps them while its last event is being delivered, if it is not over. */
+  private async eraseDeliveries(id: string, isOver: boolean): Promise<void> {
+    const { db } = this.parts.database;
+    const last = sql`select id from event where account_id = ${id} and type = ${DELETED_EVENT}`;
+    const own = sql<SqlBool>`account_id = ${id}`;
+    await this.deleteRows('webhook_delivery', sql`${own} and event_id not in (${last})`);
+    await this.deleteRows('event', sql`${own} and type <> ${DELETED_EVENT}`);
+    const open = db.selectFrom('webhook_delivery').select('id').where('account_id', '=', id);
+    if (!isOver && (await open.where('state', 'in', ['pending', 'held']).executeTakeFirst()) !== undefined) return;
+    for (const table of DELIVERY_TABLES) await this.deleteRows(table, own);
+    await db.deleteFrom('account').where('id', '=', id).execute();
+  }
+
+  private async deleteRows(table: keyof Tables, where: RawBuilder<unknown>): Promise<void> {
+    const { db, kind } = this.parts.database;
+    // The condition stands twice, because a ctid is unique in one partition only.
+    const row = sql.raw(kind === 'sqlite' ? 'rowid' : 'ctid');
+    const some = sql`select ${row} from ${sql.table(table)} where ${where} limit ${ROWS_AT_ONCE}`;
+    await inBatches(db, sql`delete from ${sql.table(table)} where ${row} in (${some}) and ${where}`);
+  }
+}
+
+/** Repeats a statement that changes at most `ROWS_AT_ONCE` rows or a few more, until it changes fewer. */
+async function inBatches(db: Kysely<Tables>, statement: RawBuilder<unknown>): Promise<void> {
+  for (let changed = ROWS_AT_ONCE; changed >= ROWS_AT_ONCE;) {
+    changed = Number((await statement.execute(db)).numAffectedRows ?? 0n);
+  }
+}

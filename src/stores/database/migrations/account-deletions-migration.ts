@@ -1,0 +1,10 @@
+/** Accounts that are being deleted. */
+import { sql, type Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+/** Without a reference, because the row outlives its account. */
+export const accountDeletions: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql.raw('create table account_deletion (account_id text primary key, begun_at bigint not null)').execute(db);
+  },
+};

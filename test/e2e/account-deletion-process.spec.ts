@@ -1,0 +1,117 @@
+/** Deleting an account in the running program: keys stop on every node, and no file, log or Redis key names it after. */
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { openDatabase } from '../../src/stores/database/connect.js';
+import { json, startBackend, type Backend } from '../support/backend.js';
+import { describeWithOwnRedisAndPostgres } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { freshDatabase, type FreshDatabase } from '../support/postgres.js';
+import { eventually, sleep } from '../support/processes.js';
+import { runTrailgate, startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { filesOf } from '../support/secret-search.js';
+
+const NAME = 'Palmyra Caravans';
+const PERSONAL = /palmyra|zenobia|tadmor/i;
+const SOON_MS = 1_000;
+
+let backend: Backend;
+let running: RunningTrailgate | undefined;
+beforeAll(async () => {
+  backend = await startBackend(json({ data: [] }));
+});
+afterAll(() => backend.stop());
+afterEach(() => running?.stop());
+
+const call = ({ gatewayUrl }: RunningTrailgate, secret: string, headers: Record<string, string> = {}) =>
+  send(`${gatewayUrl}/api/v1/customers`, {
+    method: 'idempotency-key' in headers ? 'POST' : 'GET',
+    headers: { Authorization: `Bearer ${secret}`, ...headers },
+  });
+
+/** An account with a name, a key with another, and an invited person. */
+async function makeAccount({ admin }: RunningTrailgate) {
+  const { id } = await admin.createAccount({ name: NAME, plan: 'unlimited' });
+  const key = await admin.createKey(id, { name: 'Tadmor gate' });
+  await admin.call('POST', `/accounts/${id}/invitations`, { email: 'zenobia@example.com', role: 'viewer' });
+  return { id, key };
+}
+
+it('leaves nothing of it in the files of SQLite, and only anonymous usage where that is configured', async () => {
+  running = await startTrailgate({ backend: backend.url, config: { usage: { deletedAccounts: 'anonymous' } } });
+  const { dataDir, adminUrl, adminToken } = running;
+  const { id, key } = await makeAccount(running);
+  expect((await call(running, key.secret)).status).toBe(200);
+  expect(filesOf(dataDir)).toMatch(PERSONAL);
+  const env = { TRAILGATE_ADMIN_URL: adminUrl, TRAILGATE_ADMIN_TOKEN: adminToken };
+  const remove = (name: string) => runTrailgate(['accounts', 'delete', id, '--name', name], { env });
+  expect((await remove('Palmyra')).stderr).toContain('nothing was deleted');
+  expect((await call(running, key.secret)).status).toBe(200);
+  expect(await remove(NAME)).toMatchObject({ code: 0, stdout: 'deleted\n' });
+  expect((await call(running, key.secret)).status).toBe(401);
+  expect(filesOf(dataDir)).not.toMatch(PERSONAL);
+  await running.stop();
+  // What the process wrote after the deletion is deleted by the next run of the worker.
+  running = await startTrailgate({ dataDir, config: { usage: { deletedAccounts: 'anonymous' } } });
+  const { db, close } = await openDatabase({ dataDir });
+  const usage = db.selectFrom('usage_daily').select(['account_id', 'api_key_id', 'operation', 'requests']);
+  const anonymous = { account_id: 'deleted', api_key_id: '', operation: 'listCustomers', requests: 2 };
+  await eventually('the usage is anonymous', async () => !JSON.stringify(await usage.execute()).includes(id));
+  expect(await usage.execute()).toEqual([anonymous]);
+  await close();
+});
+
+it('is finished by the next start when the process is killed at any moment, or was not begun', async () => {
+  running = await startTrailgate();
+  const { dataDir } = running;
+  const outcomes: string[] = [];
+  for (const delayMs of [0, 4, 8, 16, 32]) {
+    const { id } = await makeAccount(running);
+    const lost = running.admin.request('DELETE', `/accounts/${id}`, { name: NAME }).catch(() => undefined);
+    await sleep(delayMs);
+    await running.kill9();
+    await lost;
+    running = await startTrailgate({ dataDir });
+    const { status } = await running.admin.request('GET', `/accounts/${id}`);
+    outcomes.push(status === 200 ? 'not begun' : 'deleted');
+    // Fails unless the account still has its name.
+    if (status === 200) await running.admin.call('DELETE', `/accounts/${id}`, { name: NAME });
+    await eventually('nothing is left', async () => !PERSONAL.test(filesOf(dataDir)));
+  }
+  expect(outcomes).toContain('deleted');
+});
+
+describeWithOwnRedisAndPostgres('on two nodes', () => {
+  let redis: RedisServer;
+  let database: FreshDatabase;
+  let two: RunningTrailgate | undefined;
+  beforeAll(async () => {
+    [redis, database] = await Promise.all([startRedis(), freshDatabase()]);
+  });
+  afterAll(async () => {
+    await two?.stop();
+    await Promise.all([redis.stop(), database.drop()]);
+  });
+
+  it('stops the keys within a second, and takes counters and responses out of Redis', async () => {
+    const options = { backend: backend.url, env: { REDIS_URL: redis.url, DATABASE_URL: database.url } };
+    running = await startTrailgate(options);
+    two = await startTrailgate({ ...options, roles: ['gateway'] });
+    const [one, other] = [running, two];
+    const { id, key } = await makeAccount(one);
+    const client = new Redis(redis.url);
+    const ofAccount = async () =>
+      (await client.keys('tg:*')).filter((each) => each.includes(id) || each.includes(key.id));
+    for (const node of [one, other]) expect((await call(node, key.secret)).status).toBe(200);
+    expect((await call(other, key.secret, { 'idempotency-key': 'first-caravan' })).status).toBe(200);
+    expect((await ofAccount()).map((each) => each.slice(0, 5)).toSorted()).toEqual(
+      expect.arrayContaining(['tg:i:', 'tg:q:']),
+    );
+    await one.admin.call('DELETE', `/accounts/${id}`, { name: NAME });
+    for (const node of [one, other]) {
+      await eventually('the key is refused', async () => (await call(node, key.secret)).status === 401, SOON_MS);
+    }
+    expect(await ofAccount()).toEqual([]);
+    client.disconnect();
+  });
+});

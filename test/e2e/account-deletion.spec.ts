@@ -1,0 +1,155 @@
+/** A deleted account is nowhere any more: no key, no name, no address, in no table. What others have stays. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { DatabaseHandle } from '../../src/stores/database/connect.js';
+import type { Tables } from '../../src/stores/database/schema.js';
+import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
+import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
+import { testDatabase } from '../support/database.js';
+import { describeOnDatabases } from '../support/describe-with.js';
+import { send } from '../support/http.js';
+import { requestLogRow } from '../support/request-logs.js';
+import { newMember } from '../support/signed-in.js';
+import { addEndpoint, deliveriesIn } from '../support/webhooks.js';
+
+const HOUR_MS = 3_600_000;
+const NAME = 'Palmyra Caravans';
+const PERSONAL = /palmyra|zenobia|203\.0\.113\.77|tadmor/i;
+const TABLES = [
+  'account',
+  'account_member',
+  'account_token',
+  'api_key',
+  'api_key_secret',
+  'audit_entry',
+  'event',
+  'idempotent_request',
+  'link',
+  'mail',
+  'member',
+  'member_session',
+  'oauth_object',
+  'quota_adjustment',
+  'quota_counter',
+  'request_log',
+  'usage_daily',
+  'webhook_delivery',
+  'webhook_endpoint',
+] as const satisfies readonly (keyof Tables)[];
+
+describeOnDatabases('an account that is deleted', (kind) => {
+  let database: DatabaseHandle;
+  let running: RunningAdmin;
+
+  beforeAll(async () => {
+    database = await testDatabase(kind);
+    running = await startAdmin(database);
+  });
+  afterAll(async () => {
+    await running.close();
+    await database.close();
+  });
+
+  const rowsOf = (table: (typeof TABLES)[number]) => database.db.selectFrom(table).selectAll().execute();
+  /** Everything that is stored, as text, with what is encoded in base64. */
+  async function stored(): Promise<string> {
+    const rows = await Promise.all(TABLES.map(rowsOf));
+    const bodies = (await rowsOf('idempotent_request')) as readonly { body: string | null }[];
+    return JSON.stringify([rows, bodies.map(({ body }) => Buffer.from(body ?? '', 'base64').toString())]);
+  }
+  const remove = (id: string, name: string) => running.admin.request('DELETE', `/accounts/${id}`, { name });
+
+  /** An account with something in every table. */
+  async function account() {
+    const created = await send(`${running.url}/admin/v1/accounts`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Idempotency-Key': 'first account' },
+      body: { name: NAME, plan: 'starter' },
+    });
+    const { id } = created.json() as { id: string };
+    const { id: other } = await running.admin.createAccount({ plan: 'starter' });
+    const key = await running.admin.call<{ id: string }>('POST', `/accounts/${id}/api-keys`, {
+      name: 'Tadmor gate',
+      scopes: ['customers:read'],
+    });
+    const only = await newMember(database, { email: 'zenobia@tadmor.example', roles: { [id]: 'owner' } });
+    const both = await newMember(database, { roles: { [id]: 'owner', [other]: 'owner' } });
+    await running.admin.call('POST', `/accounts/${id}/invitations`, {
+      email: 'odaenathus@tadmor.example',
+      role: 'viewer',
+    });
+    await running.admin.call('PATCH', `/accounts/${id}`, { name: `${NAME} and Sons` });
+    const at = running.clock.now();
+    const log = new RequestLogWriter(database.db, kind);
+    await log.write([requestLogRow({ accountId: id, keyId: key.id, ip: '203.0.113.77', at, seq: 1 })]);
+    const usage = { day: 20261120, period: 20261101, operation: 'listCustomers', outcome: 'ok', updated_at: at };
+    for (const accountId of [id, other]) {
+      const of = { ...usage, account_id: accountId, api_key_id: key.id, requests: 7, cost: 7 };
+      await database.db.insertInto('usage_daily').values(of).execute();
+    }
+    const claim = { fingerprint: 'f', owner: 'o', leased_until: 0, status: 201, body_hash: '', code: '', fields: '' };
+    const body = Buffer.from('Zenobia').toString('base64');
+    const request = { ...claim, api_key_id: key.id, key_hash: 'h', body, expires_at: at + HOUR_MS };
+    await database.db.insertInto('idempotent_request').values(request).execute();
+    return { id, other, keyId: key.id, only, both };
+  }
+
+  it('goes only where the caller repeats its name, and then with all that names it', async () => {
+    const { id, other, keyId, only, both } = await account();
+    expect(await stored()).toMatch(PERSONAL);
+    const refused = await remove(id, NAME);
+    expect([refused.status, refused.json()]).toMatchObject([422, { errors: [{ pointer: '#/name' }] }]);
+    expect((await running.admin.request('GET', `/api-keys/${keyId}`)).status).toBe(200);
+
+    expect((await remove(id, `${NAME} and Sons`)).status).toBe(204);
+    expect(await stored()).not.toMatch(PERSONAL);
+    for (const path of [`/accounts/${id}`, `/api-keys/${keyId}`, `/accounts/${id}/members`]) {
+      expect([path, (await running.admin.request('GET', path)).status]).toEqual([path, 404]);
+    }
+    expect((await remove(id, '')).status).toBe(404);
+
+    const entries = await database.db.selectFrom('audit_entry').selectAll().where('account_id', '=', id).execute();
+    expect(entries.map(({ action }) => action)).toEqual(expect.arrayContaining(['account.created', 'account.deleted']));
+    for (const { before, after, ip, actor_label: label } of entries) {
+      expect([before, after, ip, label]).toEqual([null, null, '', null]);
+    }
+    const members = database.db.selectFrom('member').select('removed_at');
+    expect((await members.where('id', '=', only).executeTakeFirst())?.removed_at).toEqual(expect.any(Number));
+    expect((await members.where('id', '=', both).executeTakeFirst())?.removed_at).toBeNull();
+    const usage = (await rowsOf('usage_daily')) as readonly { account_id: string }[];
+    expect(usage.map((row) => row.account_id)).toEqual([other]);
+  });
+
+  it('sends its last event before its endpoints go, and waits for that no longer than an hour', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'starter', name: NAME });
+    const url = 'https://tadmor.example/hooks';
+    const endpointId = await addEndpoint(database.db, running.clock.now(), { account_id: id, url });
+    expect((await remove(id, NAME)).status).toBe(204);
+    expect((await running.admin.request('GET', `/accounts/${id}`)).status).toBe(404);
+    const waiting = (await deliveriesIn(database.db)).filter((each) => each.endpoint_id === endpointId);
+    expect(waiting).toHaveLength(1);
+    const events = await database.db.selectFrom('event').selectAll().where('account_id', '=', id).execute();
+    expect(events.map(({ type, data }) => [type, JSON.parse(data)])).toEqual([
+      ['account.deleted', { account: { id, name: NAME, plan: 'starter', status: 'suspended' }, actor: 'operator' }],
+    ]);
+
+    running.clock.advance(HOUR_MS - 1);
+    await running.rooms.accountDeletion.continueAll();
+    expect(await stored()).toContain(url);
+    running.clock.advance(1);
+    await running.rooms.accountDeletion.continueAll();
+    expect(await stored()).not.toMatch(PERSONAL);
+    expect(await database.db.selectFrom('account_deletion').selectAll().execute()).not.toContainEqual(
+      expect.objectContaining({ account_id: id }),
+    );
+  });
+
+  it('loses what other processes still write within the hour', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'starter', name: NAME });
+    expect((await remove(id, NAME)).status).toBe(204);
+    const at = running.clock.now();
+    const late = requestLogRow({ accountId: id, ip: '203.0.113.77', at, seq: 2 });
+    await new RequestLogWriter(database.db, kind).write([late]);
+    await running.rooms.accountDeletion.continueAll();
+    expect(await stored()).not.toMatch(PERSONAL);
+  });
+});
