@@ -1,5 +1,5 @@
 /** Environment variables of the commands that call a running admin API. */
-import type { Variables } from './model/environment.js';
+import { readVariable, type Variables } from './model/variables.js';
 
 /** Address of the admin API and credentials. */
 export interface ClientEnvironment {
@@ -17,9 +17,9 @@ export const CLIENT_VARIABLES = {
 
 const DEFAULT_ADMIN_URL = 'http://127.0.0.1:8081';
 
-/** Reads the environment. Empty variables count as unset. */
+/** Reads the environment. Empty variables count as unset. @throws VariableFileError as `readVariable` does */
 export function readClientEnvironment(variables: Variables = process.env): ClientEnvironment {
-  const text = (name: string): string | undefined => variables[name]?.trim() || undefined;
+  const text = (name: string): string | undefined => readVariable(variables, name)?.trim() || undefined;
   return {
     adminUrl: (text('TRAILGATE_ADMIN_URL') ?? DEFAULT_ADMIN_URL).replace(/\/+$/, ''),
     adminToken: text('TRAILGATE_ADMIN_TOKEN'),

@@ -7,7 +7,7 @@ import { adminWarnings, secretsWarnings } from './checks/admin-checks.js';
 import { crossProblems } from './checks/cross-checks.js';
 import { emitsProblems } from './checks/emits-checks.js';
 import { checkFiles } from './checks/file-checks.js';
-import type { Variables } from './model/environment.js';
+import type { Variables } from './model/variables.js';
 import { readOpenApi } from './openapi/openapi-document.js';
 import type { OperationDraft } from './openapi/openapi-operations.js';
 import { readOperations } from './openapi/openapi-operations.js';

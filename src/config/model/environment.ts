@@ -2,9 +2,7 @@
 import { parseSecretsKey } from '../../stores/secrets/secret-box.js';
 import { parseRedisUrl } from '../../stores/redis/address.js';
 import type { Environment } from './schema.js';
-
-/** Environment variables as the operating system provides them. */
-export type Variables = Readonly<Record<string, string | undefined>>;
+import { readVariable, VariableFileError, type Variables } from './variables.js';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ADMIN_TOKEN_MIN_LENGTH = 32;
@@ -38,13 +36,21 @@ export class EnvironmentError extends Error {
 }
 
 /**
- * Reads and validates the environment. Empty variables count as unset, as docker-compose passes them. Errors never
- * repeat values that may be secrets.
+ * Reads and validates the environment. Empty variables count as unset, as docker-compose passes them. `NAME_FILE` names
+ * a file with the value of any variable. Errors never repeat values that may be secrets.
  * @throws EnvironmentError that names every invalid variable
  */
 export function readEnvironment(variables: Variables = process.env): Environment {
   const problems: string[] = [];
-  const text = (name: VariableName): string | undefined => variables[name]?.trim() || undefined;
+  const text = (name: VariableName): string | undefined => {
+    try {
+      return readVariable(variables, name)?.trim() || undefined;
+    } catch (error) {
+      if (!(error instanceof VariableFileError)) throw error;
+      problems.push(`${error.message}.`);
+      return undefined;
+    }
+  };
 
   const port = (name: VariableName): number | undefined => {
     const value = text(name);
@@ -129,12 +135,14 @@ function optional<Key extends string, Value>(key: Key, value: Value | undefined)
   return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
 }
 
-/** Sets a variable of this process if it is unset, for `gateway.yaml` and for child processes. */
+/** Sets a variable of this process if it has neither a value nor a file, for `gateway.yaml` and for child processes. */
 export function provideVariable(name: VariableName, value: string): void {
-  if ((process.env[name]?.trim() ?? '') === '') process.env[name] = value;
+  const isSet = [name, `${name}_FILE`].some((each) => (process.env[each]?.trim() ?? '') !== '');
+  if (!isSet) process.env[name] = value;
 }
 
 /** Returns the environment for a child process, with some variables changed. */
 export function childEnvironment(changes: Readonly<Record<string, string>>): Record<string, string | undefined> {
-  return { ...process.env, ...changes };
+  const files = Object.keys(changes).map((name) => [`${name}_FILE`, ''] as const);
+  return { ...process.env, ...Object.fromEntries(files), ...changes };
 }

@@ -1,13 +1,15 @@
 /** Substitution of `${NAME}` and `${NAME:-default}` in the values of `gateway.yaml`. */
-import type { Variables } from '../model/environment.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { formatPath } from '../model/problem.js';
+import { readVariable, VariableFileError, type Variables } from '../model/variables.js';
 import type { SourceDocument } from './source-document.js';
 
 /** The last group is empty if the reference is not closed. */
 const REFERENCE = /\$(\$)?\{([^}]*)(\}?)/g;
 const REFERENCE_BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 const FORMS_HINT = 'write ${NAME} or ${NAME:-default}; $${ is a plain ${';
+
+const FILE_HINT = 'the file has the value of the variable; set the variable or its file, not both';
 
 /** Result of the substitution: problems, and paths of values from variables. */
 export interface Substitution {
@@ -17,7 +19,7 @@ export interface Substitution {
 
 /**
  * Replaces every reference in string values. As in a shell, `:-` also replaces an empty variable. `$${` is a literal
- * `${`. Unset variables without a default are problems.
+ * `${`. Unset variables without a default are problems, and files of variables that cannot be read.
  */
 export function substituteVariables(source: SourceDocument, variables: Variables): Substitution {
   const problems: ConfigProblem[] = [];
@@ -30,7 +32,14 @@ export function substituteVariables(source: SourceDocument, variables: Variables
       if (fault !== undefined) problems.push(source.problem(path, fault, FORMS_HINT));
       // Include values that could not be determined, so that they cause no further problems.
       paths.add(formatPath(path));
-      return fault === undefined ? valueOf(body, variables, (name) => problems.push(unset(source, path, name))) : '';
+      if (fault !== undefined) return '';
+      try {
+        return valueOf(body, variables, (name) => problems.push(unset(source, path, name)));
+      } catch (error) {
+        if (!(error instanceof VariableFileError)) throw error;
+        problems.push(source.problem(path, error.message, FILE_HINT));
+        return '';
+      }
     });
   });
   return { problems, paths };
@@ -45,7 +54,7 @@ function formFault(reference: string, body: string, close: string): string | und
 
 function valueOf(body: string, variables: Variables, onMissing: (name: string) => void): string {
   const [, name = '', fallback] = REFERENCE_BODY.exec(body) ?? [];
-  const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  const value = readVariable(variables, name);
   if (value !== undefined && (value !== '' || fallback === undefined)) return value;
   if (fallback === undefined) onMissing(name);
   return fallback ?? '';

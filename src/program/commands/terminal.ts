@@ -1,6 +1,7 @@
 /** Environment of client commands: output, admin API client and exit code. */
 import type { Command } from 'commander';
 import { readClientEnvironment, type ClientEnvironment } from '../../config/client-environment.js';
+import { VariableFileError } from '../../config/model/variables.js';
 import { AdminClient, CommandError, type Fields, type Rows } from './admin-client.js';
 import { fieldsTable, rowsTable } from './table.js';
 
@@ -37,7 +38,7 @@ export function clientAction<Options extends CommonOptions>(
       const client = new AdminClient(terminal.environment());
       terminal.out(await run(client, command.args, command.opts<Options>()));
     } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
+      if (!(error instanceof CommandError || error instanceof VariableFileError)) throw error;
       terminal.err(`trailgate: ${error.message}\n`);
       terminal.fail(1);
     }

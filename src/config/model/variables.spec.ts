@@ -1,0 +1,61 @@
+/** A variable can be read from a file, which is how secrets are mounted; what is wrong with the file is named. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../../test/support/config-files.js';
+import { readClientEnvironment } from '../client-environment.js';
+import { readEnvironment } from './environment.js';
+import { readVariable } from './variables.js';
+
+const TOKEN = 'operator-token-of-the-tests-0123456789';
+const folder = mkdtempSync(join(tmpdir(), 'variables-'));
+
+function fileWith(text: string): string {
+  const file = join(mkdtempSync(join(folder, 'secret-')), 'value');
+  writeFileSync(file, text);
+  return file;
+}
+
+describe('a variable with the suffix _FILE', () => {
+  it('names the file of the value, whose last line may have an end', () => {
+    for (const text of [TOKEN, `${TOKEN}\n`, `${TOKEN}\r\n`]) {
+      const variables = { TRAILGATE_ADMIN_TOKEN_FILE: fileWith(text) };
+      expect(readEnvironment(variables).adminToken).toBe(TOKEN);
+      expect(readClientEnvironment(variables).adminToken).toBe(TOKEN);
+    }
+    expect(readVariable({ A_FILE: fileWith(' two\nlines \n') }, 'A')).toBe(' two\nlines ');
+  });
+
+  it('counts as unset where it is empty, and the variable as unset where that is empty', () => {
+    expect(readVariable({ A: 'value', A_FILE: '' }, 'A')).toBe('value');
+    expect(readVariable({ A: '', A_FILE: fileWith('value') }, 'A')).toBe('value');
+    expect(readVariable({ A_FILE: ' ' }, 'A')).toBeUndefined();
+  });
+
+  it('is refused where both are set, and where the file is empty, away or a folder', () => {
+    const [value, empty] = [fileWith('value'), fileWith('\n')];
+    const cases = [
+      [{ A: 'value', A_FILE: value }, 'A and A_FILE are both set'],
+      [{ A_FILE: empty }, `A_FILE: ${empty} is empty`],
+      [{ A_FILE: '/nowhere' }, 'A_FILE: /nowhere cannot be read (ENOENT)'],
+      [{ A_FILE: folder }, `A_FILE: ${folder} cannot be read (EISDIR)`],
+    ] as const;
+    for (const [variables, message] of cases) expect(() => readVariable(variables, 'A')).toThrow(message);
+  });
+
+  it('serves references of gateway.yaml, and a file that cannot be read is a problem at its line', async () => {
+    const files = { 'gateway.yaml': `${MINIMAL}\nadmin: { host: "\${ADMIN_HOST}" }`, 'customers.yaml': OPENAPI };
+    const config = await configOf(files, { ADMIN_HOST_FILE: fileWith('127.0.0.2\n') });
+    expect(config.file.admin.host).toBe('127.0.0.2');
+    const problems = await problemsOf(files, { ADMIN_HOST_FILE: '/nowhere' });
+    expect(problems.map(({ message }) => message)).toEqual(['ADMIN_HOST_FILE: /nowhere cannot be read (ENOENT)']);
+  });
+
+  it('is one problem of the environment beside the others', () => {
+    const variables = { DATABASE_URL_FILE: '/nowhere', LOG_LEVEL: 'loud' };
+    expect(() => readEnvironment(variables)).toThrow(
+      /^LOG_LEVEL must be one of .*\nDATABASE_URL_FILE: \/nowhere cannot be read \(ENOENT\)\.$/,
+    );
+  });
+});
