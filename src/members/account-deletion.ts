@@ -12,6 +12,7 @@ import type { Log } from '../platform/log.js';
 import { Problem } from '../platform/problems/errors.js';
 import { neverStopped, type IsStopped } from '../platform/repeated-run.js';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
+import { parseMetadata } from '../records/external-fields.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
 import type { Tables } from '../stores/database/schema.js';
 import { deleteAccountInRedis } from '../stores/redis/delete-account.js';
@@ -113,8 +114,9 @@ export class AccountDeletion {
     await trx.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
     const target = { accountId: id, targetType: 'account', targetId: id, targetVersion: nameless.version } as const;
     await recordChange(trx, context, { ...target, action: DELETED_EVENT, before: null, after: null }, now);
-    const { plan } = row;
-    const data = { account: { id, name, plan, status: nameless.status }, actor: context.actor };
+    const { plan, external_id, metadata } = row;
+    const account = { id, name, plan, status: nameless.status, external_id, metadata: parseMetadata(metadata) };
+    const data = { account, actor: context.actor };
     const event = {
       type: DELETED_EVENT,
       accountId: id,

@@ -140,7 +140,7 @@ describeWithChromium('the page of webhooks', () => {
     const before = receiver.received.length;
     await trailgate.admin.createKey(account.id, { name: 'Shop', scopes: ['customers:read'] });
     await page.reload();
-    await delivery('api_key.created').getByText('Waiting').waitFor();
+    await delivery('api_key.created').getByText('Pending').waitFor();
     expect(receiver.received).toHaveLength(before);
     await press('Resume');
     await pressInDialog('Resume');
