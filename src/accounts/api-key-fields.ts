@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { NETWORK_MESSAGES } from '../config/model/address-values.js';
 import { LARGEST_LIMIT } from '../config/model/plan-schema.js';
-import { SCOPE_PATTERN } from '../config/model/operation-schema.js';
+import { SCOPE_PATTERN } from '../config/model/values.js';
 import { networkFault, plainNetwork } from '../platform/network-list.js';
 import { limitsJson, parseLimits, parseStrings } from '../keys/api-key-columns.js';
 import { perPeriod, WINDOW_PERIODS } from '../platform/quotas/windows.js';

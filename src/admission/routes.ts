@@ -15,12 +15,12 @@ export class Routes {
     this.prefix = `${this.basePath}/`;
     const pages = `${REFERENCE_ROOT}/`;
     this.hasPagesBelow = pages.startsWith(this.prefix) || this.prefix.startsWith(pages);
-    this.table = new OperationTable(config.operations, BUILT_IN_PATHS);
+    this.table = new OperationTable(config.operations, BUILT_IN_PATHS, config.unpublished);
   }
 
   /** Builds the table for new operations. Returns a function that puts it into use. The base path does not change. */
-  async prepare({ operations }: Pick<Config, 'operations'>): Promise<() => void> {
-    const table = await OperationTable.inTurns(operations, BUILT_IN_PATHS);
+  async prepare({ operations, unpublished }: Pick<Config, 'operations' | 'unpublished'>): Promise<() => void> {
+    const table = await OperationTable.inTurns(operations, BUILT_IN_PATHS, unpublished);
     return () => void (this.table = table);
   }
 

@@ -23,6 +23,8 @@ export type ConfigPart =
       readonly path: string;
       readonly publicUrl: string;
       readonly eventTypes: readonly EventType[];
+      /** Number of templates of left-out operations that follow. */
+      readonly unpublished: number;
       /** Number of operations that follow. */
       readonly operations: number;
       /** Number of scopes that follow. */
@@ -33,6 +35,7 @@ export type ConfigPart =
       readonly documents: Documents | null;
     }
   | { readonly kind: 'operations'; readonly operations: readonly Operation[] }
+  | { readonly kind: 'unpublished'; readonly templates: readonly string[] }
   | { readonly kind: 'scopes'; readonly scopes: readonly (readonly [string, ScopeWords])[] }
   | { readonly kind: 'tools'; readonly tools: readonly DescribedTool[] }
   | { readonly kind: 'body'; readonly of: keyof ApiDescription; readonly base64: string };
@@ -45,7 +48,7 @@ export interface ReceivedConfig {
 
 /** Generates the parts of a configuration on demand, without the file's `operations` entries. */
 export function* partsOf(config: Config, description: ApiDescription | undefined): Generator<ConfigPart, void> {
-  const { file, path, publicUrl, operations, eventTypes = [], tools = [] } = config;
+  const { file, path, publicUrl, operations, unpublished, eventTypes = [], tools = [] } = config;
   const scopes = [...(config.scopeWords ?? [])];
   yield {
     kind: 'head',
@@ -54,6 +57,7 @@ export function* partsOf(config: Config, description: ApiDescription | undefined
     path,
     publicUrl,
     eventTypes,
+    unpublished: unpublished.length,
     operations: operations.length,
     scopes: scopes.length,
     tools: tools.length,
@@ -61,6 +65,9 @@ export function* partsOf(config: Config, description: ApiDescription | undefined
   };
   for (let from = 0; from < operations.length; from += OPERATIONS_PER_PART) {
     yield { kind: 'operations', operations: operations.slice(from, from + OPERATIONS_PER_PART) };
+  }
+  for (let from = 0; from < unpublished.length; from += OPERATIONS_PER_PART) {
+    yield { kind: 'unpublished', templates: unpublished.slice(from, from + OPERATIONS_PER_PART) };
   }
   for (let from = 0; from < scopes.length; from += SCOPES_PER_PART) {
     yield { kind: 'scopes', scopes: scopes.slice(from, from + SCOPES_PER_PART) };
@@ -90,6 +97,7 @@ function* toolParts(tools: readonly DescribedTool[]): Generator<readonly Describ
 export class ConfigReceiver {
   private head: Extract<ConfigPart, { kind: 'head' }> | undefined;
   private readonly operations: Operation[] = [];
+  private readonly unpublished: string[] = [];
   private readonly tools: DescribedTool[] = [];
   private readonly scopeWords = new Map<string, ScopeWords>();
   private readonly bodies = new Map<keyof ApiDescription, Body>();
@@ -104,6 +112,7 @@ export class ConfigReceiver {
       for (const [of, { bytes }] of Object.entries(part.documents ?? {}) as [keyof ApiDescription, { bytes: number }][])
         this.bodies.set(of, new Body(bytes));
     } else if (part.kind === 'operations') this.operations.push(...part.operations);
+    else if (part.kind === 'unpublished') this.unpublished.push(...part.templates);
     else if (part.kind === 'tools') this.tools.push(...part.tools);
     else if (part.kind === 'scopes') for (const [scope, words] of part.scopes) this.scopeWords.set(scope, words);
     else this.bodies.get(part.of)?.add(part.base64);
@@ -111,13 +120,14 @@ export class ConfigReceiver {
   }
 
   private whole(): ReceivedConfig | undefined {
-    const { head, operations, tools, scopeWords, environment, bodies } = this;
+    const { head, operations, unpublished, tools, scopeWords, environment, bodies } = this;
     if (head === undefined || operations.length < head.operations) return undefined;
+    if (unpublished.length < head.unpublished) return undefined;
     if (scopeWords.size < head.scopes || tools.length < head.tools) return undefined;
     for (const body of bodies.values()) if (!body.isWhole) return undefined;
     const { file, path, publicUrl, documents, eventTypes } = head;
     return {
-      config: { file, path, publicUrl, operations, tools, scopeWords, eventTypes, environment },
+      config: { file, path, publicUrl, operations, unpublished, tools, scopeWords, eventTypes, environment },
       description: documents === null ? undefined : this.descriptionOf(documents),
     };
   }

@@ -1,7 +1,7 @@
 /** `loadConfig`: every mistake is told at once, at its line, with what to do. */
 import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { MINIMAL, OPENAPI, problemsOf } from '../../test/support/config-files.js';
+import { configOf, MINIMAL, OPENAPI, problemsOf } from '../../test/support/config-files.js';
 import type { ConfigProblem } from './model/problem.js';
 
 /** `gateway.yaml:3 message` for each problem. */
@@ -92,7 +92,6 @@ describe('a configuration with many mistakes', () => {
   "customers.yaml:12 GET /customers/{key} matches the same requests as GET /customers/{id}, which is there already",
   "customers.yaml:12 \`x-trailgate-cost\` must be a whole number from 0 to 1000000",
   "customers.yaml:12 \`#/components/responses/None\` names nothing in this document",
-  "customers.yaml:13 the path has \`{id}.json\`: a parameter must be a whole segment, and GET /customers/{id} would take its requests",
   "customers.yaml:14 is not valid OpenAPI: \`default\` is missing",
   "customers.yaml:14 is not valid OpenAPI: must NOT have fewer than 1 properties",
   "customers.yaml:16 /openapi.json is answered by the gateway itself",
@@ -254,13 +253,18 @@ plans: {}
     ]);
   });
 
-  it('name the parameters of one path alike, so that the public description is valid', async () => {
-    const problems = await problemsOf({
+  it('get the parameter names of the first with the same path, so that the public description is valid', async () => {
+    const parameter = "parameters: [{ name: key, in: path, required: true, description: 'Its key', schema: {} }]";
+    const { operations } = await configOf({
       'gateway.yaml': TWO,
       'one.yaml': withPaths(`  /customers/{id}:\n    get: { ${OK} }\n`),
-      'two.yaml': withPaths(`  /customers/{key}:\n    put: { ${OK} }\n`),
+      'two.yaml': withPaths(`  /customers/{key}:\n    put: { ${parameter}, ${OK} }\n`),
     });
-    expect(problems.map((problem) => problem.hint)).toEqual(['name its parameters alike: /customers/{id}']);
+    expect(operations.map(({ method, template }) => `${method} ${template}`)).toEqual([
+      'GET /customers/{id}',
+      'PUT /customers/{id}',
+    ]);
+    expect(operations[1]?.openapi).toMatchObject({ parameters: [{ name: 'id', in: 'path', description: 'Its key' }] });
   });
 
   it('may not share an operation id', async () => {

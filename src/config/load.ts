@@ -15,7 +15,7 @@ import type { JsonObject } from './openapi/openapi-traversal.js';
 import { isObject } from './openapi/openapi-traversal.js';
 import { withKeyRetention, type MergedOperation } from './openapi/key-retention.js';
 import { mergeOperations } from './openapi/operations.js';
-import type { PartialPath } from './openapi/partial-paths.js';
+import { DocumentLevers, serverWarnings } from './openapi/document-levers.js';
 import { scopeWords } from './openapi/scope-words.js';
 import { readTools } from './tools/making/read-tools.js';
 import { parse } from './parse.js';
@@ -27,6 +27,7 @@ import type { ConfigProblem } from './model/problem.js';
 import { sortProblems } from './model/problem.js';
 import type { FileFault } from './source/read-file.js';
 import { scalarProblems, scalarWarnings } from './checks/scalar-checks.js';
+import type { DefaultScopes } from './model/service-schema.js';
 import { DEFAULT_BASE_PATH } from './model/schema.js';
 import type { DescribedTool } from './model/described-tool.js';
 import type { LoadedConfig } from './model/loaded-config.js';
@@ -81,6 +82,7 @@ export async function loadConfig(
     environment,
     path: file,
     operations,
+    unpublished: whole.unpublished,
     tools: fileWithPorts.mcp.enabled ? whole.tools : [],
     eventTypes: whole.eventTypes,
     scopeWords: scopeWords(whole.documents, operations),
@@ -107,6 +109,7 @@ async function checkWhole(
   environment: Environment,
 ): Promise<{
   readonly operations: readonly MergedOperation[];
+  readonly unpublished: readonly string[];
   readonly tools: readonly DescribedTool[];
   readonly eventTypes: readonly EventType[];
   readonly documents: ReadonlyMap<string, JsonObject>;
@@ -114,21 +117,23 @@ async function checkWhole(
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
 }> {
-  const described = await readServices(source, value);
-  const basePath = valueAt(value, ['api', 'basePath']);
+  const found = valueAt(value, ['api', 'basePath']);
+  const basePath = typeof found === 'string' ? found : DEFAULT_BASE_PATH;
+  const described = await readServices(source, value, basePath);
   const merged = mergeOperations(described.drafts, {
     source,
     value: valueAt(value, ['operations']),
     services: new Set(serviceNames(value)),
-    basePath: typeof basePath === 'string' ? basePath : DEFAULT_BASE_PATH,
-    partial: described.partial,
+    defaultScopes: described.defaultScopes,
+    basePath,
     areDocumentsComplete: described.isComplete,
   });
-  const tools = readTools(merged.numbered, described.documents);
+  const tools = readTools(merged.numbered, described.documents, described.unpublished);
   const tls = await checkFiles(source, value, systemClock);
   const events = await readEventTypes(source, valueAt(value, ['events']), described.webhooks);
   return {
     operations: merged.operations,
+    unpublished: described.unpublished,
     tools: tools.tools,
     eventTypes: events.types,
     documents: described.documents,
@@ -180,7 +185,9 @@ export function publicUrlOf(file: GatewayFile, port = file.gateway.port): string
 interface DescribedServices {
   readonly documents: Map<string, JsonObject>;
   readonly drafts: OperationDraft[];
-  readonly partial: PartialPath[];
+  /** Templates of operations that are left out. */
+  readonly unpublished: string[];
+  readonly defaultScopes: Map<string, DefaultScopes>;
   readonly webhooks: WebhookDraft[];
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
@@ -190,16 +197,20 @@ interface DescribedServices {
   readonly isComplete: boolean;
 }
 
-async function readServices(source: SourceDocument, value: unknown): Promise<DescribedServices> {
+async function readServices(source: SourceDocument, value: unknown, basePath: string): Promise<DescribedServices> {
   const documents = new Map<string, JsonObject>();
   const drafts: OperationDraft[] = [];
-  const partial: PartialPath[] = [];
+  const unpublished: string[] = [];
+  const defaultScopes = new Map<string, DefaultScopes>();
   const webhooks: WebhookDraft[] = [];
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const files: string[] = [];
   let isComplete = true;
   for (const name of serviceNames(value)) {
+    const service = valueAt(value, ['services', name]);
+    const levers = new DocumentLevers(service);
+    if (levers.scopes !== undefined) defaultScopes.set(name, levers.scopes);
     const path = ['services', name, 'openapi'];
     const openapi = valueAt(value, path);
     if (typeof openapi !== 'string' || openapi === '') continue;
@@ -222,16 +233,18 @@ async function readServices(source: SourceDocument, value: unknown): Promise<Des
       continue;
     }
     documents.set(name, document.value);
-    const read = readOperations(name, document);
+    const read = readOperations(name, document, levers);
     drafts.push(...read.drafts);
-    partial.push(...read.partial);
+    unpublished.push(...read.unpublished);
+    warnings.push(...read.warnings, ...serverWarnings(document.value, document.source, service, basePath));
+    problems.push(...levers.unusedProblems(name, source));
     const told = readWebhooks(name, document);
     webhooks.push(...told.drafts);
     warnings.push(...told.warnings);
     // Our own messages are clearer than those of the standard's schema at the same place.
     problems.push(...read.problems, ...withoutEchoes(read.problems, found));
   }
-  return { documents, drafts, partial, webhooks, problems, warnings, files, isComplete };
+  return { documents, drafts, unpublished, defaultScopes, webhooks, problems, warnings, files, isComplete };
 }
 
 function serviceNames(value: unknown): string[] {

@@ -108,7 +108,14 @@ export class AccountDeletion {
     await this.deleteResponses(trx, id, name);
     await trx.insertInto('account_deletion').values({ account_id: id, begun_at: now }).execute();
     const times = { updated_at: now, version: row.version + 1 };
-    const nameless = { status: 'suspended', name: '', search: '', external_id: null, metadata: null, ...times } as const;
+    const nameless = {
+      status: 'suspended',
+      name: '',
+      search: '',
+      external_id: null,
+      metadata: null,
+      ...times,
+    } as const;
     await trx.updateTable('account').set(nameless).where('id', '=', id).execute();
     // An account needs no owner while it is being deleted, so its members can be erased.
     await trx.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();

@@ -121,5 +121,16 @@ export async function openRooms(
   });
   const outbox = { events, workSignal };
   const requests = { requestLogs: requestLogs.recorder, keyedRequests, forwarder, hasCounters };
-  return { ...ground, ...place, databaseHealth, ...quota, keys, ...accounts, ...outbox, ...requests, webhooks, accountDeletion };
+  return {
+    ...ground,
+    ...place,
+    databaseHealth,
+    ...quota,
+    keys,
+    ...accounts,
+    ...outbox,
+    ...requests,
+    webhooks,
+    accountDeletion,
+  };
 }

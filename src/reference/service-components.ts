@@ -45,7 +45,7 @@ export function adoptComponents<Parts>(
     return renamed === undefined ? reference : renamed + (place?.rest ?? '');
   };
   for (const { type, name, value } of adopted) {
-    components[type] = { ...components[type], [name]: renameReferences(value, rename) };
+    (components[type] ??= {})[name] = renameReferences(value, rename);
   }
   return renameReferences(parts, rename) as Parts;
 }

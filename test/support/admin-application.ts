@@ -143,6 +143,7 @@ function configOf({ settings, webhooks, events, eventTypes, eventsTokens }: Admi
     environment: readEnvironment({}),
     path: `${process.cwd()}/gateway.yaml`,
     operations: operations as unknown as Config['operations'],
+    unpublished: [],
     eventTypes: eventTypes ?? (events ?? []).map((name) => ({ name, ...plain })),
     publicUrl,
   };

@@ -1,6 +1,7 @@
 /** Tools of an OpenAPI document that a test writes, made as the program makes them. */
 import { formatPath, type ConfigProblem, type DocumentPath } from '../../src/config/model/problem.js';
 import { readOperations } from '../../src/config/openapi/openapi-operations.js';
+import { DocumentLevers } from '../../src/config/openapi/document-levers.js';
 import { mergeOperations } from '../../src/config/openapi/operations.js';
 import type { SourceDocument } from '../../src/config/source/source-document.js';
 import { readTools } from '../../src/config/tools/making/read-tools.js';
@@ -19,13 +20,13 @@ export interface ToolDocument {
 /** All tools of a document. @throws Error with the first problem, where there is one. */
 export function toolsOf({ paths, components = {}, openapi = '3.1.1', entries: value = [] }: ToolDocument): ToolSet {
   const document = { openapi, security: [{ key: ['a:b'] }], paths, components };
-  const { drafts, problems } = readOperations('s', { value: document, source: SOURCE });
+  const { drafts, problems } = readOperations('s', { value: document, source: SOURCE }, new DocumentLevers({}));
   const entries = {
     source: SOURCE,
     value,
     services: new Set(['s']),
     basePath: '/',
-    partial: [],
+    defaultScopes: new Map(),
     areDocumentsComplete: true,
   };
   const merged = mergeOperations(drafts, entries);

@@ -1,6 +1,6 @@
 /** OAuth authorization request as the panel shows it, and the decision of the person. */
 import { z } from 'zod';
-import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
+import { SCOPE_PATTERN } from '../../config/model/values.js';
 import type { AuthorizationRequest } from '../../authorization/clients/authorization-requests.js';
 
 const accountId = z.string().max(100).meta({ description: 'Account whose quota the client uses.' });

@@ -2,14 +2,12 @@
 import { z } from 'zod';
 import { operationTool } from './mcp-schema.js';
 import { IDEMPOTENCY_MODES } from './service-schema.js';
-import { DATE_MESSAGE, INSTANT_MESSAGE, keyRetention, match, pointer, SCOPE_MESSAGE } from './values.js';
+import { DATE_MESSAGE, INSTANT_MESSAGE, keyRetention, match, pointer, scope } from './values.js';
 
-export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
 /** Follows the name of the setting. */
 export const ID_MESSAGE = 'must have 1 to 200 characters, none of them a control character';
 /** Valid operation IDs. Metrics, usage and keys use them. */
 export const ID_PATTERN = /^[^\p{Cc}]{1,200}$/u;
-const scope = z.string().regex(SCOPE_PATTERN, SCOPE_MESSAGE);
 
 const date = z
   .union([z.iso.date(DATE_MESSAGE), z.iso.datetime({ offset: true, error: DATE_MESSAGE })], DATE_MESSAGE)

@@ -245,6 +245,8 @@ export interface Config {
   /** Absolute path of the file. */
   readonly path: string;
   readonly operations: readonly Operation[];
+  /** Templates of operations that are left out. No other operation may take their requests. */
+  readonly unpublished: readonly string[];
   /** Descriptions of the scopes that operations require. */
   readonly scopeWords?: ReadonlyMap<string, ScopeWords>;
   /** Tools for AI assistants; empty if the MCP server is off. */

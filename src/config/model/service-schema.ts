@@ -1,7 +1,7 @@
 /** Schema of a service (backend) in `gateway.yaml`. */
 import { z } from 'zod';
 import { PATH_MESSAGE, uniqueTargets } from './address-values.js';
-import { duration, keyRetention, pointer, size } from './values.js';
+import { duration, keyRetention, pointer, scope, size } from './values.js';
 
 /** Validates `errors` of a service. */
 export const errorMap = z
@@ -32,10 +32,47 @@ const backendTls = z
 /** The party that guarantees that requests with the same `Idempotency-Key` run once. */
 export const IDEMPOTENCY_MODES = ['gateway', 'backend', 'off'] as const;
 
+const scopes = z.array(scope);
+const pathPrefix = z.string().regex(/^\/\S*$/, 'must be a path such as /internal');
+/** Validates an entry of `include` and `exclude`. */
+const selector = z.union(
+  [
+    z.strictObject({ tag: z.string().min(1) }),
+    z.strictObject({ path: pathPrefix }),
+    z.strictObject({ operationId: z.string().min(1) }),
+  ],
+  'must have one of `tag`, `path` and `operationId`',
+);
+
+/** Selects operations of an OpenAPI document. A path selects itself and all below it. */
+export type OperationSelector = z.output<typeof selector>;
+/** Scopes of operations that name none: the same for all, or by what the method does. */
+export type DefaultScopes = z.output<typeof defaultScopes>;
+
+const defaultScopes = z.union(
+  [scopes, z.strictObject({ read: scopes, write: scopes })],
+  'must be a list of scopes, or a map with `read` and `write`',
+);
+
 /** Validates an entry of `services`. */
 export const serviceSchema = z.strictObject({
   targets: uniqueTargets.describe('HTTP origins; a path is kept as a prefix.'),
   openapi: z.string().min(1).optional().describe('OpenAPI 3.0 or 3.1 document of the service, relative to this file.'),
+  scopes: defaultScopes
+    .optional()
+    .describe(
+      'Scopes of operations that name none: a list, or a map of `read` (GET, HEAD, OPTIONS) and `write` to lists. ' +
+        '`[]`: any valid key.',
+    ),
+  include: z
+    .array(selector)
+    .min(1)
+    .optional()
+    .describe('Only these operations of the document are published: each by `tag`, `path` or `operationId`.'),
+  exclude: z
+    .array(selector)
+    .default([])
+    .describe('Operations of the document that are not published: each by `tag`, `path` or `operationId`.'),
   eventsToken: z
     .string()
     .regex(/^([A-Za-z0-9\-._~+/]+=*)?$/, 'must be of letters, digits and -._~+/')

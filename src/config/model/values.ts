@@ -81,5 +81,9 @@ export const match = z
   .string(MATCH_MESSAGE)
   .regex(/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \/\S*$/, MATCH_MESSAGE);
 
+export const SCOPE_PATTERN = /^[a-z][a-z0-9_-]*:(?:[a-z][a-z0-9_-]*|\*)$|^\*$/;
+/** A scope, such as `customers:read`. */
+export const scope = z.string().regex(SCOPE_PATTERN, SCOPE_MESSAGE);
+
 /** A JSON Pointer (RFC 6901). */
 export const pointer = z.string().regex(/^(\/([^~/]|~[01])*)+$/, POINTER_MESSAGE);

@@ -32,8 +32,6 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   const reading = await SourceDocument.read(file, DOCUMENT_BOUNDS);
   const { source, problems } = reading;
   if (source === undefined || problems.length > 0) return { problems, ...unreadableOf(reading) };
-  // A version such as 1.10 is usually meant as text. The gateway only displays it.
-  source.readAsText(['info', 'version']);
   const value = source.toJS();
   if (!isObject(value)) {
     const found = value === null || value === undefined ? 'it is empty' : 'it must be a map';
@@ -43,6 +41,9 @@ export async function readOpenApi(file: string): Promise<OpenApiReading> {
   }
   const version = versionProblem(value, source);
   if (version !== undefined) return { problems: [version] };
+  // A version such as 1.10 is usually meant as text. The gateway only displays it.
+  const written = source.numberText(['info', 'version']);
+  if (written !== undefined) (value['info'] as Record<string, unknown>)['version'] = written;
   // Check before encoding, so that problems show references as written.
   const references = referenceProblems(value, source);
   encodeReferences(value);

@@ -4,10 +4,11 @@ import { resolveReference } from './openapi-references.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { templateFault } from './path-template.js';
-import type { PartialPath } from './partial-paths.js';
+import type { DocumentLevers } from './document-levers.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { ToolSettings } from '../model/mcp-schema.js';
-import { ID_MESSAGE, ID_PATTERN, SCOPE_PATTERN } from '../model/operation-schema.js';
+import { ID_MESSAGE, ID_PATTERN } from '../model/operation-schema.js';
+import { SCOPE_PATTERN } from '../model/values.js';
 import type { Emits, LifeCycleDates } from '../model/schema.js';
 import type { OwnKeys } from './key-retention.js';
 import type { SourceDocument } from '../source/source-document.js';
@@ -43,39 +44,56 @@ export interface ToolEntry {
   readonly path: DocumentPath;
 }
 
-/** Reads all operations. Unusable ones become problems at their line. */
-export function readOperations(
-  service: string,
-  document: OpenApiDocument,
-): { drafts: OperationDraft[]; partial: PartialPath[]; problems: ConfigProblem[] } {
+/** The operations of a document. */
+export interface OperationsReading {
+  readonly drafts: OperationDraft[];
+  /** Templates of operations that are left out and could be published. */
+  readonly unpublished: string[];
+  readonly problems: ConfigProblem[];
+  readonly warnings: ConfigProblem[];
+}
+
+/** Reads all operations. Mistakes become problems at their line. What cannot be published is left out with a warning. */
+export function readOperations(service: string, document: OpenApiDocument, levers: DocumentLevers): OperationsReading {
   const drafts: OperationDraft[] = [];
-  const partial: PartialPath[] = [];
+  const unpublished = new Set<string>();
   const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
+  let replaced = 0;
   const { value, source } = document;
   const paths = isObject(value['paths']) ? value['paths'] : {};
   for (const [template, reference] of Object.entries(paths)) {
     if (template.startsWith('x-')) continue;
     const path = ['paths', template];
+    const pathItem = resolveReference(value, reference);
+    if (!isObject(pathItem)) continue;
+    const operations = OPENAPI_METHODS.flatMap((method) => {
+      const operation = pathItem[method];
+      return isObject(operation) ? [{ method, operation, isWanted: levers.publishes(template, operation) }] : [];
+    });
+    const wanted = operations.filter(({ isWanted }) => isWanted);
     const fault = templateFault(template);
+    if (fault === undefined && wanted.length < operations.length) unpublished.add(template);
+    if (wanted.length === 0 && operations.length > 0) continue;
     if (fault !== undefined) {
-      const problem = source.problem(path, `the path ${fault.message}`, fault.hint, 'key');
-      if (fault.isPartial === true) partial.push({ template, service, methods: methodsOf(value, reference), problem });
-      else problems.push(problem);
+      const report = (more = ''): ConfigProblem =>
+        source.problem(path, `the path ${fault.message}${more}`, fault.hint, 'key');
+      // Without a slash it is not valid OpenAPI.
+      if (template.startsWith('/')) warnings.push(report(', so its operations are left out'));
+      else problems.push(report());
       continue;
     }
     problems.push(...besideReference(reference, path, source));
-    const pathItem = resolveReference(value, reference);
-    if (!isObject(pathItem)) continue;
     if (Object.hasOwn(pathItem, 'trace')) {
       const hint = 'remove it: it would show keys to whoever can make a browser send it';
-      problems.push(source.problem([...path, 'trace'], 'TRACE cannot be published', hint, 'key'));
+      warnings.push(source.problem([...path, 'trace'], 'TRACE cannot be published, so it is left out', hint, 'key'));
     }
-    for (const method of OPENAPI_METHODS) {
-      const operation = pathItem[method];
-      if (!isObject(operation)) continue;
+    for (const { method, operation } of wanted) {
       const at = [...path, method];
       const scopes = readScopes(operation, value, at, source);
-      problems.push(...scopes.problems);
+      const isReplaced = scopes.problems.length > 0 && levers.scopes !== undefined;
+      if (isReplaced) replaced++;
+      else problems.push(...scopes.problems);
       const cost = readCost(operation, at, source);
       problems.push(...cost.problems);
       const id = readId(operation, at, source);
@@ -85,7 +103,7 @@ export function readOperations(
         template,
         service,
         ...(id.id === undefined ? {} : { id: id.id }),
-        ...(scopes.scopes === undefined ? {} : { scopes: scopes.scopes }),
+        ...(scopes.scopes === undefined || isReplaced ? {} : { scopes: scopes.scopes }),
         ...(cost.cost === undefined ? {} : { cost: cost.cost }),
         openapi: withParameters(operation, pathItem, value),
         source,
@@ -93,13 +111,14 @@ export function readOperations(
       });
     }
   }
-  return { drafts, partial, problems };
+  if (replaced > 0) warnings.push(replacedWarning(replaced, service, source));
+  return { drafts, unpublished: [...unpublished], problems, warnings };
 }
 
-function methodsOf(document: JsonObject, reference: unknown): string[] {
-  const pathItem = resolveReference(document, reference);
-  if (!isObject(pathItem)) return [];
-  return OPENAPI_METHODS.filter((method) => isObject(pathItem[method])).map((method) => method.toUpperCase());
+function replacedWarning(count: number, service: string, source: SourceDocument): ConfigProblem {
+  const which = count === 1 ? '1 operation names' : `${count} operations name`;
+  const message = `${which} alternatives, or scopes that are not resource:verb: \`scopes\` of \`${service}\` count instead`;
+  return source.problem(['paths'], message, 'see `trailgate operations` for the scopes of each', 'key');
 }
 
 /**
@@ -153,7 +172,12 @@ function readScopes(
   const path = isOwn ? [...operationPath, 'security'] : ['security'];
   if (requirements.length > 1) {
     const message = 'the scopes of alternatives in `security` cannot be told apart';
-    return { scopes: [], problems: [source.problem(path, message, 'write one requirement with all scopes')] };
+    return {
+      scopes: [],
+      problems: [
+        source.problem(path, message, 'write one requirement with all scopes, or set `scopes` of the service'),
+      ],
+    };
   }
   const problems: ConfigProblem[] = [];
   const scopes = new Set<string>();

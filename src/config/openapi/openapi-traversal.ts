@@ -13,33 +13,42 @@ const NAME_MAPS = new Set(
   ).split(' '),
 );
 
-/** Calls `visit` with every object and its path, parents first. */
+/** Calls `visit` with every object and its path, parents first. The path changes after the call: copy it to keep it. */
 export function visitObjects(
   value: unknown,
   visit: (object: JsonObject, path: DocumentPath) => void,
-  path: DocumentPath = [],
+  path: (string | number)[] = [],
 ): void {
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) visitObjects(item, visit, [...path, index]);
+    for (const [index, item] of value.entries()) below(path, index, () => visitObjects(item, visit, path));
   } else if (isObject(value)) {
     visit(value, path);
     for (const [key, child] of Object.entries(value)) {
-      if (!isData(key, child, path)) visitObjects(child, visit, [...path, key]);
+      if (!isData(key, child, path)) below(path, key, () => visitObjects(child, visit, path));
     }
   }
 }
 
-/** Returns a copy in which `map` has replaced every object, children first. */
+function below<Result>(path: (string | number)[], key: string | number, act: () => Result): Result {
+  path.push(key);
+  const result = act();
+  path.pop();
+  return result;
+}
+
+/** Returns a copy in which `map` has replaced every object, children first. The path changes after the call. */
 export function mapObjects(
   value: unknown,
   map: (object: JsonObject, path: DocumentPath) => JsonObject,
-  path: DocumentPath = [],
+  path: (string | number)[] = [],
 ): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => mapObjects(item, map, [...path, index]));
+  if (Array.isArray(value)) {
+    return value.map((item, index) => below(path, index, () => mapObjects(item, map, path)));
+  }
   if (!isObject(value)) return value;
   const children = Object.entries(value).map(([key, child]) => [
     key,
-    isData(key, child, path) ? child : mapObjects(child, map, [...path, key]),
+    isData(key, child, path) ? child : below(path, key, () => mapObjects(child, map, path)),
   ]);
   return map(Object.fromEntries(children) as JsonObject, path);
 }

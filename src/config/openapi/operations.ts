@@ -1,12 +1,14 @@
 /** Merges the OpenAPI documents and the `operations` entries into one list, and checks it for conflicts. */
 import type { OperationDraft } from './openapi-operations.js';
-import { checkPartialPaths, type PartialPath } from './partial-paths.js';
-import { templateFault, templateShape } from './path-template.js';
+import { defaultScopesOf } from './document-levers.js';
+import { templateFault, templateParameters, templateShape } from './path-template.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { didYouMean } from '../model/problem.js';
 import type { MergedOperation } from './key-retention.js';
 import type { Emits, OperationEntry } from '../model/schema.js';
 import { operationSchema } from '../model/operation-schema.js';
+import type { DefaultScopes } from '../model/service-schema.js';
+import { isObject } from './openapi-traversal.js';
 import type { SourceDocument } from '../source/source-document.js';
 
 /** Paths that the gateway serves itself, relative to the base path. */
@@ -20,10 +22,10 @@ export interface OperationEntries {
   /** Unvalidated value of `operations`. */
   readonly value: unknown;
   readonly services: ReadonlySet<string>;
+  /** Scopes of operations that name none, by service. */
+  readonly defaultScopes: ReadonlyMap<string, DefaultScopes>;
   /** `api.basePath`, the prefix of every template. */
   readonly basePath: string;
-  /** Unpublished paths of the documents. */
-  readonly partial: readonly PartialPath[];
   /** False if a document could not be read. Operations that seem missing may then exist. */
   readonly areDocumentsComplete: boolean;
 }
@@ -68,17 +70,42 @@ export function mergeOperations(drafts: readonly OperationDraft[], entries: Oper
       merged.set(described, { ...described, ...entryFields(entry), ...toolEntry(entry, entries.source, path) });
     else if (entry.service !== undefined) merged.set(index, addedDraft(entry, entries.source, path));
   }
-  const all = [...merged.values()];
-  const partial = checkPartialPaths(entries.partial, all);
-  problems.push(...partial.problems, ...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
-  const numbered = numberOperations(all);
+  const all = [...merged.values()].map((draft) => withDefaultScopes(draft, entries.defaultScopes));
+  problems.push(...scopeProblems(all), ...collisionProblems(all), ...idProblems(all));
+  const numbered = numberOperations(withSameNames(all));
   const operations = problems.length > 0 ? [] : numbered.map(({ operation }) => operation);
   return {
     operations,
     numbered,
     problems,
-    warnings: [...partial.warnings, ...basePathWarnings(all, entries.basePath)],
+    warnings: basePathWarnings(all, entries.basePath),
   };
+}
+
+function withDefaultScopes(draft: OperationDraft, services: ReadonlyMap<string, DefaultScopes>): OperationDraft {
+  const scopes = draft.scopes ?? defaultScopesOf(services.get(draft.service), draft.method);
+  return scopes === undefined ? draft : { ...draft, scopes };
+}
+
+/** Names the parameters of the same path alike, after the first. OpenAPI and the router know a path by one template. */
+function withSameNames(drafts: readonly OperationDraft[]): OperationDraft[] {
+  const firstByShape = new Map<string, string>();
+  return drafts.map((draft) => {
+    const shape = templateShape(draft.template);
+    const template = firstByShape.get(shape) ?? draft.template;
+    firstByShape.set(shape, template);
+    if (template === draft.template) return draft;
+    const names = templateParameters(template);
+    const renamed = new Map(templateParameters(draft.template).map((name, at) => [name, names[at] ?? name]));
+    const parameters = draft.openapi?.['parameters'];
+    if (!Array.isArray(parameters)) return { ...draft, template };
+    const named = parameters.map((parameter: unknown) =>
+      isObject(parameter) && parameter['in'] === 'path'
+        ? { ...parameter, name: renamed.get(String(parameter['name'])) ?? parameter['name'] }
+        : parameter,
+    );
+    return { ...draft, template, openapi: { ...draft.openapi, parameters: named } };
+  });
 }
 
 type Guess = (word: string, candidates: Iterable<string>) => string | undefined;
@@ -185,8 +212,8 @@ function scopeProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
       const hint =
         draft.openapi === undefined
           ? 'add `scopes`; if any key may, say so: `scopes: []`'
-          : 'name them in its `security`; if any key may, say so in gateway.yaml: `operations: [{ match: ' +
-            `"${matchOf(draft)}", scopes: [] }]\``;
+          : `name them in its \`security\`, or set \`scopes\` of \`${draft.service}\` in gateway.yaml; if any key may: ` +
+            '`scopes: []`';
       return draft.source.problem(draft.path, message, hint, 'key');
     });
 }
@@ -206,7 +233,6 @@ function basePathWarnings(drafts: readonly OperationDraft[], basePath: string): 
 /** Reports operations that match the same requests as others or as the gateway's own paths. */
 function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
-  const firstByShape = new Map<string, OperationDraft>();
   const firstByMethod = new Map<string, OperationDraft>();
   for (const draft of drafts) {
     const report = (message: string, hint: string): void => {
@@ -217,16 +243,12 @@ function collisionProblems(drafts: readonly OperationDraft[]): ConfigProblem[] {
       report(`${draft.template} is answered by the gateway itself`, 'give the operation another path');
     }
     const same = firstByMethod.get(`${draft.method} ${shape}`);
-    const first = firstByShape.get(shape);
     if (same !== undefined) {
       const where =
         same.service === draft.service ? 'is there already' : `is there already, in service \`${same.service}\``;
       report(`${matchOf(draft)} matches the same requests as ${matchOf(same)}, which ${where}`, 'remove one of them');
-    } else if (first !== undefined && first.template !== draft.template) {
-      report(`${matchOf(draft)} is the same path as ${matchOf(first)}`, `name its parameters alike: ${first.template}`);
     }
     firstByMethod.set(`${draft.method} ${shape}`, same ?? draft);
-    firstByShape.set(shape, first ?? draft);
   }
   return problems;
 }

@@ -3,12 +3,20 @@ import { describe, expect, it } from '@jest/globals';
 import { templateParameters, templateFault, templateShape } from './path-template.js';
 
 describe('templateFault', () => {
-  it.each(['/', '/a', '/a/', '/a/{id}', '/a/{id}/b:archive', '/.well-known/x', "/a-b_c~d!$&'()+,=:@"])(
-    'accepts %s',
-    (template) => {
-      expect(templateFault(template)).toBeUndefined();
-    },
-  );
+  it.each([
+    '/',
+    '/a',
+    '/a/',
+    '/a/{id}',
+    '/a/{id}/b:archive',
+    '/a/{id}:b',
+    '/a/{b}...{c}',
+    '/v{n}/a',
+    '/.well-known/x',
+    "/a-b_c~d!$&'()+,=:@",
+  ])('accepts %s', (template) => {
+    expect(templateFault(template)).toBeUndefined();
+  });
 
   it.each([
     '',
@@ -18,7 +26,11 @@ describe('templateFault', () => {
     '/a//',
     '/./a',
     '/a/..',
-    '/{a}.json',
+    '/{a}{b}',
+    '/{a}.{a}',
+    '/{a',
+    '/{a}}',
+    '/{a}.{b:int}',
     '/{}',
     '/{a}/{a}',
     '/a%2fb',

@@ -7,15 +7,13 @@ const PARAMETER = /^\{([^{}]+)\}$/;
  * Characters that other routers use for wildcards, repetition, types or defaults. Here they would be part of the name.
  */
 const FOREIGN_NAME = /[*+?:=\s]/;
-const ONE_SEGMENT = 'a parameter stands for one whole segment: /customers/{id}';
+const IN_BRACES = 'write a parameter as {name}, with other text between two of them: /customers/{id}:archive';
 
 /** A problem of a path template. */
 export interface TemplateFault {
   /** Follows "the path". */
   readonly message: string;
   readonly hint: string;
-  /** Whether other frameworks support the path: parameters are part of a segment. */
-  readonly isPartial?: true;
 }
 
 /** Returns the first problem of a template, or undefined. */
@@ -28,10 +26,13 @@ export function templateFault(template: string): TemplateFault | undefined {
   const names = new Set<string>();
   // A trailing `/` makes a different path, which some frameworks require.
   for (const segment of template.slice(1).replace(/\/$/, '').split('/')) {
-    const name = PARAMETER.exec(segment)?.[1];
-    const fault = name === undefined ? segmentFault(segment) : nameFault(name, names);
+    const fault = PARAMETER.test(segment) ? undefined : segmentFault(segment);
     if (fault !== undefined) return fault;
-    if (name !== undefined) names.add(name);
+    for (const name of templateParameters(segment)) {
+      const nameProblem = nameFault(name, names);
+      if (nameProblem !== undefined) return nameProblem;
+      names.add(name);
+    }
   }
   return undefined;
 }
@@ -67,8 +68,8 @@ function segmentFault(segment: string): TemplateFault | undefined {
     };
   }
   if (/[{}]/.test(segment)) {
-    const fault = { message: `${shown}: a parameter must be a whole segment`, hint: ONE_SEGMENT };
-    return LITERAL.test(segment.replaceAll(/\{[^{}]+\}/g, '')) ? { ...fault, isPartial: true } : fault;
+    const isClear = LITERAL.test(segment.replaceAll(/\{[^{}]+\}/g, '')) && !segment.includes('}{');
+    return isClear ? undefined : { message: `${shown}: parameters cannot be told apart`, hint: IN_BRACES };
   }
   const [, express] = /^:([A-Za-z_]\w*)$/.exec(segment) ?? [];
   if (express !== undefined) return { message: `${shown}: a parameter stands in braces`, hint: `write {${express}}` };

@@ -4,6 +4,7 @@ import type { Document, LineCounter, ParsedNode, Range, Scalar, YAMLMap } from '
 import { decodeText, type TextFault } from './decode-text.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import { formatPath } from '../model/problem.js';
+import { isPlainJson, JsonPositions } from './plain-json.js';
 import { readBytes, type FileFault } from './read-file.js';
 import { documentFaults } from './yaml-checks.js';
 import { parseText, type TextBounds } from './yaml-parse.js';
@@ -20,6 +21,11 @@ export interface SourceReading {
   readonly unreadable?: FileFault;
 }
 
+interface ParsedSource {
+  readonly document: Document.Parsed<ParsedNode>;
+  readonly lines: LineCounter;
+}
+
 /** SourceDocument is a parsed file. */
 export class SourceDocument {
   /** Pairs by key, for maps in which a position was looked up. */
@@ -29,8 +35,9 @@ export class SourceDocument {
     readonly file: string,
     /** Text of the file. */
     readonly text: string,
-    private readonly document: Document.Parsed<ParsedNode>,
-    private readonly lines: LineCounter,
+    /** Undefined for plain JSON, until its scalars are visited. */
+    private parsed: ParsedSource | undefined,
+    private readonly json: JsonPositions | undefined,
   ) {}
 
   /**
@@ -42,6 +49,9 @@ export class SourceDocument {
     if ('fault' in read) return { problems: [], unreadable: read.fault };
     const { text, fault } = decodeText(read.bytes);
     if (fault !== undefined) return { problems: [problemAt(file, fault, positionIn(text, fault.offset))] };
+    if (isPlainJson(read.bytes, text, bounds)) {
+      return { source: new SourceDocument(file, text, undefined, new JsonPositions(text)), problems: [] };
+    }
     const { document, lines, faults } = parseText(text, bounds, file.endsWith('.json'));
     if (document === undefined) {
       return { problems: faults.map((each) => problemAt(file, each, positionIn(text, each.offset))) };
@@ -49,25 +59,32 @@ export class SourceDocument {
     const found = documentFaults(document, bounds);
     const problems = [...faults, ...found.faults].map((each) => problemAt(file, each, lines.linePos(each.offset)));
     if (faults.length > 0 || !found.hasValue) return { problems };
-    return { source: new SourceDocument(file, text, document, lines), problems };
+    return { source: new SourceDocument(file, text, { document, lines }, undefined), problems };
   }
 
   /** Creates a problem at a path. If the part does not exist, uses its nearest existing parent. */
   problem(path: DocumentPath, message: string, hint: string, side: Side = 'value'): ConfigProblem {
-    const { line, col: column } = this.lines.linePos(this.offsetOf(path, side));
+    const { lines } = this.json ?? this.tree;
+    const { line, col: column } = lines.linePos(this.offsetOf(path, side));
     return { file: this.file, line, column, path: formatPath(path), message, hint };
   }
 
-  /** Keeps a number as text, as written: `1.10` instead of 1.1. */
-  readAsText(path: DocumentPath): void {
-    const node = this.document.getIn(path, true);
-    if (isScalar(node) && typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
+  /** Returns the number at a path as written: `1.10` instead of 1.1. Undefined for other values. */
+  numberText(path: DocumentPath): string | undefined {
+    if (this.json !== undefined) {
+      const { part, isFound } = this.json.find(path);
+      return isFound ? this.json.numberAt(part.value) : undefined;
+    }
+    const node = this.tree.document.getIn(path, true);
+    return isScalar(node) && typeof node.value === 'number' ? node.source : undefined;
   }
 
   /** Returns the document as plain data. */
   toJS(): unknown {
     // Aliases were already limited when the file was read.
-    return this.document.toJS({ maxAliasCount: -1 });
+    return this.json === undefined || this.parsed !== undefined
+      ? this.tree.document.toJS({ maxAliasCount: -1 })
+      : this.json.value();
   }
 
   /** Calls `visit` with every scalar value (not keys) and its path. It may change the value. */
@@ -77,14 +94,23 @@ export class SourceDocument {
       else if (isSeq(node)) for (const [index, item] of node.items.entries()) walk(item, [...path, index]);
       else if (isMap(node)) for (const { key, value } of node.items) walk(value, [...path, nameOf(key)]);
     };
-    walk(this.document.contents, []);
+    walk(this.tree.document.contents, []);
+  }
+
+  private get tree(): ParsedSource {
+    this.parsed ??= parsePlainJson(this.text);
+    return this.parsed;
   }
 
   private offsetOf(path: DocumentPath, side: Side): number {
-    let node: unknown = this.document.contents;
+    return this.json === undefined ? this.offsetInTree(path, side) : offsetInJson(this.json, this.text, path, side);
+  }
+
+  private offsetInTree(path: DocumentPath, side: Side): number {
+    let node: unknown = this.tree.document.contents;
     let offset = rangeOf(node)?.[0] ?? 0;
     for (const [depth, part] of path.entries()) {
-      if (isAlias(node)) node = node.resolve(this.document);
+      if (isAlias(node)) node = node.resolve(this.tree.document);
       let key: unknown;
       if (isMap(node)) {
         const pair = this.pairsOf(node as YAMLMap).get(String(part));
@@ -108,6 +134,20 @@ export class SourceDocument {
     if (pairs === undefined) this.pairs.set(map, (pairs = new Map(map.items.map((pair) => [nameOf(pair.key), pair]))));
     return pairs;
   }
+}
+
+/** Prefers keys as `offsetInTree` does: only a scalar value is more precise than its key. */
+function offsetInJson(json: JsonPositions, text: string, path: DocumentPath, side: Side): number {
+  const { part, isFound } = json.find(path);
+  const isScalarValue = isFound && !/[{[]/.test(text[part.value] ?? '');
+  return side === 'value' && isScalarValue ? part.value : (part.key ?? part.value);
+}
+
+/** Parses plain JSON, whose bounds were checked when it was read. */
+function parsePlainJson(text: string): ParsedSource {
+  const { document, lines } = parseText(text, { bytes: Infinity, tokens: Infinity }, true);
+  if (document === undefined) throw new Error('The YAML parser refuses a text that JSON allows');
+  return { document, lines };
 }
 
 function problemAt(

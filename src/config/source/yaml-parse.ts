@@ -22,7 +22,7 @@ export const GATEWAY_BOUNDS: TextBounds = { bytes: LARGEST_CONFIG_BYTES, tokens:
 export const DOCUMENT_BOUNDS: TextBounds = { bytes: LARGEST_DOCUMENT_BYTES, tokens: MOST_DOCUMENT_TOKENS };
 
 /** Maximum nesting of maps and lists. Traversal is recursive. */
-const DEEPEST_NESTING = 200;
+export const DEEPEST_NESTING = 200;
 /** Entries of the parser's stack other than maps and lists: document and value. */
 const STACK_BESIDE = 2;
 

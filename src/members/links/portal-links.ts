@@ -4,7 +4,7 @@ import { nameField } from '../../records/account-fields.js';
 import { plainText } from '../../records/plain-text.js';
 import { lockAccount } from '../../accounts/accounts.js';
 import { recordChange, type ChangeContext } from '../../records/audit-log.js';
-import { SCOPE_PATTERN } from '../../config/model/operation-schema.js';
+import { SCOPE_PATTERN } from '../../config/model/values.js';
 import type { DatabaseHandle } from '../../stores/database/connect.js';
 import type { Clock } from '../../platform/clock.js';
 import { Problem } from '../../platform/problems/errors.js';

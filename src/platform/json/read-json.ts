@@ -9,7 +9,7 @@ import { mayBeBroken, parseExact } from './exact-json.js';
 export const DEEPEST_JSON = 64;
 
 const LONGEST_NAME_SHOWN = 100;
-const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 
@@ -39,20 +39,34 @@ export function readJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Returns the nesting depth of a text and the number of object members in it. The text need not be valid. */
-function measureText(bytes: Buffer): { readonly depth: number; readonly members: number } {
-  let [depth, deepest, members, isText] = [0, 0, 0, false];
+/** Size of a JSON text. */
+export interface JsonSize {
+  /** Deepest nesting of objects and arrays. */
+  readonly depth: number;
+  /** Number of members of all objects, including those that have the same name. */
+  readonly members: number;
+  /** Number of brackets, braces, colons and commas. */
+  readonly marks: number;
+}
+
+/** Measures a text without parsing it. The text need not be valid. */
+export function measureText(bytes: Buffer): JsonSize {
+  let [depth, deepest, members, marks, isText] = [0, 0, 0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (isText) {
       if (byte === BACKSLASH) at++;
       else if (byte === QUOTE) isText = false;
-    } else if (byte === QUOTE) isText = true;
+      continue;
+    }
+    if (byte === QUOTE) isText = true;
     else if (byte === COLON) members++;
     else if (byte === OPEN_OBJECT || byte === OPEN_LIST) deepest = Math.max(deepest, ++depth);
     else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth--;
+    else if (byte !== COMMA) continue;
+    if (byte !== QUOTE) marks++;
   }
-  return { depth: deepest, members };
+  return { depth: deepest, members, marks };
 }
 
 /**

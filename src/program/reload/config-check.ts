@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { getHeapStatistics } from 'node:v8';
 import { ConfigReceiver, type ReceivedConfig } from '../../config/config-parts.js';
 import type { Environment } from '../../config/model/schema.js';
 import type { CheckRequest, FromCheck, ToCheck } from './check-messages.js';
@@ -24,7 +25,8 @@ export interface CheckBounds {
 
 /** Long, because requests go first: it takes seconds of a core that others may want as well. */
 const CHECK_TIMEOUT_MS = 120_000;
-const CHECK_MEMORY_MB = 512;
+/** The limit of this process, so that what it loaded at its start can be loaded again. */
+const CHECK_MEMORY_MB = Math.ceil(getHeapStatistics().heap_size_limit / (1024 * 1024));
 const CHECK_KEPT_MS = 10_000;
 const BOUNDS: CheckBounds = {
   file: fileURLToPath(new URL('./check-process.js', import.meta.url)),

@@ -146,3 +146,48 @@ describe('no spelling of a static path reaches the operation with the parameter 
     expect(matched('GET', path)).toBe('invalid_path');
   });
 });
+
+describe('parameters in a part of a segment', () => {
+  const operations = [
+    'GET /a/{id}',
+    'POST /a/{id}',
+    'POST /a/{id}:archive',
+    'POST /a/{id}:cancel',
+    'GET /a/{base}...{head}',
+    'GET /a/{base}...{head}/files',
+    'GET /b/{name}.{ext}',
+    'GET /b/{base}...{head}',
+    'GET /c/{id}',
+  ].map((match, index): Operation => {
+    const [method = '', template = ''] = match.split(' ');
+    return { ...OPERATIONS[0]!, index, id: match, method, template };
+  });
+  const own = new OperationTable(operations, undefined, ['/c/{id}:purge', '/c/export', '/c/{id}']);
+
+  it.each([
+    ['POST', '/a/1:archive', 'POST /a/{id}:archive'],
+    ['POST', '/a/1:cancel', 'POST /a/{id}:cancel'],
+    ['POST', '/a/1:other', 'POST /a/{id}'],
+    ['GET', '/a/1', 'GET /a/{id}'],
+    ['GET', '/a/main...next', 'GET /a/{base}...{head}'],
+    ['GET', '/a/main...next/files', 'GET /a/{base}...{head}/files'],
+    ['GET', '/a/m%C3%A4in...next', 'GET /a/{base}...{head}'],
+    ['GET', '/b/report.pdf', 'GET /b/{name}.{ext}'],
+    ['GET', '/c/1', 'GET /c/{id}'],
+  ])('%s %s finds %s', (method, path, expected) => {
+    expect(describeMatch(own.match(method, path))).toBe(expected);
+  });
+
+  it.each([
+    ['of another method', 'GET', '/a/1:archive', '405 POST'],
+    ['in another case', 'POST', '/a/1:ARCHIVE', 'not_found'],
+    ['with encoded fixed text', 'POST', '/a/1%3Aarchive', 'not_found'],
+    ['with a suffix', 'POST', '/a/1:archive.json', 'not_found'],
+    ['without a parameter', 'POST', '/a/:archive', 'not_found'],
+    ['that several match', 'GET', '/b/main...next', 'not_found'],
+    ['of an operation that is left out', 'GET', '/c/1:purge', 'not_found'],
+    ['of a fixed path that is left out', 'GET', '/c/export', 'not_found'],
+  ])('never take a request %s: %s %s', (_, method, path, expected) => {
+    expect(describeMatch(own.match(method, path))).toBe(expected);
+  });
+});

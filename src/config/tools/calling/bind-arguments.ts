@@ -7,6 +7,7 @@ import type {
   PathBinding,
   ToolBinding,
 } from '../../model/described-tool.js';
+import { isSegmentPattern, SegmentPattern } from '../../openapi/segment-pattern.js';
 import type { ArgumentFault, ArgumentFaults, BoundRequest } from '../tool.js';
 import { encode, queryPairs, simpleText, textOf } from './write-values.js';
 
@@ -76,7 +77,10 @@ function segmentFault(text: string, reserved: readonly string[]): string | undef
   if (DOTS.test(text)) return 'must not be . or ..';
   const lower = text.trim().toLowerCase();
   const other = reserved.find(
-    (segment) => lower === segment || (lower.startsWith(segment) && AFTER_SEGMENT.test(lower.slice(segment.length))),
+    (segment) =>
+      (isSegmentPattern(segment) && new SegmentPattern(segment).resembles(text)) ||
+      lower === segment ||
+      (lower.startsWith(segment) && AFTER_SEGMENT.test(lower.slice(segment.length))),
   );
   return other === undefined ? undefined : `must not be \`${other}\`: that leads to another operation`;
 }

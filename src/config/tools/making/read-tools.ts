@@ -10,6 +10,7 @@ import { OWN_NAMES } from '../own-names.js';
 import { SchemaConverter } from './convert-schema.js';
 import { type OptIn, readOptIn } from './opt-in.js';
 import { readParameters } from './parameters.js';
+import { isSegmentPattern } from '../../openapi/segment-pattern.js';
 import { readRequestBody } from './request-body.js';
 import { ReservedSegments } from './reserved-segments.js';
 import { readResultSchema } from './result-schema.js';
@@ -37,9 +38,17 @@ const PAGING = new RegExp(
   'i',
 );
 
-/** Creates the tools. Failures are problems at their place. @param documents documents by service */
-export function readTools(drafts: readonly NumberedDraft[], documents: ReadonlyMap<string, JsonObject>): ToolsReading {
-  const maker = new ToolMaker(drafts, documents);
+/**
+ * Creates the tools. Failures are problems at their place.
+ * @param documents documents by service
+ * @param unpublished templates of operations that are left out, which no argument may lead to
+ */
+export function readTools(
+  drafts: readonly NumberedDraft[],
+  documents: ReadonlyMap<string, JsonObject>,
+  unpublished: readonly string[] = [],
+): ToolsReading {
+  const maker = new ToolMaker(drafts, documents, unpublished);
   for (const each of drafts) maker.add(each);
   const warnings = toolWarnings(maker.made);
   return { tools: maker.made.map(({ tool }) => tool), problems: maker.problems, warnings };
@@ -55,8 +64,9 @@ class ToolMaker {
   constructor(
     drafts: readonly NumberedDraft[],
     private readonly documents: ReadonlyMap<string, JsonObject>,
+    unpublished: readonly string[],
   ) {
-    this.reserved = new ReservedSegments(drafts.map(({ draft }) => draft.template));
+    this.reserved = new ReservedSegments([...drafts.map(({ draft }) => draft.template), ...unpublished]);
   }
 
   add({ draft, operation }: NumberedDraft): void {
@@ -88,6 +98,9 @@ class ToolMaker {
     const converter = this.converterFor(draft.service);
     if (operation.isWebSocket === true) {
       this.report(optIn, 'a WebSocket cannot be a tool', 'leave it out: a tool has one request and one response');
+    }
+    if (draft.template.split('/').some(isSegmentPattern)) {
+      this.report(optIn, 'a path with a parameter in a part of a segment cannot be a tool', 'leave it out');
     }
     const { parameters, faults, leftOut } = readParameters(draft, converter);
     for (const fault of faults) {

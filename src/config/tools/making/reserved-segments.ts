@@ -3,16 +3,18 @@
  * `/customers/{id}`.
  */
 
+import { isSegmentPattern } from '../../openapi/segment-pattern.js';
+
 /** ReservedSegments indexes fixed segments by the path before them. */
 export class ReservedSegments {
-  /** Fixed segments in lower case, by the path before them. */
+  /** Fixed segments in lower case, and segments such as `{id}:archive`, by the path before them. */
   private readonly beside = new Map<string, Set<string>>();
 
   constructor(templates: Iterable<string>) {
     for (const template of templates) {
       for (const { before, segment } of partsOf(template)) {
-        if (segment.startsWith('{')) continue;
-        const known = this.beside.get(before) ?? new Set();
+        if (segment.startsWith('{') && !isSegmentPattern(segment)) continue;
+        const known = this.beside.get(before) ?? new Set<string>();
         this.beside.set(before, known.add(segment.toLowerCase()));
       }
     }

@@ -1,0 +1,100 @@
+/** Settings of a service that decide what of its OpenAPI document is published, and with which scopes. */
+import { serviceSchema, type DefaultScopes, type OperationSelector } from '../model/service-schema.js';
+import { didYouMean, type ConfigProblem } from '../model/problem.js';
+import type { SourceDocument } from '../source/source-document.js';
+import { lookUpReference } from './openapi-references.js';
+import { isObject, type JsonObject } from './openapi-traversal.js';
+
+const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SELECTED = ['tag', 'path', 'operationId'] as const;
+const LISTS = ['include', 'exclude'] as const;
+
+/** Returns the scopes that a service requires by default for a method. */
+export function defaultScopesOf(scopes: DefaultScopes | undefined, method: string): readonly string[] | undefined {
+  if (scopes === undefined || Array.isArray(scopes)) return scopes;
+  return READING_METHODS.has(method) ? scopes.read : scopes.write;
+}
+
+/** DocumentLevers holds the settings of one service. Invalid ones count as absent; the schema check reports them. */
+export class DocumentLevers {
+  /** Default scopes. */
+  readonly scopes: DefaultScopes | undefined;
+  private readonly selectors: Readonly<Record<(typeof LISTS)[number], readonly OperationSelector[] | undefined>>;
+  private readonly used = new Set<OperationSelector>();
+  /** What selectors could have named, for suggestions. */
+  private readonly names = new Map<string, Set<string>>(SELECTED.map((kind) => [kind, new Set<string>()]));
+
+  /** @param service unvalidated entry of `services` */
+  constructor(service: unknown) {
+    const { scopes, include, exclude } = serviceSchema.shape;
+    const settings = isObject(service) ? service : {};
+    this.scopes = scopes.safeParse(settings['scopes']).data;
+    this.selectors = {
+      include: include.safeParse(settings['include']).data,
+      exclude: exclude.safeParse(settings['exclude']).data,
+    };
+  }
+
+  /** Reports whether an operation is published. */
+  publishes(template: string, operation: JsonObject): boolean {
+    const tags = Array.isArray(operation['tags']) ? operation['tags'].filter((tag) => typeof tag === 'string') : [];
+    const id = operation['operationId'];
+    for (const tag of tags) this.names.get('tag')?.add(tag);
+    if (typeof id === 'string') this.names.get('operationId')?.add(id);
+    this.names.get('path')?.add(template);
+    // Both lists are compared, so that each selector knows whether it is used.
+    const [isIncluded, isExcluded] = LISTS.map((list) => {
+      const matching = (this.selectors[list] ?? []).filter((selector) => {
+        if ('tag' in selector) return tags.includes(selector.tag);
+        if ('operationId' in selector) return selector.operationId === id;
+        return template === selector.path || template.startsWith(`${selector.path.replace(/\/$/, '')}/`);
+      });
+      for (const selector of matching) this.used.add(selector);
+      return matching.length > 0;
+    });
+    return (this.selectors.include === undefined || isIncluded === true) && isExcluded !== true;
+  }
+
+  /** Returns a problem for each selector that selects nothing. An operation meant by it could be published by mistake. */
+  unusedProblems(service: string, source: SourceDocument): ConfigProblem[] {
+    return LISTS.flatMap((list) =>
+      [...(this.selectors[list] ?? []).entries()].flatMap(([index, selector]) => {
+        if (this.used.has(selector)) return [];
+        const [[kind, name] = ['', '']] = Object.entries(selector);
+        const hint = didYouMean(name, this.names.get(kind) ?? []) ?? 'remove it, or name what the document has';
+        const message = `no operation of the document has the ${kind} \`${name}\``;
+        return [source.problem(['services', service, list, index], message, hint)];
+      }),
+    );
+  }
+}
+
+/**
+ * Warns if a document has its paths below a prefix that no target has: the backend would be asked for other paths.
+ * @param service unvalidated entry of `services`
+ * @param basePath `api.basePath`; documents with it describe the public address
+ */
+export function serverWarnings(
+  document: JsonObject,
+  source: SourceDocument,
+  service: unknown,
+  basePath: string,
+): ConfigProblem[] {
+  const url = lookUpReference(document, '#/servers/0/url');
+  const prefix = typeof url === 'string' ? pathOf(url, lookUpReference(document, '#/servers/0/variables')) : undefined;
+  const targets = isObject(service) ? service['targets'] : undefined;
+  if (prefix === undefined || prefix === '' || prefix === basePath || !Array.isArray(targets)) return [];
+  const paths = targets.map((target) => pathOf(String(target), undefined));
+  if (paths.includes(prefix)) return [];
+  const message = `puts the paths below \`${prefix}\`, which no target has`;
+  const hint = `if the backend wants it, write it behind each target: ${String(targets[0]).replace(/\/$/, '')}${prefix}`;
+  return [source.problem(['servers', 0, 'url'], message, hint)];
+}
+
+function pathOf(url: string, variables: unknown): string | undefined {
+  const filled = url.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
+    const variable = isObject(variables) ? variables[name] : undefined;
+    return isObject(variable) ? String(variable['default']) : 'x';
+  });
+  return URL.parse(filled, 'http://relative.invalid')?.pathname.replace(/\/$/, '');
+}

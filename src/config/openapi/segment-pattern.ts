@@ -1,0 +1,54 @@
+/**
+ * Path segments with fixed text beside parameters, such as `{id}:archive` and `{base}...{head}`. Matching takes linear
+ * time, because anyone can send long paths.
+ */
+
+/** Characters after which some backends ignore the rest of a segment, such as `.json`. */
+const ENDS_SEGMENT = /^[./?#\s]/;
+
+/** SegmentPattern is a segment of a template with parameters in a part of it. */
+export class SegmentPattern {
+  /** Texts before, between and after the parameters. */
+  private readonly texts: readonly string[];
+  private readonly lowerCaseTexts: readonly string[];
+
+  /** @param segment segment of a template, such as `{id}:archive` */
+  constructor(readonly segment: string) {
+    this.texts = segment.split(/\{[^{}]*\}/);
+    this.lowerCaseTexts = this.texts.map((text) => text.toLowerCase());
+  }
+
+  /** Reports whether a segment matches; no parameter is empty. */
+  matches(segment: string): boolean {
+    return fits(this.texts, segment, 1, (rest) => rest === '');
+  }
+
+  /** Reports whether a backend could take a segment for a match: in another case, or with a suffix such as `.json`. */
+  resembles(segment: string): boolean {
+    return fits(this.lowerCaseTexts, segment.trim().toLowerCase(), 0, (rest) => rest === '' || ENDS_SEGMENT.test(rest));
+  }
+}
+
+/** Reports whether a segment of a template is fixed text with parameters in it. */
+export function isSegmentPattern(segment: string): boolean {
+  return /\{/.test(segment) && !/^\{[^{}]*\}$/.test(segment);
+}
+
+/** Finds the texts one after the other, with at least `least` characters between them. */
+function fits(texts: readonly string[], segment: string, least: number, isEnd: (rest: string) => boolean): boolean {
+  const [first = '', ...others] = texts;
+  if (!segment.startsWith(first)) return false;
+  let at = first.length;
+  for (const text of others.slice(0, -1)) {
+    const found = segment.indexOf(text, at + least);
+    if (found === -1) return false;
+    at = found + text.length;
+  }
+  const last = others.at(-1) ?? '';
+  if (last === '') return segment.length >= at + least;
+  for (let found = segment.indexOf(last, at + least); found !== -1; found = segment.indexOf(last, found + 1)) {
+    const rest = segment.slice(found + last.length, found + last.length + 1);
+    if (isEnd(rest)) return true;
+  }
+  return false;
+}
