@@ -63,6 +63,7 @@ async function readAccounts({ db }: DatabaseHandle, [after = '']: readonly strin
     .selectFrom('account')
     .selectAll()
     .where('id', '>', after)
+    .where('id', 'not in', db.selectFrom('account_deletion').select('account_id'))
     .orderBy('id')
     .limit(ROWS_PER_PAGE)
     .execute();

@@ -1,5 +1,7 @@
 /** A deleted account is nowhere any more: no key, no name, no address, in no table. What others have stays. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { compileDataSchema } from '../../src/config/data-schema.js';
+import { OWN_EVENTS } from '../../src/outbox/own-events.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Tables } from '../../src/stores/database/schema.js';
 import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
@@ -120,7 +122,8 @@ describeOnDatabases('an account that is deleted', (kind) => {
   });
 
   it('sends its last event before its endpoints go, and waits for that no longer than an hour', async () => {
-    const { id } = await running.admin.createAccount({ plan: 'starter', name: NAME });
+    const labels = { external_id: 'tadmor-1', metadata: { caravan: 'Palmyra' } };
+    const { id } = await running.admin.createAccount({ plan: 'starter', name: NAME, ...labels });
     const url = 'https://tadmor.example/hooks';
     const endpointId = await addEndpoint(database.db, running.clock.now(), { account_id: id, url });
     expect((await remove(id, NAME)).status).toBe(204);
@@ -129,8 +132,17 @@ describeOnDatabases('an account that is deleted', (kind) => {
     expect(waiting).toHaveLength(1);
     const events = await database.db.selectFrom('event').selectAll().where('account_id', '=', id).execute();
     expect(events.map(({ type, data }) => [type, JSON.parse(data)])).toEqual([
-      ['account.deleted', { account: { id, name: NAME, plan: 'starter', status: 'suspended' }, actor: 'operator' }],
+      [
+        'account.deleted',
+        { account: { id, name: NAME, plan: 'starter', status: 'suspended', ...labels }, actor: 'operator' },
+      ],
     ]);
+
+    const check = await compileDataSchema({ ...OWN_EVENTS['account.deleted']!.schema });
+    expect(check(JSON.parse(events[0]?.data ?? ''))).toBeUndefined();
+    // Its name and labels are in the event only.
+    const row = await database.db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst();
+    expect(row).toMatchObject({ name: '', external_id: null, metadata: null });
 
     running.clock.advance(HOUR_MS - 1);
     await running.rooms.accountDeletion.continueAll();
