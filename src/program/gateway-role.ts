@@ -14,6 +14,7 @@ import { Connections } from '../gateway/listener/connections.js';
 import { ExposedKeys } from '../accounts/exposed-keys.js';
 import { Cors } from '../gateway/request/cors.js';
 import { EntranceRules } from '../gateway/request/entrance-rules.js';
+import { RequestLines } from '../gateway/request/request-lines.js';
 import type { Draining } from '../gateway/listener/draining.js';
 import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
 import { LiveStreams } from '../gateway/listener/live-streams.js';
@@ -107,6 +108,7 @@ async function startGateway(
   const cors = new Cors(file.gateway.cors, routes);
   const exposed = new ExposedKeys(keys.authenticator, rooms.keyStore, admission.failedAttempts, log.logger);
   const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request), log.logger);
+  const requestLines = new RequestLines(file.gateway.log);
   const proxyStatus = new ProxyStatus();
   proxyStatus.setEnabled(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
@@ -120,6 +122,7 @@ async function startGateway(
     cors,
     entranceRules,
     requestLogs,
+    requestLines,
     usage,
     forwarder,
     proxyStatus,
@@ -131,6 +134,7 @@ async function startGateway(
     return () => {
       cors.applyConfig(changed.file.gateway.cors);
       entranceRules.applyConfig(changed.file);
+      requestLines.applyConfig(changed.file.gateway.log);
       proxyStatus.setEnabled(changed.file.gateway.proxyStatus);
       if (described !== undefined) documents.use(changed, described);
       planSeries.use(changed.file.plans);

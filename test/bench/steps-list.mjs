@@ -15,6 +15,7 @@ const { framingProblem, originForm } = await dist('gateway/request/framing.js');
 const { LifeCycle } = await dist('admission/life-cycle.js');
 const { HttpDate } = await dist('http/client/http-date.js');
 const { RequestEnd } = await dist('gateway/request/request-end.js');
+const { RequestLines } = await dist('gateway/request/request-lines.js');
 const { RequestLogRecorder } = await dist('request-logs/recorder.js');
 const { Routes } = await dist('admission/routes.js');
 const { openSteps } = await dist('admission/steps.js');
@@ -211,10 +212,11 @@ function endSteps(exchange, known, decision, { operations }, log, recorder) {
   const nobody = { find: () => undefined };
   const silent = { ...log, logger: { isLevelEnabled: () => false } };
   const nowhere = { record: () => undefined };
+  const lines = new RequestLines({ format: 'json', successes: 1, fields: undefined });
   const requestLogs = new RequestLogRecorder('/api/v1');
-  const quiet = new RequestEnd(silent, recorder, nowhere, nobody, systemClock);
-  const kept = new RequestEnd(silent, recorder, requestLogs, nobody, systemClock);
-  const full = new RequestEnd(log, recorder, nowhere, nobody, systemClock);
+  const quiet = new RequestEnd(silent, recorder, nowhere, nobody, systemClock, lines);
+  const kept = new RequestEnd(silent, recorder, requestLogs, nobody, systemClock, lines);
+  const full = new RequestEnd(log, recorder, nowhere, nobody, systemClock, lines);
   const end = (requestEnd) => () => {
     note();
     requestEnd.end(exchange);

@@ -12,6 +12,7 @@ import { createGatewayApplication } from '../../src/gateway/listener/gateway.app
 import { ErrorPages } from '../../src/platform/problems/error-pages.js';
 import { Cors } from '../../src/gateway/request/cors.js';
 import { EntranceRules } from '../../src/gateway/request/entrance-rules.js';
+import { RequestLines } from '../../src/gateway/request/request-lines.js';
 import { UsageReader } from '../../src/quota/usage-reader.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { openLog } from '../../src/platform/log.js';
@@ -53,6 +54,7 @@ export async function startGateway(
       usage: new UsageReader(file.plans, parts.quotas, new UsageRows(database.db), clock),
       forwarder: { forward } as unknown as Forwarder,
       requestLogs: new RequestLogRecorder(file.api.basePath),
+      requestLines: new RequestLines(file.gateway.log),
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
       connections: new Connections(file.gateway, file.services),

@@ -14,6 +14,7 @@ import { Connections } from '../../src/gateway/listener/connections.js';
 import { createGatewayApplication } from '../../src/gateway/listener/gateway.application.js';
 import { Cors } from '../../src/gateway/request/cors.js';
 import { EntranceRules } from '../../src/gateway/request/entrance-rules.js';
+import { RequestLines } from '../../src/gateway/request/request-lines.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { openLog, type Log } from '../../src/platform/log.js';
 import type { ErrorPages } from '../../src/platform/problems/error-pages.js';
@@ -116,6 +117,7 @@ export async function startWorld(
       requestLogs: rooms.requestLogs,
       usage: rooms.usage,
       forwarder: rooms.forwarder!,
+      requestLines: new RequestLines(file.gateway.log),
       proxyStatus: new ProxyStatus(),
       draining: { hasBegun: false },
       connections,

@@ -40,6 +40,58 @@ export const shutdown = z
   .prefault({})
   .describe('The end of the process.');
 
+/** Fields that a log line of a request can have, beside `level`, `time` and `event`. */
+export const LOG_FIELDS = [
+  'request_id',
+  'method',
+  'path',
+  'protocol',
+  'status',
+  'duration_ms',
+  'upstream_ms',
+  'bytes_in',
+  'bytes_out',
+  'account_id',
+  'api_key_id',
+  'operation',
+  'service',
+  'source',
+  'tool',
+  'quota',
+  'replayed',
+  'upload',
+  'code',
+  'client_address',
+  'user_agent',
+] as const;
+
+export const log = z
+  .strictObject({
+    format: z
+      .enum(['json', 'combined'])
+      .default('json')
+      .describe('Form of the line: JSON, or the combined log format of Apache and nginx. Other events stay JSON.'),
+    successes: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(1)
+      .describe('Share of the requests with a status below 400 that get a line. Errors always get one.'),
+    fields: z
+      .array(z.enum(LOG_FIELDS))
+      .min(1)
+      .optional()
+      .describe('Fields of a JSON line, beside `level`, `time` and `event`.'),
+  })
+  .refine(({ format, fields }) => format === 'json' || fields === undefined, {
+    path: ['fields'],
+    error: 'is only for `format: json`: the combined format has fixed fields',
+  })
+  .prefault({})
+  .describe('The log line that each request gets.');
+
+export type LogConfig = z.output<typeof log>;
+
 const FIELD_MESSAGE = 'must be the name of a header';
 
 const fieldNames = z.array(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, FIELD_MESSAGE));

@@ -8,7 +8,7 @@ import { admin } from './admin-schema.js';
 import { basePath, host, proxyAddress, TARGET_MESSAGE } from './address-values.js';
 import type { DescribedTool } from './described-tool.js';
 import { events } from './event-schema.js';
-import { connectionLimits, cors, failedAuthentication, hsts, port, shutdown, tlsPair } from './listener-schema.js';
+import { connectionLimits, cors, failedAuthentication, hsts, log, port, shutdown, tlsPair } from './listener-schema.js';
 import { mcp } from './mcp-schema.js';
 import { lifeCycle, operationSchema } from './operation-schema.js';
 import { planSchema } from './plan-schema.js';
@@ -65,6 +65,7 @@ export const configSchema = z.strictObject({
         .boolean()
         .default(false)
         .describe('For debugging: answers to failed backend calls name the cause and the target (RFC 9209).'),
+      log,
       shutdown,
       limits: connectionLimits,
       cors,

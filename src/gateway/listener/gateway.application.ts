@@ -72,7 +72,7 @@ export async function createGatewayApplication(
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
   const endedCallers = new EndedCallers(deps.authenticator, deps.failedAttempts);
-  const requestEnd = new RequestEnd(log, deps.recorder, deps.requestLogs, endedCallers, deps.clock);
+  const requestEnd = new RequestEnd(log, deps.recorder, deps.requestLogs, endedCallers, deps.clock, deps.requestLines);
   const { trustedProxies, proxyProtocol, tls, hsts } = deps.config.file.gateway;
   const secureField = hstsField(hsts);
   const secureLines = linesOf(secureField);

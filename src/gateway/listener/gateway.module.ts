@@ -16,6 +16,7 @@ import { Backend } from '../steps/backend.js';
 import type { Connections } from './connections.js';
 import type { EntranceRules } from '../request/entrance-rules.js';
 import type { Cors } from '../request/cors.js';
+import type { RequestLines } from '../request/request-lines.js';
 import { STEPS_TOKEN } from '../steps/step-guards.js';
 import type { OpenDoor } from '../../admission/doors/door.js';
 import type { Steps } from '../../admission/steps.js';
@@ -42,6 +43,7 @@ export interface GatewayDependencies {
   readonly quotaReport: QuotaReport;
   readonly recorder: UsageRecorder;
   readonly requestLogs: RequestLogRecorder;
+  readonly requestLines: RequestLines;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
   readonly proxyStatus: ProxyStatus;

@@ -20,8 +20,7 @@ export function logLine(
   durationMs: number,
   nowMs: number,
 ): string {
-  const { operation, decision, message } = exchange;
-  const path = withoutSecrets(exchange.path).slice(0, LONGEST_PATH);
+  const { operation, decision } = exchange;
   const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
   const where =
     operation === undefined ? '' : `,"operation":${JSON.stringify(operation.id)},"service":"${operation.service}"`;
@@ -31,13 +30,22 @@ export function logLine(
   const upload = exchange.isUploadCut ? ',"upload":"cut"' : '';
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
   const source = exchange.source === undefined ? '' : sourceMembers(exchange.source);
-  const method = JSON.stringify((message.method ?? '').slice(0, LONGEST_METHOD));
   return (
     `{"level":"info","time":"${formatUtc(nowMs)}","event":"request","request_id":"${exchange.requestId}",` +
-    `"method":${method},"path":${JSON.stringify(path)},"status":${status},` +
+    `"method":${JSON.stringify(loggedMethod(exchange))},"path":${JSON.stringify(loggedPath(exchange))},"status":${status},` +
     `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${source}${quota}${replayed}${upload}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`
   );
+}
+
+/** Returns the path without secrets and without the query, of limited length. */
+export function loggedPath({ path }: Exchange): string {
+  return withoutSecrets(path).slice(0, LONGEST_PATH);
+}
+
+/** Returns the method, of limited length. */
+export function loggedMethod({ message }: Exchange): string {
+  return (message.method ?? '').slice(0, LONGEST_METHOD);
 }
 
 /** Formats the source. Tool names come from the configuration and need no escaping. */

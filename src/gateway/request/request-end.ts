@@ -11,7 +11,7 @@ import type { RequestLogRecorder } from '../../request-logs/recorder.js';
 import type { UsageRecorder } from '../../quota/usage/usage-recorder.js';
 import type { EndedCallers } from './ended-callers.js';
 import type { Exchange } from './exchange.js';
-import { logLine } from './log-line.js';
+import type { RequestLines } from './request-lines.js';
 import { RequestMetrics } from './request-metrics.js';
 
 /** Status in the log for a client that disconnected before its response, as in nginx. */
@@ -30,6 +30,7 @@ export class RequestEnd {
     private readonly requestLogs: Pick<RequestLogRecorder, 'record'>,
     private readonly endedCallers: Pick<EndedCallers, 'find' | 'findUnusable'>,
     private readonly clock: Clock,
+    private readonly lines: RequestLines,
   ) {
     this.logs = log.logger.isLevelEnabled('info');
   }
@@ -75,7 +76,9 @@ export class RequestEnd {
     const owner = key ?? (exchange.problemCode === '' ? undefined : this.refusedKey(exchange));
     const nowMs = this.clock.now();
     if (owner !== undefined) this.requestLogs.record(exchange, owner.accountId, owner.keyId, status, durationMs, nowMs);
-    if (this.logs) this.log.write(logLine(exchange, key, status, durationMs, nowMs));
+    if (this.logs && this.lines.logs(status)) {
+      this.log.write(this.lines.format(exchange, key, status, durationMs, nowMs));
+    }
   }
 
   /** Returns the key of a request that was refused because of its key. */
