@@ -38,7 +38,7 @@ it('stands in docs/configuration.md, setting by setting', () => {
   // `gateway.host`, `port` and so on: the first of a group says where they are.
   let group = '';
   const paths = named.map((name) => {
-    const isTop = name.includes('.') || name === 'usage';
+    const isTop = name.includes('.') || name === 'tracing';
     if (name.includes('.')) group = name.slice(0, name.lastIndexOf('.') + 1);
     return isTop ? name : group + name;
   });

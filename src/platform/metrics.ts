@@ -130,6 +130,11 @@ export const METRICS = {
     [],
   ),
   logUp: gauge('trailgate_log_up', '1 while log lines can be written, 0 while nobody reads them.', []),
+  traceSpans: counter(
+    'trailgate_trace_spans_total',
+    'Spans that the collector took, and those that were dropped because it was away, too slow or rejected them.',
+    [['outcome', ['exported', 'dropped']]],
+  ),
   deprecatedRequests: counter(
     'trailgate_deprecated_requests_total',
     'Requests for what is deprecated or has ended, by account; without an account where no valid key came.',

@@ -15,6 +15,7 @@ import { ExposedKeys } from '../accounts/exposed-keys.js';
 import { Cors } from '../gateway/request/cors.js';
 import { EntranceRules } from '../gateway/request/entrance-rules.js';
 import { RequestLines } from '../gateway/request/request-lines.js';
+import { Tracer } from '../gateway/request/tracing.js';
 import type { Draining } from '../gateway/listener/draining.js';
 import { createGatewayApplication } from '../gateway/listener/gateway.application.js';
 import { LiveStreams } from '../gateway/listener/live-streams.js';
@@ -32,6 +33,8 @@ import { ReferenceModule, referenceDocuments } from '../reference/reference.modu
 import { openMcp } from './open-mcp.js';
 import type { Processes } from './roles.js';
 import { onSignal } from '../platform/signals.js';
+import type { Shutdown } from '../platform/shutdown.js';
+import { SpanExporter } from '../platform/span-exporter.js';
 import { StartError } from '../platform/start-error.js';
 import { WorkerPool } from './workers/worker-pool.js';
 
@@ -109,6 +112,7 @@ async function startGateway(
   const exposed = new ExposedKeys(keys.authenticator, rooms.keyStore, admission.failedAttempts, log.logger);
   const entranceRules = new EntranceRules(file, (request) => exposed.revoke(request), log.logger);
   const requestLines = new RequestLines(file.gateway.log);
+  const tracer = openTracer(file.tracing, log, shutdown);
   const proxyStatus = new ProxyStatus();
   proxyStatus.setEnabled(file.gateway.proxyStatus);
   const planSeries = new PlanSeries(file.plans);
@@ -123,6 +127,7 @@ async function startGateway(
     entranceRules,
     requestLogs,
     requestLines,
+    tracer,
     usage,
     forwarder,
     proxyStatus,
@@ -172,6 +177,14 @@ async function startGateway(
   };
   await startOAuthServer(rooms, beside, clock, log, shutdown);
   return url;
+}
+
+/** Starts the export of spans, if configured. The shutdown exports the last ones. */
+function openTracer(tracing: GatewayFile['tracing'], log: Log, shutdown: Shutdown): Tracer | undefined {
+  if (tracing === undefined) return undefined;
+  const exporter = new SpanExporter(tracing, log.logger);
+  shutdown.add('export spans', () => exporter.stop());
+  return new Tracer(tracing.share, exporter);
 }
 
 /** Reads the limit of file descriptors. Logs a warning if it is below the maximum number of connections. */

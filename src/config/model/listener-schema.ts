@@ -43,6 +43,7 @@ export const shutdown = z
 /** Fields that a log line of a request can have, beside `level`, `time` and `event`. */
 export const LOG_FIELDS = [
   'request_id',
+  'trace_id',
   'method',
   'path',
   'protocol',
@@ -91,6 +92,34 @@ export const log = z
   .describe('The log line that each request gets.');
 
 export type LogConfig = z.output<typeof log>;
+
+const HEADER_MESSAGE = 'must have no control characters';
+
+export const tracing = z
+  .strictObject({
+    endpoint: z
+      .string()
+      .regex(/^https?:\/\/[^/?#@\s]+(\/[^?#@\s]*)?$/, 'must be a URL such as http://otel-collector:4318')
+      .describe('Base URL of an OpenTelemetry collector; spans go to `/v1/traces` there, as OTLP/HTTP JSON.'),
+    headers: z
+      .record(
+        z.string(),
+        z
+          .string()
+          .regex(/^[ -~]*$/, HEADER_MESSAGE)
+          .describe('Header field of each export, such as one of authentication.'),
+      )
+      .default({}),
+    share: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.1)
+      .describe('Share of the requests that are traced where no `traceparent` says it. Errors (5xx) always are.'),
+    serviceName: z.string().min(1).default('trailgate').describe('`service.name` of the spans.'),
+  })
+  .optional()
+  .describe('Export of traces. Without it: none, and `traceparent` is passed on.');
 
 const FIELD_MESSAGE = 'must be the name of a header';
 

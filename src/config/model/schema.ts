@@ -8,7 +8,17 @@ import { admin } from './admin-schema.js';
 import { basePath, host, proxyAddress, TARGET_MESSAGE } from './address-values.js';
 import type { DescribedTool } from './described-tool.js';
 import { events } from './event-schema.js';
-import { connectionLimits, cors, failedAuthentication, hsts, log, port, shutdown, tlsPair } from './listener-schema.js';
+import {
+  connectionLimits,
+  cors,
+  failedAuthentication,
+  hsts,
+  log,
+  port,
+  shutdown,
+  tlsPair,
+  tracing,
+} from './listener-schema.js';
 import { mcp } from './mcp-schema.js';
 import { lifeCycle, operationSchema } from './operation-schema.js';
 import { planSchema } from './plan-schema.js';
@@ -124,6 +134,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('Metrics.'),
+  tracing: untilRestart(tracing),
   events,
   webhooks,
   mcp,

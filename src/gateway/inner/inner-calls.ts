@@ -12,6 +12,7 @@ import type { HttpDate } from '../../http/client/http-date.js';
 import { NOT_OURS } from '../../proxy/routing/operation-table.js';
 import { Exchange, type ExchangeOwner } from '../request/exchange.js';
 import type { RequestEnd } from '../request/request-end.js';
+import type { Tracer } from '../request/tracing.js';
 import { InnerMessage } from './inner-message.js';
 import { WholeResponse } from './inner-response.js';
 
@@ -22,6 +23,7 @@ export interface InnerCallParts {
   readonly end: WalkEnd<Exchange>;
   readonly requestEnd: Pick<RequestEnd, 'end'>;
   readonly date: HttpDate;
+  readonly tracer: Tracer | undefined;
 }
 
 /** Step walks for requests with and without an `Idempotency-Key`. */
@@ -36,13 +38,14 @@ const CARRIER: RequestSource = { name: 'mcp', tool: '', isCarrier: true };
 /** InnerCalls starts inner calls. */
 export class InnerCalls implements InnerPath, ExchangeOwner {
   readonly date: HttpDate;
+  readonly tracer: Tracer | undefined;
   private readonly routes: InnerCallParts['routes'];
   private readonly walks: Walks;
   /** Walks for requests whose key is already known. */
   private readonly knownWalks: Walks;
   private readonly requestEnd: InnerCallParts['requestEnd'];
 
-  constructor({ routes, steps, end, requestEnd, date }: InnerCallParts) {
+  constructor({ routes, steps, end, requestEnd, date, tracer }: InnerCallParts) {
     this.routes = routes;
     const without = (list: readonly Step[]): readonly Step[] => list.filter((step) => step !== steps.key);
     const [usual, keyed] = [inOrderWithoutKey(steps), inOrder(steps)];
@@ -50,6 +53,7 @@ export class InnerCalls implements InnerPath, ExchangeOwner {
     this.knownWalks = { usual: new StepWalk(without(usual), end), keyed: new StepWalk(without(keyed), end) };
     this.requestEnd = requestEnd;
     this.date = date;
+    this.tracer = tracer;
   }
 
   begin(call: InnerCall, done: (response: InnerResponse) => void): RunningCall {

@@ -35,6 +35,7 @@ import { endQueuedWith } from './queued-responses.js';
 import { installRequestHooks } from './request-hooks.js';
 import { InnerCalls } from '../inner/inner-calls.js';
 import { RequestEnd } from '../request/request-end.js';
+import { timedSteps } from '../request/tracing.js';
 import { Upgrades } from './upgrades.js';
 
 const LARGEST_HEAD_BYTES = 16 * 1024;
@@ -72,14 +73,22 @@ export async function createGatewayApplication(
   more: readonly DynamicModule[],
 ): Promise<NestFastifyApplication> {
   const endedCallers = new EndedCallers(deps.authenticator, deps.failedAttempts);
-  const requestEnd = new RequestEnd(log, deps.recorder, deps.requestLogs, endedCallers, deps.clock, deps.requestLines);
+  const requestEnd = new RequestEnd(
+    log,
+    deps.recorder,
+    deps.requestLogs,
+    endedCallers,
+    deps.clock,
+    deps.requestLines,
+    deps.tracer,
+  );
   const { trustedProxies, proxyProtocol, tls, hsts } = deps.config.file.gateway;
   const secureField = hstsField(hsts);
   const secureLines = linesOf(secureField);
   const date = new HttpDate(deps.clock);
-  const arrivals = new Arrivals(requestEnd, trustedProxies, secureField, date);
+  const arrivals = new Arrivals(requestEnd, trustedProxies, secureField, date, deps.tracer);
   const filter = new ErrorFilter(deps.routes, deps.errorPages, log.logger);
-  const { steps } = deps;
+  const steps = deps.tracer === undefined ? deps.steps : timedSteps(deps.steps);
   const backend = new Backend({ ...deps, filter });
   const upgrades = new Upgrades(deps.routes);
   const parser = { ...PARSER, shouldUpgradeCallback: (message: IncomingMessage) => upgrades.accepts(message) };
@@ -112,7 +121,7 @@ export async function createGatewayApplication(
   const walk = new StepWalk(inOrderWithoutKey(steps), end);
   const keyedWalk = new StepWalk(inOrder(steps), end);
   const door = deps.openDoor?.({
-    inner: new InnerCalls({ routes: deps.routes, steps, end, requestEnd, date }),
+    inner: new InnerCalls({ routes: deps.routes, steps, end, requestEnd, date, tracer: deps.tracer }),
     refuse: (request, reason) => filter.respond(reason, request as Exchange),
   });
   const entrance = new Entrance({ ...deps, arrivals, filter, door });

@@ -17,6 +17,7 @@ import type { Connections } from './connections.js';
 import type { EntranceRules } from '../request/entrance-rules.js';
 import type { Cors } from '../request/cors.js';
 import type { RequestLines } from '../request/request-lines.js';
+import type { Tracer } from '../request/tracing.js';
 import { STEPS_TOKEN } from '../steps/step-guards.js';
 import type { OpenDoor } from '../../admission/doors/door.js';
 import type { Steps } from '../../admission/steps.js';
@@ -44,6 +45,8 @@ export interface GatewayDependencies {
   readonly recorder: UsageRecorder;
   readonly requestLogs: RequestLogRecorder;
   readonly requestLines: RequestLines;
+  /** Undefined without `tracing`. */
+  readonly tracer?: Tracer | undefined;
   readonly usage: UsageReader;
   readonly forwarder: Forwarder;
   readonly proxyStatus: ProxyStatus;

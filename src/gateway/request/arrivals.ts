@@ -14,6 +14,7 @@ import { isHttp2, originForm } from './framing.js';
 import type { StreamRequest } from './http2-message.js';
 import { Http2Response, StreamResponse, type GatewayHttp2Response } from './http2-response.js';
 import type { RequestEnd } from './request-end.js';
+import type { Tracer } from './tracing.js';
 
 export class Arrivals implements ExchangeOwner {
   private readonly trusts: Trusts | undefined;
@@ -28,6 +29,7 @@ export class Arrivals implements ExchangeOwner {
     trustedProxies: readonly string[],
     readonly secureField: readonly string[],
     readonly date: HttpDate,
+    readonly tracer: Tracer | undefined,
   ) {
     this.secureLines = linesOf(secureField);
     this.trusts = trustsOf(trustedProxies);

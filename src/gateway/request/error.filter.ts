@@ -40,7 +40,7 @@ export class ErrorFilter implements ExceptionFilter {
     const problem = exchange.refusal ?? (error instanceof Problem ? error : this.translate(error, exchange));
     if (problem.status >= 500 && problem.cause !== undefined) {
       this.log.warn(
-        { event: 'request_failed', request_id: exchange.requestId, code: problem.code, err: problem.cause },
+        { event: 'request_failed', ...idsOf(exchange), code: problem.code, err: problem.cause },
         'A request could not be served',
       );
     }
@@ -48,7 +48,7 @@ export class ErrorFilter implements ExceptionFilter {
       writeProblem(exchange, problem, this.pages);
     } catch (failure) {
       // Writing the response failed and nobody else would end the request.
-      this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: failure }, 'An unexpected error');
+      this.log.error({ event: 'internal_error', ...idsOf(exchange), err: failure }, 'An unexpected error');
       exchange.response.destroy();
     }
   }
@@ -65,11 +65,16 @@ export class ErrorFilter implements ExceptionFilter {
     if (match?.kind === 'invalid_path') return routeProblem(match, exchange.path);
     const code = status === undefined ? undefined : FRAMEWORK_CODES[status];
     if (code !== undefined) return new Problem(code, { cause: error });
-    this.log.error({ event: 'internal_error', request_id: exchange.requestId, err: error }, 'An unexpected error');
+    this.log.error({ event: 'internal_error', ...idsOf(exchange), err: error }, 'An unexpected error');
     return new Problem('internal_error', {
       detail: 'An unexpected error occurred on the server. Include the request ID when you report it.',
     });
   }
+}
+
+/** Returns the IDs of a request for its log lines. */
+function idsOf({ requestId, traceId }: Exchange): object {
+  return traceId === '' ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };
 }
 
 /** Returns the status of a Fastify error. */

@@ -23,14 +23,22 @@ import type { QuotaSubject } from '../../quota/model/subject.js';
 import { IN_FLIGHT, type Completion, type UsageCell } from '../../quota/model/usage-cell.js';
 import { isHttp2 } from './framing.js';
 import { endBehindResponse } from './last-response.js';
-import { continuedTrace, randomNames, requestId } from './request-ids.js';
+import { continuedTrace, parseTraceparent, randomNames, requestId } from './request-ids.js';
+import type { RequestTrace } from './request-trace.js';
 
 /** The plain parser rejects repeated fields of names that matter. */
 const NONE_TWICE: readonly string[] = [];
 
+/** Begins the trace of a request. */
+export interface TraceBeginner {
+  begin(exchange: Exchange): RequestTrace;
+}
+
 /** Receives the events of an exchange. */
 export interface ExchangeOwner {
   readonly date: HttpDate;
+  /** Undefined without `tracing`. */
+  readonly tracer?: TraceBeginner | undefined;
   /** @param status status of the response; 0: the client disconnected before its end */
   onEnd(exchange: Exchange, status: number): void;
   onHandedOver(exchange: Exchange, message: IncomingMessage, response: ServerResponse): void;
@@ -95,6 +103,8 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
   closeListener: CloseListener | undefined;
   /** Called when forwarding fails. */
   whenFailed: ((exchange: Exchange, problem: Problem) => void) | undefined;
+
+  private begunTrace: RequestTrace | undefined;
 
   // Set by the usage recorder; see `CountedRequest`.
   usage: UsageCell | undefined;
@@ -209,10 +219,19 @@ export class Exchange implements ForwardClient, DoorRequest, Transaction {
     return this.url.slice(0, this.pathEnd);
   }
 
-  /** The trace context for the backend; empty if the client sent none that is valid. */
+  /** The trace context for the backend; empty if there is none. */
   get traceparent(): string {
-    const offered = this.message.headers['traceparent'];
-    return continuedTrace(typeof offered === 'string' ? offered : undefined, this.names);
+    return this.trace?.traceparent ?? continuedTrace(this.message.headers['traceparent'], this.names);
+  }
+
+  /** ID of the trace that the request belongs to; empty without one. */
+  get traceId(): string {
+    return this.trace?.traceId ?? parseTraceparent(this.message.headers['traceparent'])?.traceId ?? '';
+  }
+
+  /** Trace of the request; undefined without `tracing`. */
+  get trace(): RequestTrace | undefined {
+    return (this.begunTrace ??= this.owner.tracer?.begin(this));
   }
 }
 

@@ -21,6 +21,8 @@ export function logLine(
   nowMs: number,
 ): string {
   const { operation, decision } = exchange;
+  const { traceId } = exchange;
+  const trace = traceId === '' ? '' : `,"trace_id":"${traceId}"`;
   const who = key === undefined ? '' : `,"account_id":"${key.record.accountId}","api_key_id":"${key.record.keyId}"`;
   const where =
     operation === undefined ? '' : `,"operation":${JSON.stringify(operation.id)},"service":"${operation.service}"`;
@@ -31,7 +33,7 @@ export function logLine(
   const upstream = exchange.upstreamMs < 0 ? '' : `,"upstream_ms":${exchange.upstreamMs.toFixed(2)}`;
   const source = exchange.source === undefined ? '' : sourceMembers(exchange.source);
   return (
-    `{"level":"info","time":"${formatUtc(nowMs)}","event":"request","request_id":"${exchange.requestId}",` +
+    `{"level":"info","time":"${formatUtc(nowMs)}","event":"request","request_id":"${exchange.requestId}"${trace},` +
     `"method":${JSON.stringify(loggedMethod(exchange))},"path":${JSON.stringify(loggedPath(exchange))},"status":${status},` +
     `"duration_ms":${durationMs.toFixed(2)}${upstream}${who}${where}${source}${quota}${replayed}${upload}${code},` +
     `"client_address":${JSON.stringify(exchange.clientAddress)}}\n`

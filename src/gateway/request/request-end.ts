@@ -13,6 +13,7 @@ import type { EndedCallers } from './ended-callers.js';
 import type { Exchange } from './exchange.js';
 import type { RequestLines } from './request-lines.js';
 import { RequestMetrics } from './request-metrics.js';
+import type { Tracer } from './tracing.js';
 
 /** Status in the log for a client that disconnected before its response, as in nginx. */
 const CLIENT_GONE = 499;
@@ -31,6 +32,7 @@ export class RequestEnd {
     private readonly endedCallers: Pick<EndedCallers, 'find' | 'findUnusable'>,
     private readonly clock: Clock,
     private readonly lines: RequestLines,
+    private readonly tracer?: Tracer,
   ) {
     this.logs = log.logger.isLevelEnabled('info');
   }
@@ -51,6 +53,7 @@ export class RequestEnd {
     if (upstreamMs >= 0 && sent !== 0 && !isUpgraded && !isStreamed) {
       metrics.overhead.observe((durationMs - upstreamMs) / 1_000);
     }
+    this.tracer?.end(exchange, status, durationMs, this.clock.now());
     if (problemCode !== '') metrics.refusalsOf(problemCode as ErrorCode).inc();
     if (exchange.ending === '' || operation === undefined) this.writeLogs(exchange, exchange.key, status, durationMs);
     else this.endOfEnding(exchange, operation, status, durationMs);

@@ -9,8 +9,9 @@ let used = BLOCK_BYTES;
 
 const REQUEST_ID = /^[A-Za-z0-9_\-.]{1,128}$/;
 /** Version 00 has four members. A higher version can have more of them. */
-const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
-const SAMPLED = 1;
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+/** Flag of `traceparent`. */
+export const SAMPLED = 1;
 
 /** Ends of the parts of `randomNames`: 12 bytes for a request ID, 8 for a span. */
 const REQUEST_ID_END = 24;
@@ -29,18 +30,42 @@ export function requestId(offered: string | undefined, names = randomNames()): s
 
 /**
  * Returns the `traceparent` for the backend: the caller's trace and flags with a new span. Returns an empty string if
- * the caller sent no valid one. The gateway records no spans, so it starts no trace: a new one would decide for the
- * backend whether its requests are sampled.
- *
- * A higher version is read as version 00 (W3C Trace Context, section 4.3). Of its flags only "sampled" is known.
+ * the caller sent no valid one. Without `tracing` the gateway records no spans, so it starts no trace: a new one would
+ * decide for the backend whether its requests are sampled.
  */
-export function continuedTrace(offered: string | undefined, names = randomNames()): string {
-  const match = offered === undefined ? null : TRACEPARENT.exec(offered);
-  if (match === null) return '';
-  const [, version, trace, flags = '', more] = match;
-  const span = names.slice(REQUEST_ID_END, SPAN_ID_END);
-  if (version === '00') return more === undefined ? `00-${trace}-${span}-${flags}` : '';
-  return `00-${trace}-${span}-0${Number.parseInt(flags, 16) & SAMPLED}`;
+export function continuedTrace(offered: string | readonly string[] | undefined, names = randomNames()): string {
+  const caller = parseTraceparent(offered);
+  if (caller === undefined) return '';
+  return `00-${caller.traceId}-${spanIdOf(names)}-${caller.flags.toString(16).padStart(2, '0')}`;
+}
+
+/** Trace context of a caller. */
+export interface CallerTrace {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** Span of the caller, 16 hex digits. */
+  readonly parentId: string;
+  /** Of a higher version, only the flag "sampled". */
+  readonly flags: number;
+}
+
+/**
+ * Parses a `traceparent`. A higher version is read as version 00 (W3C Trace Context, section 4.3). Of its flags only
+ * "sampled" is known.
+ * @returns undefined if there is none that is valid
+ */
+export function parseTraceparent(offered: string | readonly string[] | undefined): CallerTrace | undefined {
+  const match = typeof offered === 'string' ? TRACEPARENT.exec(offered) : null;
+  if (match === null) return undefined;
+  const [, version, traceId = '', parentId = '', digits = '', more] = match;
+  const flags = Number.parseInt(digits, 16);
+  if (version === '00') return more === undefined ? { traceId, parentId, flags } : undefined;
+  return { traceId, parentId, flags: flags & SAMPLED };
+}
+
+/** Returns the span ID for the backend call out of the names of a request. */
+export function spanIdOf(names: string): string {
+  return names.slice(REQUEST_ID_END, SPAN_ID_END);
 }
 
 function randomHex(bytes: number): string {

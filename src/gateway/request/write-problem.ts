@@ -28,7 +28,7 @@ export function writeProblem(exchange: Exchange, problem: Problem, pages: ErrorP
     exchange.caller.takeProblem(problem);
     return;
   }
-  const body = problemBytes(problem, exchange.requestId, pages);
+  const body = problemBytes(problem, exchange.requestId, pages, exchange.traceId);
   if (message.method !== 'HEAD') exchange.bytesOut = body.length;
   let head = entityLines(body) + exchange.dateLine + exchange.problemLines + linesOf(problem.options.headers ?? []);
   // HTTP/2 has no connection-specific fields.

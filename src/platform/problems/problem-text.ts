@@ -16,18 +16,20 @@ let beginningsUrl = '';
 /**
  * The body of a problem in UTF-8, each byte as a character (Latin-1), so that it can leave in one write with its head.
  * @param requestId of letters, digits, `_`, `-` and `.`: it is not looked at once more.
+ * @param traceId 32 hex digits for the member `trace_id`; empty: none.
  */
-export function problemBytes(problem: Problem, requestId: string, pages: ErrorPages): string {
+export function problemBytes(problem: Problem, requestId: string, pages: ErrorPages, traceId = ''): string {
+  const ids = traceId === '' ? requestId : `${requestId}","trace_id":"${traceId}`;
   if (problem instanceof FixedProblem) {
     if (problem.textUrl !== pages.url) keepText(problem, pages);
-    return `${problem.textBefore}${requestId}${problem.textBehind}`;
+    return `${problem.textBefore}${ids}${problem.textBehind}`;
   }
   const { code, status } = problem;
   const { detail, isPlain, errors, violatedPolicies, retryAfter, resetsAt, missingScopes, reason } = problem.options;
   const { requiredRoles, confirmWith } = problem.options;
   let text = beginningOf(code, pages) + status;
   if (detail !== undefined) text += isPlain === true ? `,"detail":"${detail}"` : `,"detail":${valueOf(detail)}`;
-  text += `,"code":"${code}","request_id":"${requestId}"`;
+  text += `,"code":"${code}","request_id":"${ids}"`;
   if (errors !== undefined && errors.length > 0) text += `,"errors":${valueOf(errors)}`;
   if (violatedPolicies !== undefined) text += `,"violated-policies":${valueOf(violatedPolicies)}`;
   if (retryAfter !== undefined) text += `,"retry_after":${retryAfter}`;

@@ -1,0 +1,148 @@
+/** Spans of requests, while `tracing` is configured: the request, its key check, its quota decision, its backend call. */
+import { randomBytes } from 'node:crypto';
+import type { AdmissionRequest } from '../../admission/admission-request.js';
+import type { Step } from '../../admission/step.js';
+import type { Steps } from '../../admission/steps.js';
+import type { PreviewedRequest } from '../../admission/previewed-request.js';
+import type { Problem } from '../../platform/problems/errors.js';
+import { SPAN_KIND, type Span, type SpanExporter } from '../../platform/span-exporter.js';
+import type { Waiting } from '../../platform/waiting.js';
+import type { Exchange } from './exchange.js';
+import { loggedMethod, loggedPath } from './log-line.js';
+import { parseTraceparent, SAMPLED, spanIdOf } from './request-ids.js';
+import { RequestTrace } from './request-trace.js';
+
+const FIRST_ERROR = 500;
+/** The last 56 bits of a trace ID are random, and samplers of one trace agree by them (W3C Trace Context, level 2). */
+const RANDOM_DIGITS = 14;
+const RANDOM_VALUES = 2 ** 56;
+
+/** Tracer begins and exports the traces of requests. */
+export class Tracer {
+  /** @param share share of the requests without a sampling decision of their caller that are exported, 0 to 1 */
+  constructor(
+    private readonly share: number,
+    private readonly exporter: Pick<SpanExporter, 'add'>,
+  ) {}
+
+  /** Continues the trace of the caller with its sampling decision, or begins a new one. */
+  begin({ message, names }: Pick<Exchange, 'message' | 'names'>): RequestTrace {
+    const caller = parseTraceparent(message.headers['traceparent']);
+    const traceId = caller?.traceId ?? randomBytes(16).toString('hex');
+    const isSampled = caller === undefined ? this.samples(traceId) : (caller.flags & SAMPLED) === SAMPLED;
+    return new RequestTrace(traceId, caller?.parentId ?? '', spanIdOf(names), isSampled);
+  }
+
+  /**
+   * Exports the spans of a finished request that is sampled or failed with 500 or above.
+   * @param endedMs milliseconds since the Unix epoch
+   */
+  end(exchange: Exchange, status: number, durationMs: number, endedMs: number): void {
+    const { trace } = exchange;
+    if (trace === undefined || (!trace.isSampled && status < FIRST_ERROR)) return;
+    this.exporter.add(spansOf(exchange, trace, status, endedMs - durationMs, endedMs));
+  }
+
+  private samples(traceId: string): boolean {
+    return Number.parseInt(traceId.slice(-RANDOM_DIGITS), 16) < this.share * RANDOM_VALUES;
+  }
+}
+
+/** Wraps the steps that have spans. Without tracing, the steps run unwrapped. */
+export function timedSteps(steps: Steps): Steps {
+  return { ...steps, key: new TimedStep('key check', steps.key), quota: new TimedStep('quota decision', steps.quota) };
+}
+
+class TimedStep implements Step {
+  constructor(
+    private readonly name: string,
+    private readonly step: Step,
+  ) {}
+
+  ask(request: AdmissionRequest, waiting: Waiting<unknown>): boolean | undefined {
+    const { trace } = request as Exchange;
+    trace?.beginStep(this.name);
+    const mayPass = this.step.ask(request, waiting);
+    if (mayPass !== undefined) trace?.endStep();
+    return mayPass;
+  }
+
+  conclude(request: AdmissionRequest, late: unknown): boolean {
+    const mayPass = this.step.conclude(request, late);
+    (request as Exchange).trace?.endStep();
+    return mayPass;
+  }
+
+  preview(request: PreviewedRequest): Problem | undefined | Promise<Problem | undefined> {
+    return this.step.preview(request);
+  }
+}
+
+/**
+ * Builds the spans of a request.
+ * @param startMs start and end of the request in milliseconds since the Unix epoch
+ */
+function spansOf(exchange: Exchange, trace: RequestTrace, status: number, startMs: number, endMs: number): Span[] {
+  const { operation, key, decision, startedMs, upstreamMs, problemCode, requestId, scheme } = exchange;
+  const { traceId, parentId, backendSpanId, steps } = trace;
+  const method = loggedMethod(exchange);
+  const isError = status >= FIRST_ERROR;
+  const epochOf = (ms: number): number => startMs + ms - startedMs;
+  const code = problemCode === '' ? undefined : problemCode;
+  const server: Span = {
+    traceId,
+    spanId: newSpanId(),
+    parentId,
+    name: operation === undefined ? method : `${method} ${operation.template}`,
+    kind: SPAN_KIND.server,
+    startMs,
+    endMs,
+    isError,
+    attributes: {
+      'http.request.method': method,
+      'http.route': operation?.template,
+      'http.response.status_code': status,
+      'url.path': loggedPath(exchange),
+      'url.scheme': scheme,
+      'error.type': isError ? (code ?? String(status)) : undefined,
+      'trailgate.code': code,
+      'trailgate.request_id': requestId,
+      'trailgate.operation': operation?.id,
+      'trailgate.account_id': key?.record.accountId,
+      'trailgate.api_key_id': key?.record.keyId,
+      'trailgate.quota': decision === undefined ? undefined : decision.admitted ? 'admitted' : 'refused',
+    },
+  };
+  const child = { traceId, parentId: server.spanId, isError: false, attributes: {} };
+  const spans = steps.map((step): Span => {
+    const stepEndMs = step.endMs === 0 ? endMs : epochOf(step.endMs);
+    const spanId = newSpanId();
+    return {
+      ...child,
+      spanId,
+      name: step.name,
+      kind: SPAN_KIND.internal,
+      startMs: epochOf(step.startMs),
+      endMs: stepEndMs,
+    };
+  });
+  if (upstreamMs >= 0 && operation !== undefined) {
+    // The call begins behind the last step.
+    const calledMs = epochOf(steps.at(-1)?.endMs ?? startedMs);
+    spans.push({
+      ...child,
+      spanId: backendSpanId,
+      name: method,
+      kind: SPAN_KIND.client,
+      startMs: calledMs,
+      endMs: Math.min(endMs, calledMs + upstreamMs),
+      isError,
+      attributes: { 'http.request.method': method, 'peer.service': operation.service },
+    });
+  }
+  return [server, ...spans];
+}
+
+function newSpanId(): string {
+  return randomBytes(8).toString('hex');
+}

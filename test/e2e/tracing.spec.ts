@@ -1,0 +1,125 @@
+/** Spans reach an OpenTelemetry collector as OTLP says, for sampled requests and for failures, and name what happened. */
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { startBackend, type Backend } from '../support/backend.js';
+import { send } from '../support/http.js';
+import { eventually } from '../support/processes.js';
+import { startTrailgate, type RunningTrailgate } from '../support/program.js';
+import { startTraceCollector, type CollectedSpan, type TraceCollector } from '../support/trace-collector.js';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CALLER = '00f067aa0ba902b7';
+const SERVER = 2;
+const ERROR = { code: 2 };
+
+let backend: Backend;
+let collector: TraceCollector;
+let gateway: RunningTrailgate;
+let secret: string;
+
+beforeAll(async () => {
+  collector = await startTraceCollector();
+  backend = await startBackend((request, response) => {
+    setTimeout(() => response.writeHead(request.url === '/customers/broken' ? 503 : 200).end('{}'), 20);
+  });
+  const tracing = { endpoint: collector.url, share: 0, headers: { 'x-tenant': 'tenant-1' } };
+  gateway = await startTrailgate({ backend: backend.url, config: { tracing, plans: { one: { key: { minute: 1 } } } } });
+  ({ secret } = (await gateway.admin.newKey('unlimited')).key);
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await Promise.all([backend?.stop(), collector?.stop()]);
+});
+beforeEach(() => void collector.spans.splice(0));
+
+const call = (path: string, headers: Record<string, string> = {}, key = secret) =>
+  send(`${gateway.gatewayUrl}/api/v1${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } });
+const sampled = { traceparent: `00-${TRACE}-${CALLER}-01` };
+const attributes = ({ attributes: list }: CollectedSpan) =>
+  Object.fromEntries(
+    list.map(({ key, value }) => [key, 'intValue' in value ? Number(value.intValue) : value.stringValue]),
+  );
+const millis = ({ startTimeUnixNano: start, endTimeUnixNano: end }: CollectedSpan) =>
+  Number((BigInt(end) - BigInt(start)) / 1_000_000n);
+
+/** Waits for the spans of one request and returns them, that of the request first. */
+async function spansOfRequest(): Promise<CollectedSpan[]> {
+  await eventually('its spans are exported', () => collector.spans.length > 0, 10_000);
+  expect(collector.complaints).toEqual([]);
+  return collector.spans.toSorted((a, b) => Number(b.kind === SERVER) - Number(a.kind === SERVER));
+}
+
+it('exports the request, its key check, its quota decision and its backend call below the caller', async () => {
+  await call('/customers/7?secret=query', { ...sampled, 'x-request-id': 'trace-1' });
+  const [request, ...children] = await spansOfRequest();
+  expect(request).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, name: 'GET /customers/{id}', kind: SERVER });
+  expect(attributes(request!)).toMatchObject({
+    'http.request.method': 'GET',
+    'http.route': '/customers/{id}',
+    'http.response.status_code': 200,
+    'url.path': '/api/v1/customers/7',
+    'trailgate.request_id': 'trace-1',
+    'trailgate.quota': 'admitted',
+  });
+  expect(children.map(({ name }) => name)).toEqual(['key check', 'quota decision', 'GET']);
+  for (const child of children) {
+    expect(child).toMatchObject({ traceId: TRACE, parentSpanId: request!.spanId });
+    expect(BigInt(child.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(request!.startTimeUnixNano));
+    expect(BigInt(child.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(request!.endTimeUnixNano));
+  }
+  expect(new Set([request, ...children].map((span) => span!.spanId)).size).toBe(4);
+  const toBackend = children.at(-1)!;
+  expect(millis(toBackend)).toBeGreaterThanOrEqual(19);
+  expect(backend.requests.at(-1)?.headers['traceparent']).toBe(`00-${TRACE}-${toBackend.spanId}-01`);
+  expect(collector.headers['x-tenant']).toBe('tenant-1');
+  expect(JSON.stringify(collector.spans)).not.toContain('query');
+  expect(JSON.stringify(collector.spans)).not.toContain(secret);
+  await eventually('it is logged', () =>
+    gateway.logs().some(({ request_id: id, trace_id: trace }) => id === 'trace-1' && trace === TRACE),
+  );
+});
+
+it('exports neither what the caller does not sample nor what its own share leaves out, but every 5xx', async () => {
+  await call('/customers', { traceparent: `00-${TRACE}-${CALLER}-00` });
+  await call('/customers');
+  await call('/nothing', { traceparent: `00-${TRACE}-${CALLER}-00` });
+  const { text } = await call('/customers/broken');
+  const [request, ...children] = await spansOfRequest();
+  expect(request).toMatchObject({ name: 'GET /customers/{id}', status: ERROR });
+  expect(request).not.toHaveProperty('parentSpanId');
+  expect(attributes(request!)).toMatchObject({ 'error.type': 'backend_unavailable' });
+  expect(children).toHaveLength(3);
+  expect(children.at(-1)).toMatchObject({ status: ERROR });
+  expect(JSON.parse(text)).toMatchObject({ code: 'backend_unavailable', trace_id: request!.traceId });
+  const told = backend.requests.at(-1)?.headers['traceparent'];
+  expect(told).toBe(`00-${request!.traceId}-${children.at(-1)!.spanId}-00`);
+});
+
+it('exports a request that was refused, with the step that refused it and without a backend call', async () => {
+  const { key } = await gateway.admin.newKey('one');
+  await call('/customers', {}, key.secret);
+  const { status } = await call('/customers', sampled, key.secret);
+  expect(status).toBe(429);
+  const [request, ...children] = await spansOfRequest();
+  expect(attributes(request!)).toMatchObject({ 'trailgate.code': 'rate_limited', 'trailgate.quota': 'refused' });
+  expect(children.map(({ name }) => name)).toEqual(['key check', 'quota decision']);
+});
+
+it('serves requests while the collector does not answer, and exports their spans when it does again', async () => {
+  collector.answer = { status: 503, body: '{}' };
+  const before = collector.exports;
+  expect((await call('/customers', sampled)).status).toBe(200);
+  await eventually('an export has failed', () => collector.exports > before, 10_000);
+  expect(collector.spans).toEqual([]);
+  collector.answer = { status: 200, body: '{}' };
+  expect(await spansOfRequest()).toHaveLength(4);
+  expect(gateway.logs()).toContainEqual(
+    expect.objectContaining({ event: 'spans_not_exported', reason: 'status 503', waiting: 4 }),
+  );
+});
+
+it('exports the last spans when the program ends', async () => {
+  await call('/customers', sampled);
+  await gateway.stop();
+  expect(collector.spans).toHaveLength(4);
+  expect(collector.complaints).toEqual([]);
+});
