@@ -47,13 +47,13 @@ export interface TraceCollector {
   readonly url: string;
   /** All spans that it took so far. */
   readonly spans: CollectedSpan[];
-  /** What the protocol does not describe, so far. */
+  /** Fields that the protocol does not describe, so far. */
   readonly complaints: string[];
   /** How many exports have arrived. */
   exports: number;
   /** Header fields of the last export. */
   headers: IncomingHttpHeaders;
-  /** Its next responses; status 0: none. */
+  /** Next responses; status 0: none. */
   answer: { status: number; body: string };
   stop(): Promise<void>;
 }

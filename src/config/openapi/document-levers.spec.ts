@@ -1,9 +1,9 @@
-/** What of a document is published, and with which scopes, as the service says in `gateway.yaml`. */
+/** A service chooses in `gateway.yaml` which operations of a document are published, and with which scopes. */
 import { describe, expect, it } from '@jest/globals';
 import { configOf, problemsOf, warningsOf, type ConfigFiles } from '../../../test/support/config-files.js';
 
 const OK = "responses: { '200': { description: ok } }";
-/** As springdoc writes it: a scheme without scopes at each operation. */
+/** The form of springdoc: a scheme without scopes at each operation. */
 const SPRINGDOC = `openapi: 3.0.1
 info: { title: Orders, version: v0 }
 servers: [{ url: 'http://localhost:8080' }]

@@ -21,7 +21,7 @@ export class DocumentLevers {
   readonly scopes: DefaultScopes | undefined;
   private readonly selectors: Readonly<Record<(typeof LISTS)[number], readonly OperationSelector[] | undefined>>;
   private readonly used = new Set<OperationSelector>();
-  /** What selectors could have named, for suggestions. */
+  /** Values that selectors could have named, for suggestions. */
   private readonly names = new Map<string, Set<string>>(SELECTED.map((kind) => [kind, new Set<string>()]));
 
   /** @param service unvalidated entry of `services` */

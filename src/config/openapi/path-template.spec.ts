@@ -1,4 +1,4 @@
-/** Which path templates can be published. */
+/** Path templates that can be published, and those that cannot. */
 import { describe, expect, it } from '@jest/globals';
 import { templateParameters, templateFault, templateShape } from './path-template.js';
 

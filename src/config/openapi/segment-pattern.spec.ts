@@ -1,4 +1,4 @@
-/** Which segments match `{id}:archive` and the like, and how long a hostile one takes. */
+/** Matching segments such as `{id}:archive`, and the time for a hostile one. */
 import { describe, expect, it } from '@jest/globals';
 import { isSegmentPattern, SegmentPattern } from './segment-pattern.js';
 

@@ -45,7 +45,7 @@ export interface CallerTrace {
   readonly traceId: string;
   /** Span of the caller, 16 hex digits. */
   readonly parentId: string;
-  /** Of a higher version, only the flag "sampled". */
+  /** A higher version counts with only the flag "sampled". */
   readonly flags: number;
 }
 

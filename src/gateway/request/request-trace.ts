@@ -1,4 +1,4 @@
-/** What is known of a request's trace while it runs. */
+/** Trace of a request while it runs. */
 import { SAMPLED } from './request-ids.js';
 
 interface StepTime {
