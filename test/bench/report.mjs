@@ -4,8 +4,6 @@ import path from 'node:path';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const DOCS = path.join(ROOT, 'docs/benchmarks.md');
-const BEGIN = '<!-- table: written by `npm run bench -- --write-docs` -->';
-const END = '<!-- end of table -->';
 /** Everything is compared to this row. */
 const REFERENCE = 'nginx-lua';
 /** From this share of the gateway's core on, other work on it makes the figures of a round doubtful. */
@@ -100,16 +98,18 @@ export function writeResult(result) {
   return path.relative(ROOT, file);
 }
 
-/** Replaces the table of docs/benchmarks.md. */
-export function writeDocs(result) {
-  const notes = warnings(result.gateways).map((line) => `> ${line}`);
-  replaceInDocs(BEGIN, END, [caption(result), table(result.gateways), ...notes].join('\n\n'));
-}
-
-/** Replaces what stands between two marks of docs/benchmarks.md. */
-export function replaceInDocs(begin, end, text) {
+/** Replaces the text between the marks of a benchmark in docs/benchmarks.md. */
+export function replaceInDocs(mark, command, text) {
+  const begin = `<!-- ${mark}: written by \`npm run ${command} -- --write-docs\` -->`;
+  const end = `<!-- end of ${mark} -->`;
   const page = readFileSync(DOCS, 'utf8');
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error('docs/benchmarks.md has lost the marks of its table.');
   writeFileSync(DOCS, `${page.slice(0, from)}${begin}\n\n${text}\n\n${page.slice(to)}`);
+}
+
+/** Rows of single figures as Markdown. @param rows {what, figure, aim} */
+export function figuresTable(rows) {
+  const lines = rows.map(({ what, figure, aim = '–' }) => `| ${what} | ${figure} | ${aim} |`);
+  return ['| what | measured | aim |', '| --- | ---: | ---: |', ...lines].join('\n');
 }

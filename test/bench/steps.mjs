@@ -3,36 +3,16 @@
  * that makes a request dearer names its step. Measures dist/; test/performance holds the bytes to limits.
  */
 import { openSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { buildTrailgate } from './install.mjs';
 import { commit, machineFacts } from './machine.mjs';
-import { cleanUpOnExit, stopAll } from './processes.mjs';
-import { replaceInDocs } from './report.mjs';
 
-const BEGIN = '<!-- steps: written by `npm run bench:steps -- --write-docs` -->';
-const END = '<!-- end of steps -->';
 const THOROUGH = { rounds: 21, calls: 20_000, milliseconds: 80 };
 /** Enough for the bytes. */
 const QUICK = { rounds: 3, calls: 20_000, milliseconds: 0 };
 
-const HELP = `npm run bench:steps -- [options]
-  --only ID,ID       these steps only
-  --json             the bytes of each step by its id, as JSON; a few seconds
-  --no-build         measure dist/ as it stands
-  --write-docs       put the table into docs/benchmarks.md`;
-
-function readArguments() {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      'no-build': { type: 'boolean', default: false },
-      'write-docs': { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  return { ...values, only: values.only?.split(',') };
-}
+export const options = {
+  only: { takes: 'ID,ID', about: 'these steps only' },
+  json: { about: 'the bytes of each step by its id, as JSON; a few seconds' },
+};
 
 /** @returns {id, what, lowestNs, medianNs, bytes} of each step */
 async function measureSteps(only, amount) {
@@ -73,23 +53,10 @@ function table(figures) {
   );
 }
 
-const options = readArguments();
-if (options.help) {
-  console.log(HELP);
-} else {
-  cleanUpOnExit();
-  if (!options['no-build']) buildTrailgate();
+/** Measures the steps. @returns their table, or with --json the bytes of each */
+export async function measure({ only, json }) {
   const { cpu, kernel, versions } = machineFacts();
-  try {
-    const figures = await measureSteps(options.only, options.json ? QUICK : THOROUGH);
-    if (options.json) {
-      console.log(JSON.stringify(Object.fromEntries(figures.map(({ id, bytes }) => [id, Math.round(bytes)]))));
-    } else {
-      const text = `Commit ${commit()}; ${cpu}, Linux ${kernel}; Node ${versions.node}.\n\n${table(figures)}`;
-      console.log(`\n${text}`);
-      if (options['write-docs']) replaceInDocs(BEGIN, END, text);
-    }
-  } finally {
-    await stopAll();
-  }
+  const figures = await measureSteps(only?.split(','), json ? QUICK : THOROUGH);
+  if (json) return JSON.stringify(Object.fromEntries(figures.map(({ id, bytes }) => [id, Math.round(bytes)])));
+  return `Commit ${commit()}; ${cpu}, Linux ${kernel}; Node ${versions.node}.\n\n${table(figures)}`;
 }

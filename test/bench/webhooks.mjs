@@ -3,52 +3,20 @@
  * hang; how long one takes; and what a plain request costs meanwhile. docs/benchmarks.md says how it measures. Prints no table when a delivery
  * did not arrive, came twice or was not signed.
  */
-import { execFileSync } from 'node:child_process';
-import { parseArgs } from 'node:util';
-import { buildTrailgate, installTools } from './install.mjs';
 import { commit, machineFacts } from './machine.mjs';
-import { cleanUpOnExit, LOAD_CORE, stopAll } from './processes.mjs';
-import { FOREIGN_USE_LIMIT, replaceInDocs } from './report.mjs';
+import { FOREIGN_USE_LIMIT } from './report.mjs';
 import { measureBare, measureDeliveries, measureRequests } from './webhooks-measure.mjs';
 import { openWebhookScene } from './webhooks-scene.mjs';
-import { wholeNumbers } from './whole-number.mjs';
 
-const BEGIN = '<!-- webhooks: written by `npm run bench:webhooks -- --write-docs` -->';
-const END = '<!-- end of webhooks -->';
 const DATABASES = ['SQLite', 'PostgreSQL'];
 
-const HELP = `npm run bench:webhooks -- [options]
-  --only SQLite      one of: ${DATABASES.join(', ')}
-  --rounds N         rounds of every row (3)
-  --seconds N        length of each part of a round (6)
-  --quick            one round of 2 s: a look, not a measurement
-  --profile FOLDER   V8's profiles of the program into that folder
-  --no-build         measure dist/ as it stands
-  --write-docs       put the tables into docs/benchmarks.md`;
-
-function readArguments() {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string' },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      profile: { type: 'string' },
-      'no-build': { type: 'boolean', default: false },
-      'write-docs': { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const number = wholeNumbers(values);
-  const kinds = values.only === undefined ? DATABASES : DATABASES.filter((kind) => kind === values.only);
-  if (kinds.length === 0) throw new Error(`--only must be one of ${DATABASES.join(', ')}`);
-  return {
-    ...values,
-    kinds,
-    rounds: number('rounds', values.quick ? 1 : 3, 100),
-    seconds: number('seconds', values.quick ? 2 : 6, 600),
-  };
-}
+export const options = {
+  only: { takes: 'SQLite', about: 'one of', among: DATABASES },
+  rounds: { takes: 'N', about: 'rounds of every row', normal: { normal: 3, quick: 1 }, most: 100 },
+  seconds: { takes: 'N', about: 'length of each part of a round', normal: { normal: 6, quick: 2 }, most: 600 },
+  quick: { about: 'one round of 2 s: a look, not a measurement' },
+  profile: { takes: 'FOLDER', about: "V8's profiles of the program into that folder" },
+};
 
 const fixed = (value, digits = 0) => (value === undefined ? '–' : value.toFixed(digits));
 
@@ -92,7 +60,7 @@ function caption({ cpu, cores, kernel, versions }, { rounds, seconds }) {
   return `Commit ${commit()}, ${date}; ${cpu}, ${cores} cores, Linux ${kernel}; Node ${versions.node}; ${howLong}.`;
 }
 
-async function measure({ kinds, profile, ...settings }) {
+async function measureKinds({ only: kinds = DATABASES, profile, ...settings }) {
   const figures = { deliveries: [], requests: [] };
   const nodeArgs = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
   for (const kind of kinds) {
@@ -112,26 +80,9 @@ async function measure({ kinds, profile, ...settings }) {
   return figures;
 }
 
-async function bench(options) {
-  installTools();
-  if (!options['no-build']) buildTrailgate();
-  const head = caption(machineFacts(), options);
-  execFileSync('taskset', ['-pc', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' });
-  const figures = await measure(options);
-  const text = [head, ...tablesOf(figures), ...notesOf(figures)].join('\n\n');
-  console.log(`\n${text}`);
-  if (options['write-docs']) replaceInDocs(BEGIN, END, text);
+/** Measures deliveries on both databases. @returns the tables */
+export async function measure(given) {
+  const head = caption(machineFacts(), given);
+  const figures = await measureKinds(given);
+  return [head, ...tablesOf(figures), ...notesOf(figures)].join('\n\n');
 }
-
-cleanUpOnExit();
-try {
-  const options = readArguments();
-  if (options.help) console.log(HELP);
-  else await bench(options);
-} catch (error) {
-  console.error(error.message);
-  process.exitCode = 1;
-} finally {
-  await stopAll();
-}
-process.exit();

@@ -72,11 +72,7 @@ export function writeLoadResult(id, result) {
   return path.relative(path.join(import.meta.dirname, '../../..'), file);
 }
 
-/** Puts a load's table between its marks. */
+/** Puts a load's table into docs/benchmarks.md. */
 export function writeLoadDocs(id, text) {
-  replaceInDocs(
-    `<!-- load ${id}: written by \`npm run bench:loads -- --write-docs\` -->`,
-    `<!-- end of load ${id} -->`,
-    text,
-  );
+  replaceInDocs(`load ${id}`, 'bench:loads', text);
 }
