@@ -252,7 +252,7 @@ describe('the admin listener', () => {
     }
     const wrong = await running.admin.request('PUT', '/accounts/acc_1');
     expect(wrong.json()).toMatchObject({ status: 405, code: 'method_not_allowed' });
-    expect(wrong.headers.allow).toBe('GET, HEAD, PATCH');
+    expect(wrong.headers.allow).toBe('DELETE, GET, HEAD, PATCH');
     expect((await send(`${running.url}/livez`, { method: 'POST' })).headers.allow).toBe('GET, HEAD');
   });
 

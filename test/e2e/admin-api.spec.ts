@@ -314,7 +314,7 @@ describeOnDatabases('the admin API', (kind) => {
       [{ month: 2 ** 53 }, '#/limits/month'],
       [{ month: 1_000_000_000_000_000 }, '#/limits/month'],
       [{ month: '5' }, '#/limits/month'],
-      [{ day: 5 }, '#/limits/day'],
+      [{ hour: 5 }, '#/limits/hour'],
       [5, '#/limits'],
     ])('are refused as %j', async (limits, pointer) => {
       const { id } = await newKey();
@@ -470,8 +470,8 @@ describeOnDatabases('the admin API', (kind) => {
       ]);
       expect((await request('GET', '/plans')).json<{ data: object[] }>().data[0]).toEqual({
         name: 'starter',
-        key: { minute: 60, month: null },
-        account: { minute: null, month: null },
+        key: { minute: 60, day: null, month: null },
+        account: { minute: null, day: null, month: null },
         on_redis_loss: 'local',
         charge: 'all',
       });

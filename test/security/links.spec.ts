@@ -159,7 +159,7 @@ describeOnDatabases('a link', (kind) => {
     await own.call('POST', '/sign-in/password', { email: member.email, password: GOOD_PASSWORD });
     await own.call('PUT', '/me/password', { password: 'nine quiet herons over the weir' });
     expect(await outcome(browser().ask('POST', '/links/read', { token }))).toBe('link_ended');
-    await expect(running.members.steps.attempt(step.token, 'second_factor')).rejects.toThrow(/Begin again/);
+    await expect(running.members.steps.attempt(step.token, 'second_factor')).rejects.toThrow(/Start over/);
   });
 
   it('or a password that was taken back while it was compared signs nobody in', async () => {
