@@ -14,17 +14,20 @@ const marks = globSync('docs/**/*.md').flatMap((file) => {
 it('there are such tables', () => expect(marks.length).toBeGreaterThan(10));
 
 it.each(marks)('$file: $name is made by npm run $script', ({ name, script, rest }) => {
-  const [, program = ''] = /^node (\S+)$/.exec(scripts[script] ?? '') ?? [];
-  const source = readFileSync(program, 'utf8');
-  expect(source).toContain('write-docs');
+  const [, program = '', bench = ''] = /^node (\S+)(?: (\S+))?$/.exec(scripts[script] ?? '') ?? [];
   expect(rest).toContain(`<!-- end of ${name} -->`);
-  const folder = program.slice(0, program.lastIndexOf('/'));
-  const isMark = (file: string): boolean => readFileSync(file, 'utf8').includes(`<!-- ${name}: written by`);
-  // A load is a file of its name, which puts its table behind its mark.
+  if (bench === '') {
+    expect(readFileSync(program, 'utf8')).toContain(`<!-- ${name}: written by`);
+    return;
+  }
+  // A row of the harness has the mark. A load is a file of its name.
   const [, load] = name.split(' ');
-  expect(load === undefined ? globSync(`${folder}/*.mjs`).some(isMark) : existsSync(`${folder}/${load}.mjs`)).toBe(
-    true,
-  );
+  const row = readFileSync(program, 'utf8')
+    .split('\n')
+    .find((line) => line.trim().startsWith(`${bench}: {`));
+  expect(row).toContain(`command: '${script}'`);
+  if (load === undefined) expect(row).toContain(`mark: '${name}'`);
+  else expect(existsSync(`test/bench/loads/${load}.mjs`)).toBe(true);
 });
 
 it('no table cell has more than 300 characters', () => {

@@ -184,10 +184,18 @@ export async function lockAccount(
     .selectFrom('account')
     .selectAll()
     .where('id', '=', id)
-    .where('id', 'not in', trx.selectFrom('account_deletion').select('account_id'))
     // SQLite has only one write transaction at a time.
     .$if(kind === 'postgres', (select) => select.forNoKeyUpdate());
-  return (await query.executeTakeFirst()) ?? notFound();
+  const row = (await query.executeTakeFirst()) ?? notFound();
+  // A statement of its own, so that PostgreSQL sees a deletion that committed while the lock was awaited.
+  await refuseDeleted(trx, id);
+  return row;
+}
+
+/** Rejects with `resource_not_found` if an account is being deleted. */
+export async function refuseDeleted(trx: Transaction<Tables>, id: string): Promise<void> {
+  const deletion = trx.selectFrom('account_deletion').select('account_id').where('account_id', '=', id);
+  if ((await deletion.executeTakeFirst()) !== undefined) notFound();
 }
 
 function notFound(): never {

@@ -65,7 +65,7 @@ export class AccountDeletion {
   /**
    * Deletes an account. When it resolves, the deletion is certain and the keys no longer work. Rejects with
    * `resource_not_found`, also if the account was deleted before.
-   * @param name the name of the account, which the caller repeats. Rejects with `validation_failed` if it differs.
+   * @param name the name of the account, which the caller repeats. Rejects with `conflict` if it differs.
    */
   async delete(id: string, name: string, context: ChangeContext): Promise<void> {
     const { database, bus, signal, log } = this.parts;
@@ -86,7 +86,12 @@ export class AccountDeletion {
   /** Continues all deletions. The worker role runs this every minute. Rejects with the error of a store. */
   async continueAll(isStopped: IsStopped = neverStopped): Promise<void> {
     const rows = await this.parts.database.db.selectFrom('account_deletion').select('account_id').execute();
-    for (const { account_id: id } of rows) if (!isStopped()) await this.erase(id);
+    const errors: unknown[] = [];
+    for (const { account_id: id } of rows) {
+      // A deletion that fails must not keep the others from their turn.
+      if (!isStopped()) await this.erase(id).catch((error: unknown) => void errors.push(error));
+    }
+    if (errors.length > 0) throw errors[0];
   }
 
   private async begin(
@@ -100,7 +105,7 @@ export class AccountDeletion {
     const row = await lockAccount(trx, database.kind, id);
     if (row.name !== name) {
       const detail = 'must be the name of the account';
-      throw new Problem('validation_failed', {
+      throw new Problem('conflict', {
         detail: 'The name is not that of the account, so nothing was deleted.',
         errors: [{ pointer: '#/name', detail }],
       });
@@ -119,6 +124,8 @@ export class AccountDeletion {
     await trx.updateTable('account').set(nameless).where('id', '=', id).execute();
     // An account needs no owner while it is being deleted, so its members can be erased.
     await trx.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
+    // Nobody joins by an invitation any more.
+    await trx.deleteFrom('link').where('account_id', '=', id).execute();
     const target = { accountId: id, targetType: 'account', targetId: id, targetVersion: nameless.version } as const;
     await recordChange(trx, context, { ...target, action: DELETED_EVENT, before: null, after: null }, now);
     const { plan, external_id, metadata } = row;
@@ -179,6 +186,8 @@ export class AccountDeletion {
   /** Erases members who belong to no other account and are no operators. The others only leave. */
   private async eraseMembers(id: string): Promise<void> {
     const { database, forgetting } = this.parts;
+    // Someone may have joined as an owner since.
+    await database.db.updateTable('account_member').set({ role: 'viewer' }).where('account_id', '=', id).execute();
     const members = await database.db
       .selectFrom('account_member')
       .innerJoin('member', 'member.id', 'account_member.member_id')

@@ -1,6 +1,6 @@
 /** Membership of accounts: listing, changing roles, removing and leaving. An account always keeps one active owner. */
 import type { Transaction } from 'kysely';
-import { lockAccount } from '../accounts/accounts.js';
+import { refuseDeleted, lockAccount } from '../accounts/accounts.js';
 import type { AuditAction } from '../records/audit-actions.js';
 import { recordChange, type ChangeContext } from '../records/audit-log.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -206,7 +206,7 @@ function versioned({ account_id: accountId, member_id: id, version }: AccountMem
 
 /**
  * Adds a member to an account and records it in the audit log.
- * @throws Problem `already_a_member`
+ * @throws Problem `already_a_member`; `resource_not_found` if the account is being deleted
  */
 export async function joinAccount(
   trx: Transaction<Tables>,
@@ -216,6 +216,7 @@ export async function joinAccount(
   context: ChangeContext,
   nowMs: number,
 ): Promise<void> {
+  await refuseDeleted(trx, accountId);
   const inAccount = trx.selectFrom('account_member').select('role').where('account_id', '=', accountId);
   if ((await inAccount.where('member_id', '=', memberId).executeTakeFirst()) !== undefined) {
     throw new Problem('already_a_member', { detail: 'You are already a member of this account.' });

@@ -9,6 +9,8 @@ import { VERSION } from './version.js';
 
 const EXPORT_INTERVAL_MS = 1_000;
 const EXPORT_TIMEOUT_MS = 5_000;
+/** Time for the last export at shutdown. Usage is written after it. */
+const STOP_TIMEOUT_MS = 1_000;
 const MOST_WAITING_SPANS = 8_192;
 const MOST_SPANS_PER_EXPORT = 1_024;
 /** Statuses after which an exporter tries again (OTLP specification, "Retryable Response Codes"). */
@@ -79,10 +81,13 @@ export class SpanExporter {
     }
   }
 
-  /** Exports the last spans. Drops and counts those that the collector does not take. */
+  /** Exports the last spans, within a second. Drops and counts those that the collector does not take. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.flush();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_TIMEOUT_MS)));
+    await Promise.race([this.flush(), late]);
+    clearTimeout(timer);
     drop(this.waiting.splice(0).length);
   }
 
@@ -103,7 +108,8 @@ export class SpanExporter {
       const rejected = response.ok ? rejectedOf(text) : batch.length;
       drop(rejected);
       METRICS.traceSpans.series('exported').inc(batch.length - rejected);
-      return rejected === 0 || this.fail(response.ok ? 'the collector rejected spans' : `status ${response.status}`);
+      if (rejected > 0) this.fail(response.ok ? 'the collector rejected spans' : `status ${response.status}`);
+      return true;
     } catch (error) {
       const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } };
       return this.fail(cause?.code ?? name);

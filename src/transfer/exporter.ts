@@ -58,12 +58,16 @@ function positionOf(list: string, cursor: string): readonly string[] {
   return texts;
 }
 
+function beingDeleted(db: DatabaseHandle['db']) {
+  return db.selectFrom('account_deletion').select('account_id');
+}
+
 async function readAccounts({ db }: DatabaseHandle, [after = '']: readonly string[]) {
   const rows = await db
     .selectFrom('account')
     .selectAll()
     .where('id', '>', after)
-    .where('id', 'not in', db.selectFrom('account_deletion').select('account_id'))
+    .where('id', 'not in', beingDeleted(db))
     .orderBy('id')
     .limit(ROWS_PER_PAGE)
     .execute();
@@ -93,6 +97,7 @@ async function readKeys({ db, kind }: DatabaseHandle, [after = '']: readonly str
     .selectAll()
     .where('id', '>', after)
     .where('oauth_client_id', 'is', null)
+    .where('account_id', 'not in', beingDeleted(db))
     .orderBy('id')
     .limit(ROWS_PER_PAGE)
     .execute();
@@ -157,6 +162,7 @@ async function readMembers({ db, kind }: DatabaseHandle, [after = '']: readonly 
     .selectFrom('account_member')
     .select(['account_id', 'member_id', 'role'])
     .where('member_id', 'in', ids)
+    .where('account_id', 'not in', beingDeleted(db))
     .orderBy('account_id')
     .execute();
   const ofMembers = Map.groupBy(memberships, ({ member_id: memberId }) => memberId);
@@ -175,6 +181,7 @@ async function readEndpoints({ db, kind }: DatabaseHandle, [after = '']: readonl
     .selectAll()
     .where('id', '>', after)
     .where('deleted_at', 'is', null)
+    .where('account_id', 'not in', beingDeleted(db))
     .orderBy('id')
     .limit(ROWS_PER_PAGE)
     .execute();
@@ -211,6 +218,7 @@ async function readAdjustments({ db }: DatabaseHandle, [after = '']: readonly st
     .selectFrom('quota_adjustment')
     .selectAll()
     .where('id', '>', after)
+    .where('account_id', 'not in', beingDeleted(db))
     .orderBy('id')
     .limit(ROWS_PER_PAGE)
     .execute();
@@ -258,6 +266,7 @@ async function readMonths({ db }: DatabaseHandle, [accountId = '', keyId = '', p
         ]),
       ]),
     )
+    .where('quota_counter.account_id', 'not in', beingDeleted(db))
     .orderBy('quota_counter.account_id')
     .orderBy('quota_counter.api_key_id')
     .orderBy('quota_counter.period')

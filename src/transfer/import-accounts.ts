@@ -82,7 +82,11 @@ export class AccountRows {
   private readonly byId = new Map<string, AccountTable>();
   private readonly byExternalId = new Map<string, AccountTable>();
 
-  private constructor(rows: readonly AccountTable[]) {
+  private constructor(
+    rows: readonly AccountTable[],
+    /** IDs of accounts that are being deleted. */
+    private readonly deleted: ReadonlySet<string>,
+  ) {
     for (const row of rows) this.put(row);
   }
 
@@ -100,7 +104,10 @@ export class AccountRows {
       )
       .orderBy('id')
       .$if(kind === 'postgres', (query) => query.forNoKeyUpdate());
-    return new AccountRows(await select.execute());
+    const rows = await select.execute();
+    const deletions = trx.selectFrom('account_deletion').select('account_id');
+    const deleted = await deletions.where('account_id', 'in', textList(kind, ids)).execute();
+    return new AccountRows(rows, new Set(deleted.map(({ account_id: id }) => id)));
   }
 
   /** Adds a row, or replaces the one before. Throws `LineError` if its `external_id` is taken. */
@@ -115,15 +122,21 @@ export class AccountRows {
 
   /** Returns the account of a line about an account. */
   match({ id, external_id: externalId }: ImportLine['fields']): AccountTable | undefined {
+    this.refuseDeleted(id);
     return this.byId.get(String(id)) ?? this.ofExternalId(externalId);
   }
 
   /** Returns the account that a line belongs to. Throws `LineError` if there is none. */
   ownerOf({ account_id: id, account_external_id: externalId }: ImportLine['fields']): AccountTable {
     if (id === undefined && externalId === undefined) throw new LineError('needs an account_id or account_external_id');
+    this.refuseDeleted(id);
     const row = id === undefined ? this.ofExternalId(externalId) : this.byId.get(String(id));
     if (row === undefined) throw new LineError(`there is no account ${String(id ?? externalId)}`);
     return row;
+  }
+
+  private refuseDeleted(id: unknown): void {
+    if (this.deleted.has(String(id))) throw new LineError(`${String(id)} is being deleted; import it in an hour`);
   }
 
   private ofExternalId(externalId: unknown): AccountTable | undefined {

@@ -99,7 +99,7 @@ describeOnDatabases('an account that is deleted', (kind) => {
     const { id, other, keyId, only, both } = await account();
     expect(await stored()).toMatch(PERSONAL);
     const refused = await remove(id, NAME);
-    expect([refused.status, refused.json()]).toMatchObject([422, { errors: [{ pointer: '#/name' }] }]);
+    expect([refused.status, refused.json()]).toMatchObject([409, { errors: [{ pointer: '#/name' }] }]);
     expect((await running.admin.request('GET', `/api-keys/${keyId}`)).status).toBe(200);
 
     expect((await remove(id, `${NAME} and Sons`)).status).toBe(204);
@@ -119,6 +119,32 @@ describeOnDatabases('an account that is deleted', (kind) => {
     expect((await members.where('id', '=', both).executeTakeFirst())?.removed_at).toBeNull();
     const usage = (await rowsOf('usage_daily')) as readonly { account_id: string }[];
     expect(usage.map((row) => row.account_id)).toEqual([other]);
+  });
+
+  it('takes nothing in while its deletion goes on, and an owner who joined in between does not stop it', async () => {
+    const { id } = await running.admin.createAccount({ plan: 'starter' });
+    const { name } = await running.admin.call<{ name: string }>('GET', `/accounts/${id}`);
+    // An endpoint keeps the account until its last event has gone.
+    await addEndpoint(database.db, running.clock.now(), { account_id: id });
+    await running.admin.call('POST', `/accounts/${id}/invitations`, { email: 'late@example.com', role: 'owner' });
+    expect((await remove(id, name)).status).toBe(204);
+    expect(await database.db.selectFrom('link').select('id').where('account_id', '=', id).execute()).toEqual([]);
+
+    const record = {
+      type: 'api_key',
+      account_id: id,
+      name: 'Back',
+      scopes: ['*'],
+      secret: 'a-secret-of-another-gateway-1',
+    };
+    const imported = await running.admin.call<{ data: object[] }>('POST', '/imports', { records: [record] });
+    expect(imported.data).toMatchObject([{ outcome: 'failed', reason: expect.stringContaining('is being deleted') }]);
+
+    const late = await newMember(database, { roles: { [id]: 'owner' } });
+    await running.rooms.accountDeletion.continueAll();
+    const members = database.db.selectFrom('account_member').select('role').where('account_id', '=', id);
+    expect(await members.execute()).toEqual([]);
+    expect((await database.db.selectFrom('member').select('removed_at').where('id', '=', late).executeTakeFirst())?.removed_at).toEqual(expect.any(Number)); // prettier-ignore
   });
 
   it('sends its last event before its endpoints go, and waits for that no longer than an hour', async () => {

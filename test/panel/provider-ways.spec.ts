@@ -52,7 +52,7 @@ describeWithChromium('in a browser', () => {
       await page.getByRole('button', { name: 'Create key' }).click();
       const dialog = page.getByRole('dialog', { name: "Confirm it's you" });
       const opening = browser.context.waitForEvent('page');
-      await dialog.getByRole('button', { name: 'Sign in once more with Company' }).click();
+      await dialog.getByRole('button', { name: 'Sign in again with Company' }).click();
       const beside = await opening;
       await signInAt(beside, 'zoe');
       await beside.getByRole('heading', { name: 'Confirmed', exact: true }).waitFor();

@@ -9,7 +9,10 @@ import { cursorParameter, type ListBody } from '../request/list.js';
 const LONGEST_CURSOR = 500;
 
 const exportQuerySchema = z.strictObject({
-  type: z.enum(RECORD_TYPES, `must be one of ${RECORD_TYPES.join(', ')}`).meta({ description: 'Type of the records.' }),
+  type: z
+    .enum(RECORD_TYPES, `must be one of ${RECORD_TYPES.join(', ')}`)
+    .default('account')
+    .meta({ description: 'Type of the records.' }),
   cursor: cursorParameter(LONGEST_CURSOR),
 });
 

@@ -119,6 +119,7 @@ export const OPERATIONS = {
     ),
     deleteAccount: remove('/accounts/{id}', give, 'Delete an account with its keys, members and data, for good', {
       status: 204,
+      problems: ['conflict'],
     }),
   }),
   ...tagged('API keys', {

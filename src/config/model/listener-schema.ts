@@ -95,6 +95,8 @@ export type LogConfig = z.output<typeof log>;
 
 const HEADER_MESSAGE = 'must have no control characters';
 
+const FIELD_MESSAGE = 'must be the name of a header';
+
 export const tracing = z
   .strictObject({
     endpoint: z
@@ -103,7 +105,12 @@ export const tracing = z
       .describe('Base URL of an OpenTelemetry collector; spans go to `/v1/traces` there, as OTLP/HTTP JSON.'),
     headers: z
       .record(
-        z.string(),
+        z
+          .string()
+          .regex(
+            /^(?!(?:content-type|content-length|host|connection|transfer-encoding)$)[!#$%&'*+.^_`|~0-9a-z-]+$/i,
+            FIELD_MESSAGE,
+          ),
         z
           .string()
           .regex(/^[ -~]*$/, HEADER_MESSAGE)
@@ -120,8 +127,6 @@ export const tracing = z
   })
   .optional()
   .describe('Export of traces. Without it: none, and `traceparent` is passed on.');
-
-const FIELD_MESSAGE = 'must be the name of a header';
 
 const fieldNames = z.array(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, FIELD_MESSAGE));
 

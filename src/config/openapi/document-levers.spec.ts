@@ -65,15 +65,46 @@ describe('scopes of the service', () => {
     const given = files('scopes: [orders:any]', document);
     expect((await published(given)).every((operation) => operation.endsWith(' orders:any'))).toBe(true);
     expect((await warningsOf(given)).map(({ message }) => message)).toEqual([
-      '2 operations name alternatives, or scopes that are not resource:verb: `scopes` of `orders` count instead',
+      '2 operations name alternatives, or scopes that are not resource:verb: `scopes` of `orders` count in their place',
     ]);
     expect(await problemsOf(files('', document))).toHaveLength(5);
+  });
+
+  it('are added to the scopes that an operation names beside a foreign one', async () => {
+    const document = SPRINGDOC.replace('bearer: []', "bearer: [list:read, 'https://example.com/auth']");
+    expect((await published(files('scopes: [orders:any]', document)))[0]).toBe('GET /orders list:read orders:any');
+  });
+
+  it('for any valid key open no operation that demands something', async () => {
+    const document = SPRINGDOC.replace('bearer: []', "bearer: ['Orders.Admin']");
+    expect((await problemsOf(files('scopes: []', document))).map(({ message }) => message)).toEqual([
+      expect.stringContaining('Orders.Admin'),
+    ]);
   });
 
   it.each(['scopes: orders:read', 'scopes: { read: [a:b] }', 'scopes: [Orders]'])('%s is refused', async (settings) => {
     expect((await problemsOf(files(settings))).map(({ path }) => path)).toContainEqual(
       expect.stringMatching(/^services\.orders\.scopes/),
     );
+  });
+});
+
+describe('a path that cannot be routed', () => {
+  it.each(['/orders/größe', '/orders/{id*}:purge', '/orders/{id}{format}:cancel', '/orders/a%20b'])(
+    '%s is refused where an operation with a parameter would take its requests, also if it is excluded',
+    async (path) => {
+      const document = SPRINGDOC.replace('  /actuator/health:', `  ${path}:`);
+      for (const settings of ['scopes: []', 'scopes: [], exclude: [{ tag: actuator }]']) {
+        expect((await problemsOf(files(settings, document))).map(({ message }) => message)).toEqual([
+          expect.stringContaining('`GET /orders/{id}` would take its requests'),
+        ]);
+      }
+    },
+  );
+
+  it('is left out where all operations that match are less concrete than it in nothing', async () => {
+    const document = SPRINGDOC.replace('  /actuator/health:', '  /internal/{path*}:');
+    expect(await published(files('scopes: []', document))).toHaveLength(4);
   });
 });
 

@@ -2,6 +2,7 @@
 import { serviceSchema, type DefaultScopes, type OperationSelector } from '../model/service-schema.js';
 import { didYouMean, type ConfigProblem } from '../model/problem.js';
 import type { SourceDocument } from '../source/source-document.js';
+import { templateShape } from './path-template.js';
 import { lookUpReference } from './openapi-references.js';
 import { isObject, type JsonObject } from './openapi-traversal.js';
 
@@ -47,7 +48,8 @@ export class DocumentLevers {
       const matching = (this.selectors[list] ?? []).filter((selector) => {
         if ('tag' in selector) return tags.includes(selector.tag);
         if ('operationId' in selector) return selector.operationId === id;
-        return template === selector.path || template.startsWith(`${selector.path.replace(/\/$/, '')}/`);
+        const [path, selected] = [templateShape(template), templateShape(selector.path)];
+        return path === selected || path.startsWith(`${selected.replace(/\/$/, '')}/`);
       });
       for (const selector of matching) this.used.add(selector);
       return matching.length > 0;

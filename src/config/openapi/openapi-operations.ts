@@ -4,7 +4,7 @@ import { resolveReference } from './openapi-references.js';
 import type { JsonObject } from './openapi-traversal.js';
 import { isObject } from './openapi-traversal.js';
 import { templateFault } from './path-template.js';
-import type { DocumentLevers } from './document-levers.js';
+import { defaultScopesOf, type DocumentLevers } from './document-levers.js';
 import type { ConfigProblem, DocumentPath } from '../model/problem.js';
 import type { ToolSettings } from '../model/mcp-schema.js';
 import { ID_MESSAGE, ID_PATTERN } from '../model/operation-schema.js';
@@ -57,6 +57,7 @@ export interface OperationsReading {
 export function readOperations(service: string, document: OpenApiDocument, levers: DocumentLevers): OperationsReading {
   const drafts: OperationDraft[] = [];
   const unpublished = new Set<string>();
+  const unroutable: string[] = [];
   const problems: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   let replaced = 0;
@@ -74,6 +75,7 @@ export function readOperations(service: string, document: OpenApiDocument, lever
     const wanted = operations.filter(({ isWanted }) => isWanted);
     const fault = templateFault(template);
     if (fault === undefined && wanted.length < operations.length) unpublished.add(template);
+    if (fault !== undefined && operations.length > 0) unroutable.push(template);
     if (wanted.length === 0 && operations.length > 0) continue;
     if (fault !== undefined) {
       const report = (more = ''): ConfigProblem =>
@@ -91,9 +93,12 @@ export function readOperations(service: string, document: OpenApiDocument, lever
     for (const { method, operation } of wanted) {
       const at = [...path, method];
       const scopes = readScopes(operation, value, at, source);
-      const isReplaced = scopes.problems.length > 0 && levers.scopes !== undefined;
+      const usual = defaultScopesOf(levers.scopes, method.toUpperCase());
+      // An operation that demands something never opens to every key, and keeps the scopes that it names.
+      const isReplaced = scopes.problems.length > 0 && usual !== undefined && usual.length > 0;
       if (isReplaced) replaced++;
       else problems.push(...scopes.problems);
+      const own = isReplaced ? [...new Set([...(scopes.scopes ?? []), ...usual])] : scopes.scopes;
       const cost = readCost(operation, at, source);
       problems.push(...cost.problems);
       const id = readId(operation, at, source);
@@ -103,7 +108,7 @@ export function readOperations(service: string, document: OpenApiDocument, lever
         template,
         service,
         ...(id.id === undefined ? {} : { id: id.id }),
-        ...(scopes.scopes === undefined || isReplaced ? {} : { scopes: scopes.scopes }),
+        ...(own === undefined ? {} : { scopes: own }),
         ...(cost.cost === undefined ? {} : { cost: cost.cost }),
         openapi: withParameters(operation, pathItem, value),
         source,
@@ -112,12 +117,56 @@ export function readOperations(service: string, document: OpenApiDocument, lever
     }
   }
   if (replaced > 0) warnings.push(replacedWarning(replaced, service, source));
+  problems.push(...takenProblems(unroutable, drafts, source));
   return { drafts, unpublished: [...unpublished], problems, warnings };
+}
+
+/**
+ * Reports paths that cannot be routed, if a published operation would take their requests: its scopes would open them.
+ * That is so where the path has text and the operation a parameter.
+ */
+function takenProblems(
+  unroutable: readonly string[],
+  drafts: readonly OperationDraft[],
+  source: SourceDocument,
+): ConfigProblem[] {
+  return unroutable.flatMap((template) => {
+    const segments = template.split('/');
+    const wildcard = segments.findIndex((segment) => /\*|\+\}/.test(segment) && WHOLE_PARAMETER.test(segment));
+    const known = wildcard === -1 ? segments : segments.slice(0, wildcard);
+    const taker = drafts.find((draft) => {
+      const others = draft.template.split('/');
+      if (wildcard === -1 ? others.length !== known.length : others.length <= known.length) return false;
+      const isTaken = (segment: string, at: number): boolean =>
+        others[at]!.includes('{') && !WHOLE_PARAMETER.test(segment);
+      return known.every((segment, at) => couldBeSame(segment, others[at]!)) && known.some(isTaken);
+    });
+    if (taker === undefined) return [];
+    const message = `cannot be routed, and \`${taker.method} ${taker.template}\` would take its requests`;
+    const hint = 'rename one of them, or leave the other out with `exclude`';
+    return [source.problem(['paths', template], `the path ${message}`, hint, 'key')];
+  });
+}
+
+/** A segment that stands for any, in the spellings of other routers: `{id}`, `{id*}`, `:id`, `**`. */
+const WHOLE_PARAMETER = /^(?:\{[^{}]*\}|:[^{}]+|\*+)$/;
+
+/** Reports whether a published segment takes what a segment of a path that cannot be routed stands for. */
+function couldBeSame(segment: string, published: string): boolean {
+  return published.includes('{') || decoded(segment).toLowerCase() === published.toLowerCase();
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 function replacedWarning(count: number, service: string, source: SourceDocument): ConfigProblem {
   const which = count === 1 ? '1 operation names' : `${count} operations name`;
-  const message = `${which} alternatives, or scopes that are not resource:verb: \`scopes\` of \`${service}\` count instead`;
+  const message = `${which} alternatives, or scopes that are not resource:verb: \`scopes\` of \`${service}\` count in their place`;
   return source.problem(['paths'], message, 'see `trailgate operations` for the scopes of each', 'key');
 }
 

@@ -9,6 +9,8 @@ import { logLine, loggedMethod, loggedPath } from './log-line.js';
 /** Members of every JSON line. */
 const FIXED_FIELDS = ['level', 'time', 'event'];
 const LONGEST_FIELD = 500;
+/** Longest quoted value, escaped. Three of them and the rest of a line fit into one write of 4,096 bytes. */
+const LONGEST_QUOTED = 1_200;
 const FIRST_ERROR = 400;
 
 type FormatLine = typeof logLine;
@@ -62,7 +64,7 @@ function combinedLine(
   const account = key?.record.accountId ?? '-';
   return (
     `${exchange.clientAddress || '-'} - ${account} [${day}/${month}/${year}:${time} +0000] ${quoted(request)} ` +
-    `${status} ${exchange.bytesOut} ${quoted(clientField(exchange, 'referer') ?? '-')} ` +
+    `${status} ${exchange.bytesOut} ${quoted(clientField(exchange, 'referer')?.split('?', 1)[0] ?? '-')} ` +
     `${quoted(clientField(exchange, 'user-agent') ?? '-')}\n`
   );
 }
@@ -77,11 +79,14 @@ function clientField({ message }: Exchange, name: string): string | undefined {
   return value === undefined ? undefined : withoutSecrets(value).slice(0, LONGEST_FIELD);
 }
 
-/** Quotes a value. Quotes, backslashes and everything but printable ASCII become `\xHH`, as in nginx. */
+/**
+ * Quotes a value. Quotes, backslashes and everything but printable ASCII become `\xHH`, as in nginx. The result is cut,
+ * because a line of several workers must fit into one write.
+ */
 function quoted(value: string): string {
   const escaped = value.replaceAll(
     /[^ !#-[\]-~]/g,
     (character) => `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );
-  return `"${escaped}"`;
+  return `"${escaped.length > LONGEST_QUOTED ? escaped.slice(0, LONGEST_QUOTED) : escaped}"`;
 }

@@ -74,7 +74,7 @@ class ImportRun {
       const record = parsed(text);
       if (record === undefined) this.fail(number, 'is no JSON object');
       else if (FORMAT in record) checkFormat(record);
-      else await this.add({ number, record }, text.length);
+      else await this.add({ number, record }, Buffer.byteLength(text));
     }
     await this.send();
   }
@@ -133,7 +133,14 @@ class ImportRun {
 async function* linesOf(file: string): AsyncGenerator<string> {
   const input = file === '-' ? process.stdin : createReadStream(file);
   try {
-    yield* createInterface({ input, crlfDelay: Infinity });
+    let rest = '';
+    // Not by `readline`, which also splits at U+2028 and U+2029.
+    for await (const chunk of input.setEncoding('utf8')) {
+      const lines = (rest + String(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+    if (rest !== '') yield rest;
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
   }

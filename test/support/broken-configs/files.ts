@@ -113,7 +113,7 @@ export const FILES: readonly BrokenConfig[] = [
     plus(`events: [${'a.b,'.repeat(20_000)}]`),
     '8:1',
     'at most 1000 entries, not 20000',
-    'Event types that backends may hand in',
+    'Event types that backends can send',
   ],
   [
     'many keys that nobody knows',
