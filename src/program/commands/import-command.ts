@@ -1,6 +1,5 @@
 /** `trailgate import`: brings accounts, keys and other records in from a file of JSON lines. */
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { Option, type Command } from 'commander';
 import { ON_CONFLICT, type OnConflict } from '../../transfer/import-batch.js';
 import { CommandError, type AdminClient, type Fields } from './admin-client.js';
