@@ -113,7 +113,10 @@ function suite(env: () => Promise<Record<string, string>>): void {
       expect((await caller.get()).status).toBe(502);
       await eventually('the cost is given back', async () => (await caller.used())['account-month'] === 0);
     }
-    await shadowBecomes(gateway, 'failing', { admitted: 12 });
+    // Nor is one that it judges too late.
+    await eventually('all are judged', async () => (await shadowOf(gateway, 'failing'))['admitted'] === 12);
+    const { failed: _, ...judged } = await shadowOf(gateway, 'failing');
+    expect(judged).toEqual({ admitted: 12 });
   });
 
   it('a plan without shadow limits has no shadow decisions', async () => {
