@@ -331,7 +331,7 @@ describe('the admin API without its database', () => {
     const database = await openDatabase(place.options);
     const running = await startAdmin(database);
     const account = await running.admin.createAccount({ plan: 'pro' });
-    const other = new DatabaseSync(join(place.options.dataDir, 'trailgate.db'));
+    const other = new DatabaseSync(join(place.options.dataDir, 'trailgate.db'), { timeout: 30_000 });
     other.exec('begin immediate');
     const refused = await running.admin.request('POST', '/accounts', { name: 'x', plan: 'pro' });
     expect(refused.json()).toMatchObject({ status: 503, code: 'database_unavailable' });

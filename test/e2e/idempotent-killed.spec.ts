@@ -77,7 +77,7 @@ describeOnStores('a request whose gateway is killed', (kind) => {
     );
     // What a lease is to each store stands in the contract.
     if (kind === 'SQLite') {
-      const database = new DatabaseSync(join(world.gateways[0]!.dataDir, 'trailgate.db'));
+      const database = new DatabaseSync(join(world.gateways[0]!.dataDir, 'trailgate.db'), { timeout: 30_000 });
       database.exec(`update idempotent_request set leased_until = leased_until - ${LEASE_MS}`);
       database.close();
       expectProblem(await world.post(lostKey, { at }), 'idempotency_outcome_unknown');

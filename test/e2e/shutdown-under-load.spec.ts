@@ -54,7 +54,7 @@ it('no request that was in flight is lost, none is counted wrongly, and the proc
   expect(otherAnswers.filter((status) => status !== 503)).toEqual([]);
   const reached = backend.requests.map(({ headers }) => String(headers['x-request-id']));
   expect(reached.filter((id) => !answered.has(id))).toEqual([]);
-  const database = new DatabaseSync(join(gateway.dataDir, 'trailgate.db'), { readOnly: true });
+  const database = new DatabaseSync(join(gateway.dataDir, 'trailgate.db'), { readOnly: true, timeout: 30_000 });
   const count = database.prepare("select used from quota_counter where account_id = ? and api_key_id = ''");
   expect(count.get(account.id)).toEqual({ used: reached.length });
   database.close();

@@ -74,7 +74,7 @@ describe('workers without Redis beside which nobody has the worker role', () => 
     const ask = () => send(`${trailgate.gatewayUrl}/api/v1/open`, { headers }).catch(() => undefined);
     const slow = Promise.all(Array.from({ length: 6 }, ask));
     await eventually('they are under way', () => backend.requests.length === 6);
-    const database = new DatabaseSync(join(dataDir, 'trailgate.db'), { readOnly: true });
+    const database = new DatabaseSync(join(dataDir, 'trailgate.db'), { readOnly: true, timeout: 30_000 });
     const inFlight = () => database.prepare('select count(*) as n from usage_in_flight').get()?.['n'];
     await eventually('that is written', () => inFlight() !== 0);
     for (const pid of childrenOf(trailgate.pid, WORKER)) process.kill(pid, 'SIGKILL');

@@ -1,12 +1,15 @@
 /**
- * What each step of a plain request allocates by itself, so that bytes that a request has too many of have a name. The figures are the
- * same on every machine; a limit stands a little above today's: lower it when it falls, raise it only with a reason.
+ * What each step of a plain request allocates by itself, so that bytes that a request has too many of have a name. The figures are
+ * almost the same on every machine. A limit is a little above today's figure: lower it when it falls, raise it only with a reason.
  */
 import { beforeAll, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
-/** Bytes by step; what the steps are stands in test/bench/steps-list.mjs. */
+/**
+ * Bytes by step. The steps are in test/bench/steps-list.mjs. `call-emits` varies by 4 % between runs, because the garbage collector
+ * moves its batches at different moments; its limit is that much above the usual figure.
+ */
 const LIMITS = {
   'request-read': 740,
   begin: 520,
@@ -22,7 +25,7 @@ const LIMITS = {
   'answer-parsed': 400,
   'response-headers': 400,
   call: 1_000,
-  'call-emits': 7_000,
+  'call-emits': 7_300,
   end: 40,
   'end-kept': 80,
   'end-logged': 2_380,

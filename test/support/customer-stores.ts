@@ -26,7 +26,7 @@ export async function sqliteStore(): Promise<CustomerStore> {
       while (walBytes() === 0) await sleep(1);
     },
     async hasTables() {
-      const database = new DatabaseSync(file);
+      const database = new DatabaseSync(file, { timeout: 30_000 });
       const tables = database.prepare(`select name from sqlite_master where type = 'table'`).all();
       database.close();
       return tables.length > 0;
