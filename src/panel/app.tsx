@@ -14,7 +14,7 @@ import { useMe, useSession } from './session/session.js';
 import { SignInPage } from './session/sign-in-page.js';
 import { Empty } from './layout/empty.js';
 import { Toasts } from './layout/toasts.js';
-import { Waiting } from './pages.js';
+import { Waiting } from './routes/pages.js';
 import { Shell } from './shell/shell.js';
 import { ApiProblem } from './api/problem.js';
 import { Failure } from './words/failure.js';

@@ -10,8 +10,8 @@ const pictures = (of: string) =>
 
 /** What the navigation and the pages beside it call the pages. */
 function pageTitles(): string[] {
-  const navigation = readFileSync('src/panel/shell/navigation.tsx', 'utf8');
-  const labels = Array.from(navigation.matchAll(/path: '[\w-]+', .*label: t`([^`]+)`/g), ([, label = '']) => label);
+  const list = readFileSync('src/panel/routes/page-list.ts', 'utf8');
+  const labels = Array.from(list.matchAll(/label: msg`([^`]+)`/g), ([, label = '']) => label);
   return [...labels, 'Sign in', 'Your profile'];
 }
 

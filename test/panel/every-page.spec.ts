@@ -11,9 +11,11 @@ import { readFileSync } from 'node:fs';
 
 /** The addresses that the panel's own tables of pages have, without those of single things; and one that is no page. */
 const PAGES = [
-  ...['src/panel/account-pages.tsx', 'src/panel/own-pages.tsx'].flatMap((file) =>
-    Array.from(readFileSync(file, 'utf8').matchAll(/^ {2}\['([^':]+)', '\w+', \w+\],$/gm), ([, path = '']) => path),
-  ),
+  ...readFileSync('src/panel/routes/page-list.ts', 'utf8')
+    .split('OWN_PAGES')
+    .flatMap((rows, at) =>
+      Array.from(rows.matchAll(/ path: '([\w/-]+)'/g), ([, path]) => (at === 0 ? `${path}` : `/${path}`)),
+    ),
   'nowhere',
 ];
 const PHONE = { width: 390, height: 844 };

@@ -32,26 +32,11 @@ const { shootScenes } = await import('./screenshots-scenes.mjs');
 const FOLDER = fileURLToPath(new URL('screenshots/', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCS = fileURLToPath(new URL('../../docs/panel/', import.meta.url));
-const PAGES = [
-  'api-keys',
-  'api-keys/new',
-  'usage',
-  'logs',
-  'webhooks',
-  'webhooks/new',
-  'assistants',
-  'assistants/new',
-  'explain',
-  'access-tokens',
-  'access-tokens/new',
-  'audit-log',
-  'members',
-  'account',
-  '/profile',
-  '/platform/accounts',
-  '/platform/adjustments',
-  '/platform/health',
-];
+/** Every page without an id in its address. Pages outside an account begin with a slash. */
+const [ofAccount, outside] = readFileSync(join(ROOT, 'src/panel/routes/page-list.ts'), 'utf8')
+  .split('OWN_PAGES')
+  .map((text) => Array.from(text.matchAll(/ path: '([\w/-]+)'/g), ([, path]) => path));
+const PAGES = [...ofAccount, ...outside.map((path) => `/${path}`)];
 /** What the docs show of them, by its name there. */
 const DOCS_PICTURES = {
   'sign-in': 'sign-in',

@@ -9,6 +9,7 @@ import { hasEntries, Metadata } from '../layout/metadata.js';
 import { Page } from '../layout/page.js';
 import { useAccount, useMay, type Account } from '../session/accounts.js';
 import { Failure } from '../words/failure.js';
+import { LIMIT_OWNERS, LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 
 const AccountDialog = lazy(async () => ({
@@ -121,6 +122,7 @@ function DeleteButton({ account }: { readonly account: Account }) {
 
 function Limits() {
   const { t } = useLingui();
+  const words = useLimitWords();
   const account = useAccount();
   const { number } = useFormats();
   const plans = useQuery({ queryKey: ['plans'], queryFn: () => ask(api.GET('/admin/v1/plans')), staleTime: 300_000 });
@@ -135,12 +137,13 @@ function Limits() {
         <Trans>Plan limits</Trans>
       </Title>
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="lg">
-        <Fact label={t`All keys, per minute`}>{limit(plan.account.minute)}</Fact>
-        <Fact label={t`All keys, per day`}>{limit(plan.account.day)}</Fact>
-        <Fact label={t`All keys, per month`}>{limit(plan.account.month)}</Fact>
-        <Fact label={t`Each key, per minute`}>{limit(plan.key.minute)}</Fact>
-        <Fact label={t`Each key, per day`}>{limit(plan.key.day)}</Fact>
-        <Fact label={t`Each key, per month`}>{limit(plan.key.month)}</Fact>
+        {LIMIT_OWNERS.flatMap((of) =>
+          LIMIT_PERIODS.map((period) => (
+            <Fact key={`${of}-${period}`} label={words[period].plan[of]}>
+              {limit(plan[of][period])}
+            </Fact>
+          )),
+        )}
       </SimpleGrid>
     </Card>
   );

@@ -4,6 +4,7 @@ import { Trans, useLingui } from '@lingui/react/macro';
 import type { ApiProblem } from '../api/problem.js';
 import { useActorWords, useFieldWords } from '../words/fields.js';
 import { useAccount } from '../session/accounts.js';
+import { LIMIT_PERIODS } from '../words/limits.js';
 import { useProblemWords } from '../words/problems.js';
 import { Ago, useFormats } from '../words/times.js';
 import type { Key } from './keys.js';
@@ -64,7 +65,7 @@ function useValueWords(): (key: Key, field: string) => string {
       case 'allowed_ips':
         return key.allowed_ips.length === 0 ? t`From anywhere` : key.allowed_ips.join(', ');
       case 'limits':
-        return [key.limits?.minute, key.limits?.day, key.limits?.month].map(limit).join(' / ');
+        return LIMIT_PERIODS.map((period) => limit(key.limits?.[period])).join(' / ');
       default:
         return key.hint;
     }

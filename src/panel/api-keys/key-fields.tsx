@@ -7,12 +7,13 @@ import type { Checks } from '../layout/form.js';
 import { useFieldError } from '../layout/form-errors.js';
 import { Icon } from '../layout/icons.js';
 import { NumberField, useNumberCheck } from '../layout/number-field.js';
+import { LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 import type { Key, OAuthGrant } from './keys.js';
 import { AddressesField } from './addresses-field.js';
 import { ExpiryField } from './expiry-field.js';
 import { endOf } from '../words/zone.js';
-import { latestDay, LIMIT_PERIODS, type KeyValues } from './key-values.js';
+import { latestDay, type KeyValues } from './key-values.js';
 import { ScopePicker } from './scope-picker.js';
 
 interface KeyFieldsProps {
@@ -110,7 +111,7 @@ interface MoreProps {
 function More({ values, onChange }: MoreProps) {
   const { t } = useLingui();
   const isSet = values.addresses.length > 0 || LIMIT_PERIODS.some((period) => values.limits[period] !== '');
-  const labels = { minute: t`Requests per minute`, day: t`Requests per day`, month: t`Requests per month` };
+  const limitWords = useLimitWords();
   const [isWanted, { toggle }] = useDisclosure(isSet);
   const addressesError = useFieldError('allowed_ips');
   const limitsError = useFieldError('limits');
@@ -145,7 +146,7 @@ function More({ values, onChange }: MoreProps) {
                 <NumberField
                   key={period}
                   field={`limits/${period}`}
-                  label={labels[period]}
+                  label={limitWords[period].requests}
                   value={values.limits[period]}
                   onChange={(limit) => onChange({ limits: { ...values.limits, [period]: limit } })}
                 />

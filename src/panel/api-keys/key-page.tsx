@@ -10,6 +10,7 @@ import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { now } from '../words/clock.js';
 import { Failure } from '../words/failure.js';
+import { LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
 import { Ago, useFormats } from '../words/times.js';
 import { EditDialog } from './edit-dialog.js';
 import { KeyFailure } from './key-failure.js';
@@ -180,6 +181,7 @@ function Facts({ of: key }: { readonly of: Key }) {
   const { time_zone: timeZone } = useAccount();
   const { time, number } = useFormats(timeZone);
   const words = useScopeWords();
+  const limitWords = useLimitWords();
   const limit = (value: number | null | undefined): string =>
     value === undefined ? t`plan default` : value === null ? t`none` : number(value);
   return (
@@ -220,9 +222,11 @@ function Facts({ of: key }: { readonly of: Key }) {
         <Facet label={t`Expiration`}>{key.expires_at === null ? t`No expiration` : time(key.expires_at)}</Facet>
         <Made of={key} />
         {key.revoked_at !== null && <Facet label={t`Revoked`}>{time(key.revoked_at)}</Facet>}
-        <Facet label={t`Requests per minute`}>{limit(key.limits?.minute)}</Facet>
-        <Facet label={t`Requests per day`}>{limit(key.limits?.day)}</Facet>
-        <Facet label={t`Requests per month`}>{limit(key.limits?.month)}</Facet>
+        {LIMIT_PERIODS.map((period) => (
+          <Facet key={period} label={limitWords[period].requests}>
+            {limit(key.limits?.[period])}
+          </Facet>
+        ))}
         {key.external_id !== null && (
           <Facet label={t`External ID`}>
             <span className="name">{key.external_id}</span>

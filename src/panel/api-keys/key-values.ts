@@ -1,15 +1,12 @@
 /** Values of the key form, and the requests built from them. */
 import { numberOf } from '../layout/number.js';
+import { LIMIT_PERIODS, type LimitPeriod } from '../words/limits.js';
 import { dayBefore, dayIn, dayOf, endOf } from '../words/zone.js';
 import type { Key, KeyChange, NewKey, OAuthGrant } from './keys.js';
 
 /** Choices of a key's lifetime, in days. */
 export const EXPIRIES = ['30', '90', '365'] as const;
 export type Expiry = (typeof EXPIRIES)[number] | 'never' | 'date' | 'kept';
-
-/** The periods of a key's limits, in the order of the form. */
-export const LIMIT_PERIODS = ['minute', 'day', 'month'] as const;
-export type LimitPeriod = (typeof LIMIT_PERIODS)[number];
 
 function limitTexts(textOf: (period: LimitPeriod) => string): Record<LimitPeriod, string> {
   return Object.fromEntries(LIMIT_PERIODS.map((period) => [period, textOf(period)])) as Record<LimitPeriod, string>;

@@ -5,6 +5,7 @@ import { useStatusWords } from '../api-keys/status.js';
 import { useRoleWords } from '../members/roles.js';
 import { useDeliveryWords } from '../webhooks/webhook-words.js';
 import { useAccount } from '../session/accounts.js';
+import { LIMIT_PERIODS, useLimitWords } from '../words/limits.js';
 import { LANGUAGES } from '../words/locale.js';
 import { useFormats } from '../words/times.js';
 
@@ -20,6 +21,7 @@ export function useValueWords(): (field: string, value: unknown) => string {
   const { time_zone: timeZone } = useAccount();
   const { time, number } = useFormats(timeZone);
   const scopes = useScopeWords();
+  const limitWords = useLimitWords();
   const statuses: Words = {
     ...useStatusWords(),
     ...useDeliveryWords(),
@@ -44,11 +46,12 @@ export function useValueWords(): (field: string, value: unknown) => string {
     creator_forgotten: t`The data of its creator was erased`,
   };
   const limits = (value: Readonly<Record<string, unknown>>): string => {
-    const [minute, day, month] = ['minute', 'day', 'month'].map((window) => {
-      const limit = value[window];
-      return typeof limit === 'number' ? number(limit) : limit === null ? t`none` : t`plan default`;
+    const texts = LIMIT_PERIODS.map((period) => {
+      const limit = value[period];
+      const text = typeof limit === 'number' ? number(limit) : limit === null ? t`none` : t`plan default`;
+      return `${text} ${limitWords[period].per}`;
     });
-    return t`${minute} per minute, ${day} per day, ${month} per month`;
+    return texts.join(', ');
   };
   /** Labels of an empty value, for fields where it has a meaning. */
   const nothing: Words = {

@@ -13,6 +13,7 @@ import { Icon } from '../layout/icons.js';
 import { Page } from '../layout/page.js';
 import { useAccount } from '../session/accounts.js';
 import { useCodeWords } from '../words/codes.js';
+import { parsePolicy, useLimitWords } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 
 type Explanation = components['schemas']['Explanation'];
@@ -167,15 +168,11 @@ function Steps({ steps }: { readonly steps: Explanation['steps'] }) {
 }
 
 function Limits({ limits }: { readonly limits: Explanation['limits'] }) {
-  const { t } = useLingui();
   const { number, relative } = useFormats();
-  const names: Readonly<Record<string, string>> = {
-    'key-minute': t`Key, per minute`,
-    'key-day': t`Key, per day`,
-    'key-month': t`Key, per month`,
-    'account-minute': t`Account, per minute`,
-    'account-day': t`Account, per day`,
-    'account-month': t`Account, per month`,
+  const words = useLimitWords();
+  const label = (policy: Explanation['limits'][number]['policy']): string => {
+    const { of, period } = parsePolicy(policy);
+    return words[period].decision[of];
   };
   return (
     <div>
@@ -186,7 +183,7 @@ function Limits({ limits }: { readonly limits: Explanation['limits'] }) {
         <Table.Tbody>
           {limits.map((limit) => (
             <Table.Tr key={limit.policy}>
-              <Table.Td>{names[limit.policy]}</Table.Td>
+              <Table.Td>{label(limit.policy)}</Table.Td>
               <Table.Td>
                 <Trans>
                   {number(limit.used)} of {number(limit.limit)}
@@ -196,7 +193,7 @@ function Limits({ limits }: { readonly limits: Explanation['limits'] }) {
                   size="sm"
                   value={limit.limit === 0 ? 100 : (limit.used / limit.limit) * 100}
                   color={limit.refuses ? 'red' : 'river'}
-                  aria-label={names[limit.policy] ?? limit.policy}
+                  aria-label={label(limit.policy)}
                 />
               </Table.Td>
               <Table.Td ta="end">{relative(limit.resets_at)}</Table.Td>

@@ -1,7 +1,8 @@
 /** Shows how much of each limit is used, with a forecast for the month. */
 import { Card, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
-import { Trans, useLingui } from '@lingui/react/macro';
+import { Trans } from '@lingui/react/macro';
 import { useAccount } from '../session/accounts.js';
+import { parsePolicy, useLimitWords } from '../words/limits.js';
 import { useFormats } from '../words/times.js';
 import type { Forecast, Usage, UsageWindow } from './usage.js';
 
@@ -28,12 +29,11 @@ interface WindowProps {
 }
 
 function Window({ window, forecast }: WindowProps) {
-  const { t } = useLingui();
   const { time_zone: timeZone } = useAccount();
   const { number, date, relative } = useFormats(timeZone);
-  const period = window.policy.slice(window.policy.indexOf('-') + 1) as 'minute' | 'day' | 'month';
+  const { period } = parsePolicy(window.policy);
   const share = window.limit === 0 ? 1 : Math.min(1, window.used / window.limit);
-  const title = { minute: t`The last minute`, day: t`Today`, month: t`This month` }[period];
+  const title = useLimitWords()[period].now;
   return (
     <Card>
       <Stack gap={8}>

@@ -3,10 +3,10 @@ import { Button, Center, Loader } from '@mantine/core';
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useEffect, useState, type ComponentType, type ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { OperationId } from '../admin/openapi/operations.js';
-import { Unreachable } from './api/problem.js';
-import { Empty } from './layout/empty.js';
-import { useMay } from './session/accounts.js';
+import type { OperationId } from '../../admin/openapi/operations.js';
+import { Unreachable } from '../api/problem.js';
+import { Empty } from '../layout/empty.js';
+import { useMay } from '../session/accounts.js';
 
 interface Loaded {
   readonly Page?: ComponentType;

@@ -1,0 +1,54 @@
+/** Labels of limits: one row per period, in the order in which pages and forms show them. */
+import { useLingui } from '@lingui/react/macro';
+
+interface PeriodWords {
+  /** Title of a window's usage. */
+  readonly now: string;
+  readonly requests: string;
+  /** Labels of the limits of a plan. */
+  readonly plan: Readonly<Record<LimitOwner, string>>;
+  /** Labels of the limits of a decision. */
+  readonly decision: Readonly<Record<LimitOwner, string>>;
+  /** Follows a number: `60 per minute`. */
+  readonly per: string;
+}
+
+export const LIMIT_OWNERS = ['account', 'key'] as const;
+type LimitOwner = (typeof LIMIT_OWNERS)[number];
+
+export const LIMIT_PERIODS = ['minute', 'day', 'month'] as const;
+export type LimitPeriod = (typeof LIMIT_PERIODS)[number];
+
+/** Returns the labels of each period. */
+export function useLimitWords(): Readonly<Record<LimitPeriod, PeriodWords>> {
+  const { t } = useLingui();
+  return {
+    minute: {
+      now: t`The last minute`,
+      requests: t`Requests per minute`,
+      plan: { account: t`All keys, per minute`, key: t`Each key, per minute` },
+      decision: { account: t`Account, per minute`, key: t`Key, per minute` },
+      per: t`per minute`,
+    },
+    day: {
+      now: t`Today`,
+      requests: t`Requests per day`,
+      plan: { account: t`All keys, per day`, key: t`Each key, per day` },
+      decision: { account: t`Account, per day`, key: t`Key, per day` },
+      per: t`per day`,
+    },
+    month: {
+      now: t`This month`,
+      requests: t`Requests per month`,
+      plan: { account: t`All keys, per month`, key: t`Each key, per month` },
+      decision: { account: t`Account, per month`, key: t`Key, per month` },
+      per: t`per month`,
+    },
+  };
+}
+
+/** Splits the name of a window: `key-month` is the month of a key. */
+export function parsePolicy(policy: `${LimitOwner}-${LimitPeriod}`): { of: LimitOwner; period: LimitPeriod } {
+  const [of, period] = policy.split('-') as [LimitOwner, LimitPeriod];
+  return { of, period };
+}
