@@ -38,7 +38,11 @@ export async function openStores(
     beforeMigration: () => checkCounters(counterPlace, log),
   });
   shutdown.add('close database', () => database.close());
-  const { migrated } = database;
+  const { migrated, newer } = database;
+  if (newer !== undefined) {
+    const text = 'A newer version has migrated the database; this version works on it';
+    log.logger.warn({ event: 'database_newer', migration: newer }, text);
+  }
   if (migrated !== undefined) {
     const { from, to, count, copy } = migrated;
     const fields = { event: 'migrated', from, to, migrations: count, copy };

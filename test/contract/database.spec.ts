@@ -307,12 +307,30 @@ describeOnDatabases('a database that is opened', (kind) => {
     expect(await answersNow(other)).toBe(false);
   });
 
-  it('says so where a newer version wrote it', async () => {
+  /** Writes what a newer version leaves behind. @param oldest oldest version that works on it; null: not recorded. */
+  async function migrateFurther(oldest: string | null): Promise<void> {
     await sql`insert into kysely_migration (name, timestamp) values ('9999_future', '2030')`.execute(handle.db);
-    await expect(openDatabase(place.options)).rejects.toThrow(
-      `newer version of Trailgate: it has migration 9999_future, and Trailgate ${VERSION} knows migrations up to ${NEWEST}.`,
-    );
+    await handle.db.deleteFrom('installation').where('name', '=', 'oldest_version').execute();
+    if (oldest === null) return;
+    await handle.db.insertInto('installation').values({ name: 'oldest_version', value: oldest }).execute();
+  }
+
+  it('works where a newer version has migrated it and says that this one works', async () => {
+    await migrateFurther(VERSION);
+    const reopened = await openDatabase(place.options);
+    expect([reopened.newer, reopened.migrated]).toEqual(['9999_future', undefined]);
+    await reopened.close();
   });
+
+  it.each(['99.0.0', null])(
+    'is refused where a newer version has migrated it for versions from %s on',
+    async (oldest) => {
+      await migrateFurther(oldest);
+      await expect(openDatabase(place.options)).rejects.toThrow(
+        `newer version of Trailgate: it has migration 9999_future, and Trailgate ${VERSION} knows migrations up to ${NEWEST}.`,
+      );
+    },
+  );
 
   it('says what it has migrated, and migrates nothing where the start is refused before', async () => {
     const fresh = await emptyDatabase(kind);

@@ -170,7 +170,7 @@ export async function testDatabase(kind: DatabaseHandle['kind']): Promise<Databa
   const place = [...unused].find((each) => each.kind === kind) ?? (await openPlace(kind));
   unused.delete(place);
   const driver = new LentDriver(place.driver);
-  const handle = await openHandle(kind, onDriver(place.dialect, driver), undefined);
+  const handle = await openHandle(kind, onDriver(place.dialect, driver));
   let closing: Promise<void> | undefined;
   const giveBack = async (): Promise<void> => {
     await handle.close();

@@ -23,6 +23,8 @@ export interface TrailgateOptions {
   /** A new temporary folder unless given, which then is kept for the next start. */
   readonly dataDir?: string;
   readonly adminToken?: string;
+  /** `main.js` of another version. */
+  readonly main?: string;
   /** More arguments of `start`. */
   readonly args?: readonly string[];
   /** The most file descriptors that the program may have, by `prlimit`. */
@@ -70,11 +72,11 @@ function spawnProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   cwd: string,
-  descriptors?: number,
+  { descriptors, main = MAIN }: Pick<TrailgateOptions, 'descriptors' | 'main'> = {},
 ): OwnedProcess {
   if (!existsSync(MAIN)) throw new Error('dist/main.js does not exist: run "npm run build" first');
   const environment = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILED, ...env };
-  const command = [process.execPath, MAIN, ...args];
+  const command = [process.execPath, main, ...args];
   // It becomes the program: the same process.
   if (descriptors !== undefined) command.unshift('prlimit', `--nofile=${descriptors}:${descriptors}`);
   const [file = '', ...rest] = command;
@@ -104,7 +106,7 @@ export async function startTrailgate(options: TrailgateOptions = {}): Promise<Ru
   const env = { TRAILGATE_DATA_DIR: dataDir, TRAILGATE_ADMIN_TOKEN: adminToken, LOG_LEVEL: 'info', ...options.env };
   const roleArgs = options.roles === undefined ? [] : ['--roles', options.roles.join(',')];
   const args = ['start', '--config', configPath, ...roleArgs, ...(options.args ?? [])];
-  const program = spawnProgram(args, env, folder, options.descriptors);
+  const program = spawnProgram(args, env, folder, options);
   const stdout = collectLines(program.child.stdout, options.stdout);
   const stderr = collectLines(program.child.stderr);
   const logs = () => parseLogs(stdout);

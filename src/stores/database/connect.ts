@@ -5,7 +5,7 @@ import { Kysely, sql, type Dialect } from 'kysely';
 import type { DatabaseKind } from './database-kind.js';
 import { makeDataFolder } from './data-folder.js';
 import { postgresOpenError, sqliteOpenError } from './open-errors.js';
-import { migrate, type Migrated } from './migrator.js';
+import { migrate, type Migrated, type MigrationResult } from './migrator.js';
 import type { Tables } from './schema.js';
 import { copyBeforeMigration } from './sqlite-copy.js';
 import { sqliteDialect } from './sqlite-dialect.js';
@@ -45,6 +45,8 @@ export interface DatabaseHandle {
   readonly kind: DatabaseKind;
   /** Undefined if the tables were up to date. */
   readonly migrated: MigratedDatabase | undefined;
+  /** Last migration of a newer version that has migrated the database, if this version works on it. */
+  readonly newer: string | undefined;
   /** Closes all connections. On SQLite, this also writes the write-ahead log into the database file. */
   close(): Promise<void>;
   /** Sends a query that reads no table. Rejects after the statement deadline, or with the error of the database. */
@@ -72,14 +74,14 @@ async function openSqlite(options: OpenDatabaseOptions): Promise<DatabaseHandle>
   };
   try {
     makeDataFolder(dataDir);
-    const migrated = await migrateOnce(
+    const result = await migrateOnce(
       sqliteDialect({ file, busyTimeoutMs: MIGRATION_DEADLINE_MS / 2, deadlineMs: MIGRATION_DEADLINE_MS }),
       prepare,
     );
     return await openHandle(
       'sqlite',
       sqliteDialect({ file, busyTimeoutMs: BUSY_TIMEOUT_MS, deadlineMs: callDeadlineMs }),
-      migrated === undefined || copy === undefined ? migrated : { ...migrated, copy },
+      result.migrated === undefined || copy === undefined ? result : { migrated: { ...result.migrated, copy } },
     );
   } catch (error) {
     throw sqliteOpenError(error, file);
@@ -93,7 +95,7 @@ async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): 
   try {
     new URL(databaseUrl);
     const isPooled = !(await supportsTimeouts(databaseUrl, START_CONNECT_TIMEOUT_MS));
-    const migrated = await migrateOnce(
+    const result = await migrateOnce(
       postgresDialect({
         databaseUrl,
         connectTimeoutMs: START_CONNECT_TIMEOUT_MS,
@@ -112,7 +114,7 @@ async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): 
         maxConnections: MAX_CONNECTIONS,
         isPooled,
       }),
-      migrated,
+      result,
     );
   } catch (error) {
     throw postgresOpenError(error, databaseUrl);
@@ -120,10 +122,7 @@ async function openPostgres(databaseUrl: string, options: OpenDatabaseOptions): 
 }
 
 /** Migrates on a separate connection with longer deadlines. */
-async function migrateOnce(
-  dialect: Dialect,
-  prepare: (migrated: Migrated) => Promise<void>,
-): Promise<Migrated | undefined> {
+async function migrateOnce(dialect: Dialect, prepare: (migrated: Migrated) => Promise<void>): Promise<MigrationResult> {
   const db = new Kysely<Tables>({ dialect });
   try {
     return await migrate(db, prepare);
@@ -163,7 +162,7 @@ async function writeProbe(db: Kysely<Tables>): Promise<void> {
 export async function openHandle(
   kind: DatabaseKind,
   dialect: Dialect,
-  migrated: MigratedDatabase | undefined,
+  { migrated, newer }: { readonly migrated?: MigratedDatabase; readonly newer?: string } = {},
 ): Promise<DatabaseHandle> {
   const db = new Kysely<Tables>({ dialect });
   // Kysely connects on first use, and does not close a pool that was never used.
@@ -172,6 +171,7 @@ export async function openHandle(
     db,
     kind,
     migrated,
+    newer,
     close: () => db.destroy(),
     ping: () => ping(db),
     checkWrites: () => writeProbe(db),

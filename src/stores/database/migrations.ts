@@ -269,6 +269,13 @@ const dayCounts: Migration = {
 };
 
 /** Migrations by name, in the order in which they run. */
+/**
+ * Oldest version that works on a database with all migrations. Raise it with a migration that breaks older versions: it
+ * drops or renames something, or adds a column without a default. It must not pass the previous minor version, so that
+ * an upgrade can be reverted (decision 0048).
+ */
+export const OLDEST_VERSION = '0.1.0';
+
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_counters_audit': first,
   '0002_month_labels': monthLabels,

@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import { VERSION } from '../../platform/version.js';
 import { kindOf } from './database-kind.js';
 import { DatabaseOpenError } from './database-errors.js';
-import { MIGRATIONS } from './migrations.js';
+import { MIGRATIONS, OLDEST_VERSION } from './migrations.js';
 import type { Tables } from './schema.js';
 
 /** Table of executed migrations. Its name comes from Kysely's migrator, which earlier versions used. */
@@ -14,6 +14,9 @@ const NOW = {
   sqlite: sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
   postgres: sql`to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 };
+
+/** Row of `installation` with the oldest version that works on this database. */
+const OLDEST_VERSION_NAME = 'oldest_version';
 
 /** Advisory lock ID, the same as in Kysely's migrator, so that both exclude each other. */
 const LOCK_NUMBER = 3_853_314_791_062_309_107n;
@@ -27,22 +30,31 @@ export interface Migrated {
   readonly count: number;
 }
 
+/** State of the tables after `migrate`. */
+export interface MigrationResult {
+  /** Undefined if the tables were up to date. */
+  readonly migrated?: Migrated;
+  /** Last migration of a newer version that has migrated the database and says that this version works on it. */
+  readonly newer?: string;
+}
+
 /**
  * Brings the tables up to date. Takes no lock if there is nothing to do. The lock is bound to the transaction, so that
  * it cannot stay behind on a connection of a pooler.
  * @param prepare called under the lock before the first migration. If it rejects, nothing is migrated.
- * @returns undefined if the tables were up to date. Rejects with the database's error, or with `DatabaseOpenError` if a
- * newer version has migrated the database.
+ * @returns what was migrated, and by whom. Rejects with the database's error. Rejects with `DatabaseOpenError` if this
+ * version does not work on what a newer version has migrated (decision 0048).
  */
 export async function migrate(
   db: Kysely<Tables>,
   prepare: (migrated: Migrated) => Promise<void> = async () => {},
-): Promise<Migrated | undefined> {
-  if ((await readState(db)).pending.length === 0) return undefined;
-  return db.transaction().execute(async (trx) => {
+): Promise<MigrationResult> {
+  const { pending: open, newer } = await readState(db);
+  if (open.length === 0) return newer === undefined ? {} : { newer };
+  return db.transaction().execute(async (trx): Promise<MigrationResult> => {
     await lock(trx);
     const { last, pending } = await readState(trx);
-    if (pending.length === 0) return undefined;
+    if (pending.length === 0) return {};
     const [first = ''] = pending;
     const migrated = { from: last ?? null, first, to: pending.at(-1) ?? first, count: pending.length };
     await prepare(migrated);
@@ -56,7 +68,12 @@ export async function migrate(
       await MIGRATIONS[name]?.up(trx);
       await sql`insert into ${sql.table(HISTORY)} (name, timestamp) values (${name}, ${NOW[kindOf(trx)]})`.execute(trx);
     }
-    return migrated;
+    await trx
+      .insertInto('installation')
+      .values({ name: OLDEST_VERSION_NAME, value: OLDEST_VERSION })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: OLDEST_VERSION }))
+      .execute();
+    return { migrated };
   });
 }
 
@@ -65,19 +82,46 @@ async function lock(trx: Transaction<Tables>): Promise<void> {
   if (kindOf(trx) === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_NUMBER)})`.execute(trx);
 }
 
-async function readState(db: Kysely<Tables>): Promise<{ readonly last?: string; readonly pending: readonly string[] }> {
+interface State {
+  readonly last?: string;
+  readonly pending: readonly string[];
+  readonly newer?: string;
+}
+
+async function readState(db: Kysely<Tables>): Promise<State> {
   const executed = (await readHistory(db)).toSorted();
   const known = Object.keys(MIGRATIONS);
   const last = executed.at(-1);
   const newest = known.at(-1) ?? '';
   const unknown = executed.findLast((name) => !known.includes(name));
-  if (unknown !== undefined) throw newerDatabase(unknown, newest);
+  if (unknown !== undefined && !(await worksHere(db))) throw newerDatabase(unknown, newest);
   const pending = known.filter((name) => !executed.includes(name));
   // A migration inserted between two others would run on tables that it does not expect.
   if (last !== undefined && pending.some((name) => name < last)) {
     throw new DatabaseOpenError(`The database has ${last} and lacks ${pending.join(', ')}: restore a backup.`);
   }
-  return { pending, ...(last === undefined ? {} : { last }) };
+  return {
+    pending,
+    ...(last === undefined ? {} : { last }),
+    ...(unknown === undefined ? {} : { newer: unknown }),
+  };
+}
+
+/** Reports whether this version works on a database that a newer version has migrated. */
+async function worksHere(db: Kysely<Tables>): Promise<boolean> {
+  const row = await db
+    .selectFrom('installation')
+    .select('value')
+    .where('name', '=', OLDEST_VERSION_NAME)
+    .executeTakeFirst();
+  return row !== undefined && !isOlder(VERSION, row.value);
+}
+
+/** Compares two versions: `isOlder('0.9.0', '0.10.0')`. */
+export function isOlder(version: string, other: string): boolean {
+  const [numbers, others] = [version, other].map((text) => text.split('.').map(Number));
+  const at = others!.findIndex((number, index) => number !== numbers![index]);
+  return at !== -1 && numbers![at]! < others![at]!;
 }
 
 function newerDatabase(unknown: string, newest: string): DatabaseOpenError {
