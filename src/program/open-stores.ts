@@ -6,6 +6,7 @@ import type { Shutdown } from '../platform/shutdown.js';
 import { openDatabase, type DatabaseHandle } from '../stores/database/connect.js';
 import type { SecretBox } from '../stores/secrets/secret-box.js';
 import { openSecretBox } from '../stores/secrets/secrets-key.js';
+import { awaitDatabase } from './await-database.js';
 import type { Role } from './roles.js';
 
 export interface Stores {
@@ -14,9 +15,9 @@ export interface Stores {
   readonly secretBox: SecretBox | null;
 }
 
-/** Opens the stores. Rejects before the migration if the database or the counters do not respond. */
+/** Opens the stores. Waits for the database. Rejects before the migration if the counters are needed and away. */
 export async function openStores(
-  { environment }: Config,
+  { environment, file }: Config,
   roles: readonly Role[],
   counterPlace: CounterPlace,
   isFirst: boolean,
@@ -32,11 +33,13 @@ export async function openStores(
       'PostgreSQL without Redis: run one gateway only, with its workers, or each will hand out the whole limit',
     );
   }
-  const database = await openDatabase({
-    dataDir,
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    beforeMigration: () => checkCounters(counterPlace, log),
-  });
+  const open = (): Promise<DatabaseHandle> =>
+    openDatabase({
+      dataDir,
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      beforeMigration: () => checkCounters(counterPlace, file.plans, log),
+    });
+  const database = await awaitDatabase(open, isFirst ? file.admin : undefined, log, shutdown);
   shutdown.add('close database', () => database.close());
   const { migrated, newer } = database;
   if (newer !== undefined) {

@@ -11,6 +11,7 @@ import type { ReadsGauges } from '../platform/metrics-text.js';
 import { METRICS } from '../platform/metrics.js';
 import {
   connectRedis,
+  isRefusedForGood,
   REDIS_DEADLINE_MS,
   REDIS_START_TIMEOUT_MS,
   redisReady,
@@ -39,6 +40,8 @@ import { UsageTable } from './usage/usage-table.js';
 import { ProcessThrottleWindows, RedisThrottleWindows, type ThrottleWindows } from './throttle-windows.js';
 
 const REAP_INTERVAL_MS = 1_000;
+/** A node that has written no usage for this long is not counted. */
+const WRITER_GONE_MS = 60_000;
 
 /** Quotas is what the program needs of limits and usage: who decides, who records, and their end. */
 export interface Quotas extends ReadsGauges {
@@ -68,6 +71,8 @@ export interface QuotaParts {
   readonly follower?: UsageFollower;
   /** Told which webhook endpoints notices of usage go to. */
   readonly signal?: WorkSignal;
+  /** Whether a start without Redis is allowed. Plans then decide by `onRedisLoss` from the first request on. */
+  readonly startsWithout?: boolean;
   /** Pause between two looks at whether Redis counts; a shorter one in tests that wait for them. */
   readonly watchIntervalMs?: number;
 }
@@ -108,13 +113,13 @@ export function openProcessQuotas({ db, kind, clock, log, ...told }: QuotaParts)
 }
 
 /**
- * Counters in Redis, or in the process that counts for all workers. Rejects when it does not answer at start: a wrong
- * address must not look like an outage.
+ * Counters in Redis, or in the process that counts for all workers. Rejects if they do not answer and `startsWithout` is
+ * not set, or if Redis refuses the user or password.
  * @param url as `connectRedis` takes it.
  * @param servesRequests whether this process hands out limits: it then counts as one of the nodes that share them.
  */
 export async function openRedisQuotas(
-  { db, kind, clock, log, watchIntervalMs, ...told }: QuotaParts,
+  { db, kind, clock, log, startsWithout = false, watchIntervalMs, ...told }: QuotaParts,
   url: string,
   servesRequests = true,
 ): Promise<Quotas> {
@@ -137,29 +142,40 @@ export async function openRedisQuotas(
   const sink = new LimiterSink(ledger, shadows, clock, degradation);
   const counters = new RedisCounters(client, clock, ledger, sink, REDIS_DEADLINE_MS, memory);
   const emptied = new EmptiedStore(nodes, counters, ledger, memory, log, store.inLog);
+  let isReached = false;
+  const reach = async (): Promise<void> => {
+    await counters.synchronise();
+    await emptied.look();
+    await warnOfRisks(client, log);
+    isReached = true;
+  };
   const ask = async (): Promise<void> => {
     // Also of a lost one: it may be waiting for what this node has to hand in.
     void emptied.look();
     await asksForWrite(client);
+    if (!isReached) await reach();
   };
   const recovery = new Recovery(counters, degradation, ledger, ask);
+  const isShared = true;
+  const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
+  METRICS.quotaStoreUp.series(store.inMetrics).set(1);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
-    await counters.synchronise();
-    await emptied.look();
-    await warnOfRisks(client, log);
+    await reach();
   } catch (error) {
-    client.disconnect();
-    throw error;
+    if (!startsWithout || isRefusedForGood(error)) {
+      client.disconnect();
+      throw error;
+    }
+    // Others hand out the same limits. How many they are is known from the usage that they write.
+    nodes.assume(1 + (await table.countWriters(clock.now() - WRITER_GONE_MS)));
+    degradation.called(false, error);
   }
   const windows = new RedisThrottleWindows(client, clock);
   const fallback = { degradation, recovery };
   const limiter = new Limiter(counters, shadows, ledger, windows, clock, log, fallback);
   const recorder = new UsageRecorder(clock);
-  const isShared = true;
-  const table = new UsageTable(db, kind, isShared, () => counters.aheadMs);
   const flush = new UsageFlush(table, ledger, recorder, clock, log, { isShared, memory, ...told });
-  METRICS.quotaStoreUp.series(store.inMetrics).set(1);
   const watch = new StoreWatch(degradation, recovery, ask, watchIntervalMs);
   watch.start();
   // A new connection may lead to a server that knows nothing.

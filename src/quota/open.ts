@@ -1,9 +1,10 @@
 /** Opens quotas: who decides and counts, where usage is written, and what reads it. */
 import type { Ground } from '../config/ground.js';
+import type { GatewayFile } from '../config/model/schema.js';
 import { redactUrl } from '../config/summary.js';
 import { StartError } from '../platform/start-error.js';
 import type { WriteWitness } from '../stores/database/database-health.js';
-import { connectRedis, redisReady, REDIS_START_TIMEOUT_MS } from '../stores/redis/connect.js';
+import { connectRedis, isRefusedForGood, redisReady, REDIS_START_TIMEOUT_MS } from '../stores/redis/connect.js';
 import type { WorkSignal } from '../outbox/work-signal.js';
 import { openProcessQuotas, openRedisQuotas, type Quotas } from './open-quotas.js';
 import type { UsageFollower } from './usage/usage-flush.js';
@@ -39,12 +40,13 @@ export interface Quota {
   readonly usage: UsageReader;
 }
 
-/** Opens them. Rejects with `StartError` where Redis does not answer. */
+/** Opens them. Rejects with `StartError` where Redis does not answer and no plan decides without it. */
 export async function openQuota(ground: Ground, rooms: QuotaRooms): Promise<Quota> {
   const { config, database, clock, log, gauges, shutdown } = ground;
   const { flushInterval } = config.current.file.usage;
   const { place, forwards, sweeps, ...told } = rooms;
-  const parts = { db: database.db, kind: database.kind, clock, log: log.logger, ...told };
+  const startsWithout = startsWithoutCounters(place, config.current.file.plans);
+  const parts = { db: database.db, kind: database.kind, clock, log: log.logger, startsWithout, ...told };
   const quotas = await openCounters(parts, place, forwards);
   quotas.start(flushInterval);
   shutdown.add('flush usage', () => quotas.stop());
@@ -77,13 +79,24 @@ async function openCounters(
   }
 }
 
+/** Reports whether a start is allowed while the counters are away: Redis is, and a plan decides without it. */
+function startsWithoutCounters({ isOwn }: CounterPlace, plans: GatewayFile['plans']): boolean {
+  return !isOwn && Object.values(plans).some(({ onRedisLoss }) => onRedisLoss !== 'closed');
+}
+
 /** Asks whether the counters answer, before a start changes anything. Rejects with `StartError`. */
-export async function checkCounters({ url, isOwn }: CounterPlace, log: Ground['log']): Promise<void> {
+export async function checkCounters(
+  place: CounterPlace,
+  plans: GatewayFile['plans'],
+  log: Ground['log'],
+): Promise<void> {
+  const { url, isOwn } = place;
   if (url === undefined) return;
   const client = connectRedis(url, 'start', log.logger);
   try {
     await redisReady(client, REDIS_START_TIMEOUT_MS);
   } catch (error) {
+    if (startsWithoutCounters(place, plans) && !isRefusedForGood(error)) return;
     throw lostCounters(url, isOwn, error);
   } finally {
     client.disconnect();

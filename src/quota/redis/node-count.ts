@@ -60,6 +60,11 @@ export class NodeCount {
     return this.known;
   }
 
+  /** Assumes a number of nodes until the store has been heard. */
+  assume(count: number): void {
+    this.known = { count, rank: count - 1 };
+  }
+
   /**
    * Says that this node is there, and learns who else is. Never rejects; while Redis is away what is known stays.
    * @param handedInTo the epoch of the store that all that this node knows has been handed in to.

@@ -197,6 +197,17 @@ export class UsageTable {
     )`;
   }
 
+  /** Returns the number of nodes that have written usage since an instant. */
+  async countWriters(sinceMs: number): Promise<number> {
+    const { n } = await this.db
+      .selectFrom('usage_node')
+      .select(({ fn }) => fn.countAll().as('n'))
+      .where('buried_at', '=', 0)
+      .where('updated_at', '>=', sinceMs)
+      .executeTakeFirstOrThrow();
+    return Number(n);
+  }
+
   private async isNew(trx: Transaction<Tables>, node: string, batch: number, nowMs: number): Promise<boolean> {
     const { rows } = await sql`
       insert into usage_node (id, batch, updated_at, buried_at)

@@ -17,7 +17,12 @@ export class DatabaseUnavailable extends Error {
  * The database could not be opened at start. The message tells the operator in one line what is wrong and what to do.
  */
 export class DatabaseOpenError extends Error {
-  constructor(message: string, cause?: unknown) {
+  /** @param isTransient whether waiting can help: the server is away, starting, or full. */
+  constructor(
+    message: string,
+    cause?: unknown,
+    readonly isTransient = false,
+  ) {
     super(message, cause === undefined ? {} : { cause });
     this.name = 'DatabaseOpenError';
   }
@@ -48,6 +53,17 @@ const SQLITE_UNAVAILABLE_CODES: ReadonlySet<number> = new Set([5, 6, 8, 10, 11, 
  * statements), system error.
  */
 const POSTGRES_UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58']);
+
+/** Reports whether an error of `pg` at start is one that waiting can fix. */
+export function isTransientPostgresError(code: string | undefined, message: string): boolean {
+  if (isSqlState(code)) return POSTGRES_UNAVAILABLE_CLASSES.has(code.slice(0, 2));
+  return (
+    /^(?:ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/.test(code ?? '') || TRANSIENT_MESSAGE.test(message)
+  );
+}
+
+/** Messages of `pg` at start that have no code. */
+const TRANSIENT_MESSAGE = /timeout|Connection terminated|Connection ended/i;
 
 /** Read-only server after a failover, lock timeout, and logins or databases that have been refused since the start. */
 const POSTGRES_UNAVAILABLE_STATES: ReadonlySet<string> = new Set(['25006', '55P03', '28P01', '28000', '3D000']);

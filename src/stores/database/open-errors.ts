@@ -1,6 +1,6 @@
 /** Explains in one line why the database could not be opened. Never contains a password. */
 import { StartError } from '../../platform/start-error.js';
-import { DatabaseOpenError, isSqlState } from './database-errors.js';
+import { DatabaseOpenError, isSqlState, isTransientPostgresError } from './database-errors.js';
 
 /** `SQLITE_IOERR_SHMSIZE`: the disk has no room for the shared-memory file of WAL mode. */
 const NO_ROOM_FOR_SHARED_MEMORY = 4_874;
@@ -65,7 +65,8 @@ export function postgresOpenError(error: unknown, databaseUrl: string): Error {
   // Only the driver's message can contain the password. Ours use the other parts of the URL.
   const message = withoutPassword(details.message ?? '', url);
   const address = `${url.hostname || 'localhost'}:${url.port || '5432'}`;
-  return new DatabaseOpenError(postgresReason(details.code, message, address, url), error);
+  const isTransient = isTransientPostgresError(details.code, message);
+  return new DatabaseOpenError(postgresReason(details.code, message, address, url), error, isTransient);
 }
 
 function postgresReason(code: string | undefined, message: string, address: string, url: URL): string {

@@ -168,6 +168,10 @@ function withErrorListener<Client extends RedisClient>(
 /** Errors that waiting does not fix: wrong user or password. */
 const REFUSED_FOR_GOOD = /^(?:WRONGPASS|NOAUTH|NOPERM)\b/;
 
+/** Reports whether an error of `redisReady` is one that waiting does not fix. */
+export const isRefusedForGood = (error: unknown): boolean =>
+  error instanceof Error && REFUSED_FOR_GOOD.test(error.message);
+
 /** Waits until a connection responds, at most `timeoutMs`. Rejects with a one-line reason that contains no password. */
 export async function redisReady(client: RedisClient, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
