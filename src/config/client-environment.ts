@@ -8,6 +8,8 @@ export interface ClientEnvironment {
   readonly adminToken: string | undefined;
   /** Contains `admin-token`, if the environment has none. */
   readonly dataDir: string;
+  /** All variables, for files that refer to them. */
+  readonly variables: Variables;
 }
 
 /** Variables that only client commands read. They share the others with the server. */
@@ -24,5 +26,6 @@ export function readClientEnvironment(variables: Variables = process.env): Clien
     adminUrl: (text('TRAILGATE_ADMIN_URL') ?? DEFAULT_ADMIN_URL).replace(/\/+$/, ''),
     adminToken: text('TRAILGATE_ADMIN_TOKEN'),
     dataDir: text('TRAILGATE_DATA_DIR') ?? './data',
+    variables,
   };
 }

@@ -1,6 +1,7 @@
 /** The commands that talk to a running admin API: a thin client, which knows nothing that the API does not tell it. */
 import type { Command } from 'commander';
 import { addAccountCommands, addAuditCommands, addUsageCommands } from './account-commands.js';
+import { addApplyCommand } from './apply-command.js';
 import { addList, row } from './command-table.js';
 import { addExplainCommand } from './explain-command.js';
 import { addExportCommand } from './export-command.js';
@@ -30,6 +31,7 @@ export function addClientCommands(program: Command, terminal: Terminal = process
   addList(program, terminal, SCOPES);
   addWebhookCommands(program, terminal);
   addTargetCommands(program, terminal);
+  addApplyCommand(program, terminal);
   addImportCommand(program, terminal);
   addExportCommand(program, terminal);
   addAuditCommands(program, terminal);

@@ -1,0 +1,267 @@
+/** Compares an account of the file with the one that exists, and returns the steps that make them equal. */
+import type { DocumentPath } from '../../config/model/problem.js';
+import { CommandError, type AdminClient, type Fields } from './admin-client.js';
+import type { DesiredAccount, DesiredEndpoint, DesiredKey } from './apply-file.js';
+
+/** Above the number of keys and endpoints of any account. */
+const ALL = 1_000_000;
+/** Fields whose order means nothing. */
+const SETS = new Set(['scopes', 'allowed_ips', 'event_types']);
+
+/** A changed field. */
+export interface FieldChange {
+  readonly field: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** Step is one change. */
+export interface Step {
+  /** `leave`: the file does not have it, and `--prune` was not given. */
+  readonly action: 'create' | 'update' | 'remove' | 'leave';
+  readonly type: 'account' | 'key' | 'endpoint';
+  /** External ID of the account or key; URL of the endpoint. */
+  readonly name: string;
+  readonly changes: readonly FieldChange[];
+  /** Position in the file; that of the account for something that the file does not have. */
+  readonly path: DocumentPath;
+  /**
+   * Carries the step out. Rejects with `CommandError`.
+   * @param accountId ID of the account, which an earlier step may have created
+   * @returns the body of the response, with the ID, and the secret of something new
+   */
+  run(client: AdminClient, accountId: string): Promise<Fields>;
+}
+
+/** AccountSteps is what an account needs, in order. */
+export interface AccountSteps {
+  /** Undefined if the first step creates the account. */
+  readonly accountId: string | undefined;
+  readonly steps: readonly Step[];
+  /** Entries of the file that no step can bring about. */
+  readonly faults: readonly Fault[];
+}
+
+interface Fault {
+  readonly path: DocumentPath;
+  readonly message: string;
+}
+
+/**
+ * Reads an account with its keys and endpoints, and compares them. Rejects with `CommandError`.
+ * @param index position of the account in the file
+ * @param prunes whether keys and endpoints that the file does not have are removed
+ */
+export async function planAccount(
+  client: AdminClient,
+  desired: DesiredAccount,
+  index: number,
+  prunes: boolean,
+): Promise<AccountSteps> {
+  const { keys = [], endpoints = [], ...fields } = desired;
+  const path = ['accounts', index];
+  const found = await client.rows('listAccounts', [], 1, { external_id: desired.external_id });
+  const [current] = found.data;
+  if (current === undefined) {
+    const steps = [
+      createAccount(fields, path),
+      ...keys.map((key, at) => createKey(key, [...path, 'keys', at])),
+      ...endpoints.map((endpoint, at) => createEndpoint(endpoint, [...path, 'endpoints', at])),
+    ];
+    return { accountId: undefined, steps, faults: [] };
+  }
+  const accountId = String(current['id']);
+  const changes = changesOf(current, fields);
+  const steps: Step[] = [];
+  const faults: Fault[] = [];
+  if (changes.length > 0) {
+    const run = (): Promise<Fields> => client.call('updateAccount', [accountId], { body: valuesOf(changes) });
+    steps.push({ action: 'update', type: 'account', name: desired.external_id, changes, path, run });
+  }
+  if (desired.keys !== undefined) {
+    const { data } = await client.rows('listApiKeys', [accountId], ALL);
+    steps.push(...keySteps(data, keys, path, prunes, faults));
+  }
+  if (desired.endpoints !== undefined) {
+    const { data } = await client.rows('listWebhookEndpoints', [accountId], ALL);
+    steps.push(...endpointSteps(data, endpoints, path, prunes));
+  }
+  return { accountId, steps, faults };
+}
+
+function createAccount({ status, ...fields }: Omit<DesiredAccount, 'keys' | 'endpoints'>, path: DocumentPath): Step {
+  return {
+    ...created('account', fields.external_id, { ...fields, status }, path),
+    async run(client) {
+      const body = await client.call('createAccount', [], { body: fields });
+      if (status !== 'suspended') return body;
+      return client.call('updateAccount', [String(body['id'])], { body: { status } });
+    },
+  };
+}
+
+/** Compares keys by `external_id`. Keys without one are managed by people, and left as they are. */
+function keySteps(
+  current: readonly Fields[],
+  keys: readonly DesiredKey[],
+  path: DocumentPath,
+  prunes: boolean,
+  faults: Fault[],
+): Step[] {
+  const byName = new Map(current.map((row) => [row['external_id'], row]));
+  const steps = keys.flatMap((key, at): Step[] => {
+    const place = [...path, 'keys', at];
+    const row = byName.get(key.external_id);
+    if (row === undefined) return [createKey(key, place)];
+    const message = faultOf(row, key);
+    if (message === undefined) return updateKey(row, key, place);
+    faults.push({ path: place, message });
+    return [];
+  });
+  const named = new Set<unknown>(keys.map((key) => key.external_id));
+  const surplus = current.filter(
+    ({ external_id: name, status }) => name !== null && status !== 'revoked' && !named.has(name),
+  );
+  const removals = surplus.map((row) =>
+    removed('key', String(row['external_id']), path, prunes, (client) =>
+      client.call('revokeApiKey', [String(row['id'])]),
+    ),
+  );
+  return [...steps, ...removals];
+}
+
+function createKey({ status, secret, secret_sha256, ...fields }: DesiredKey, path: DocumentPath): Step {
+  return {
+    ...created('key', fields.external_id, { ...fields, status }, path),
+    async run(client, accountId) {
+      if (secret !== undefined || secret_sha256 !== undefined) {
+        const record = { ...fields, type: 'api_key', account_id: accountId, status, secret, secret_sha256 };
+        return importRecord(client, record);
+      }
+      const body = await client.call('createApiKey', [accountId], { body: fields });
+      if (status === 'paused') await client.call('pauseApiKey', [String(body['id'])]);
+      return body;
+    },
+  };
+}
+
+/** Returns why a key cannot become what the file says. */
+function faultOf(current: Fields, { external_id: name, environment }: DesiredKey): string | undefined {
+  if (current['status'] === 'revoked') return `${name} is revoked for good. Give the key another external_id.`;
+  const isOther = environment !== undefined && environment !== current['environment'];
+  return isOther ? `The environment of ${name} cannot change. Make another key.` : undefined;
+}
+
+function updateKey(current: Fields, desired: DesiredKey, path: DocumentPath): Step[] {
+  const { status, environment: _environment, secret: _secret, secret_sha256: _hash, ...fields } = desired;
+  const id = String(current['id']);
+  const name = desired.external_id;
+  const changes = changesOf(current, fields);
+  // An expired key is shown as such. It is neither paused nor resumed.
+  const isTurned = status !== undefined && current['status'] !== 'expired' && status !== current['status'];
+  const shown = isTurned ? [...changes, { field: 'status', from: current['status'], to: status }] : changes;
+  if (shown.length === 0) return [];
+  return [
+    {
+      action: 'update',
+      type: 'key',
+      name,
+      changes: shown,
+      path,
+      async run(client) {
+        const body =
+          changes.length === 0 ? current : await client.call('updateApiKey', [id], { body: valuesOf(changes) });
+        return isTurned ? client.call(status === 'paused' ? 'pauseApiKey' : 'resumeApiKey', [id]) : body;
+      },
+    },
+  ];
+}
+
+/** Compares endpoints by URL. */
+function endpointSteps(
+  current: readonly Fields[],
+  endpoints: readonly DesiredEndpoint[],
+  path: DocumentPath,
+  prunes: boolean,
+): Step[] {
+  const byUrl = new Map(current.map((row) => [row['url'], row]));
+  const steps = endpoints.flatMap((endpoint, at): Step[] => {
+    const place = [...path, 'endpoints', at];
+    const row = byUrl.get(endpoint.url);
+    if (row === undefined) return [createEndpoint(endpoint, place)];
+    const { secret: _secret, ...fields } = endpoint;
+    const changes = changesOf(row, fields);
+    if (changes.length === 0) return [];
+    const run: Step['run'] = (client) =>
+      client.call('updateWebhookEndpoint', [String(row['id'])], { body: valuesOf(changes) });
+    return [{ action: 'update', type: 'endpoint', name: endpoint.url, changes, path: place, run }];
+  });
+  const named = new Set<unknown>(endpoints.map(({ url }) => url));
+  const removals = current
+    .filter(({ url }) => !named.has(url))
+    .map((row) =>
+      removed('endpoint', String(row['url']), path, prunes, async (client) => {
+        await client.text('deleteWebhookEndpoint', [String(row['id'])]);
+        return {};
+      }),
+    );
+  return [...steps, ...removals];
+}
+
+function createEndpoint({ status, ...fields }: DesiredEndpoint, path: DocumentPath): Step {
+  const { secret: _secret, ...shown } = fields;
+  return {
+    ...created('endpoint', fields.url, { ...shown, status }, path),
+    async run(client, accountId) {
+      const body = await client.call('createWebhookEndpoint', [accountId], { body: fields });
+      if (status === 'paused') await client.call('updateWebhookEndpoint', [String(body['id'])], { body: { status } });
+      return body;
+    },
+  };
+}
+
+function created(type: Step['type'], name: string, fields: Fields, path: DocumentPath): Omit<Step, 'run'> {
+  const changes = Object.entries(fields)
+    .filter(([field, to]) => to !== undefined && to !== name && field !== 'external_id')
+    .map(([field, to]) => ({ field, from: null, to }));
+  return { action: 'create', type, name, changes, path };
+}
+
+function removed(
+  type: Step['type'],
+  name: string,
+  path: DocumentPath,
+  prunes: boolean,
+  run: (client: AdminClient) => Promise<Fields>,
+): Step {
+  return { action: prunes ? 'remove' : 'leave', type, name, changes: [], path, run };
+}
+
+/** Imports one record, for keys whose secret exists already. */
+async function importRecord(client: AdminClient, record: Fields): Promise<Fields> {
+  const body = { records: [record], on_conflict: 'fail', dry_run: false };
+  const { data } = await client.call('importRecords', [], { body });
+  const [result] = data as Fields[];
+  if (result?.['outcome'] === 'failed') throw new CommandError(String(result['reason']));
+  return result ?? {};
+}
+
+/** Returns the fields of the file that differ. */
+function changesOf(current: Fields, desired: Fields): FieldChange[] {
+  return Object.entries(desired).flatMap(([field, to]) => {
+    const from = current[field] ?? null;
+    return to === undefined || comparable(field, from) === comparable(field, to) ? [] : [{ field, from, to }];
+  });
+}
+
+function valuesOf(changes: readonly FieldChange[]): Fields {
+  return Object.fromEntries(changes.map(({ field, to }) => [field, to]));
+}
+
+/** Returns a text that is equal for equal values. */
+function comparable(field: string, value: unknown): string {
+  if (field.endsWith('_at') && typeof value === 'string') return String(Date.parse(value));
+  if (SETS.has(field) && Array.isArray(value)) return JSON.stringify(value.toSorted());
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
+  return JSON.stringify(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
