@@ -8,6 +8,7 @@ import { parse, stringify } from 'yaml';
 import { addClientCommands } from '../src/program/commands/client-commands.js';
 import { addOpenApiCommand } from '../src/program/commands/openapi-command.js';
 import { addBackupCommand } from '../src/program/commands/backup-command.js';
+import { addBenchCommand } from '../src/program/commands/bench-command.js';
 import { addServerJsonCommand } from '../src/program/commands/server-json-command.js';
 import { CLIENT_VARIABLES } from '../src/config/client-environment.js';
 import { ENVIRONMENT_VARIABLES } from '../src/config/model/environment.js';
@@ -136,6 +137,7 @@ describe('commands', () => {
   addOpenApiCommand(client);
   addServerJsonCommand(client);
   addBackupCommand(client);
+  addBenchCommand(client);
   const own = matches(readFileSync('src/program/program.ts', 'utf8'), /\.command\('(\w+)'\)/g);
   const commands = new Map([
     ...own.map((name): [string, string[]] => [name, []]),

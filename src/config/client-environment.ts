@@ -8,6 +8,8 @@ export interface ClientEnvironment {
   readonly adminToken: string | undefined;
   /** Contains `admin-token`, if the environment has none. */
   readonly dataDir: string;
+  /** API key for `trailgate bench`. */
+  readonly benchKey: string | undefined;
   /** All variables, for files that refer to them. */
   readonly variables: Variables;
 }
@@ -15,6 +17,7 @@ export interface ClientEnvironment {
 /** Variables that only client commands read. They share the others with the server. */
 export const CLIENT_VARIABLES = {
   TRAILGATE_ADMIN_URL: 'Where the client commands find the admin API.',
+  TRAILGATE_BENCH_KEY: 'API key with which `trailgate bench` calls the gateway.',
 } as const;
 
 const DEFAULT_ADMIN_URL = 'http://127.0.0.1:8081';
@@ -26,6 +29,7 @@ export function readClientEnvironment(variables: Variables = process.env): Clien
     adminUrl: (text('TRAILGATE_ADMIN_URL') ?? DEFAULT_ADMIN_URL).replace(/\/+$/, ''),
     adminToken: text('TRAILGATE_ADMIN_TOKEN'),
     dataDir: text('TRAILGATE_DATA_DIR') ?? './data',
+    benchKey: text('TRAILGATE_BENCH_KEY'),
     variables,
   };
 }

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addBackupCommand } from './commands/backup-command.js';
+import { addBenchCommand } from './commands/bench-command.js';
 import { checkCommand } from './commands/check.js';
 import { addClientCommands } from './commands/client-commands.js';
 import { addOpenApiCommand } from './commands/openapi-command.js';
@@ -85,6 +86,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   addOpenApiCommand(program);
   addServerJsonCommand(program);
   addBackupCommand(program);
+  addBenchCommand(program);
   addClientCommands(program);
   // `| head` has read enough: the end of a command, not a fault. What runs on has a log that knows of it.
   program.hook('preAction', (_program, command) => {

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:quotas`: what one quota decision costs, in this process and in Redis, in time, calls and memory, with few and with
- * very many keys. Measures dist/ through the same door as the gateway (`Limiter.decide`) and prints one table.
+ * very many keys. With `DATABASE_URL`, also a flush to that PostgreSQL, which must be empty. Measures dist/ through the same door as the gateway (`Limiter.decide`) and prints one table.
  */
 import { commit, machineFacts } from './machine.mjs';
 import { measureFlush } from './quota-flush.mjs';
@@ -33,7 +33,11 @@ function caption({ cpu, cores, memoryGigabytes, kernel, versions }) {
 /** Measures decisions in the process and in Redis. @returns their table */
 export async function measure({ keys, accounts }) {
   const head = caption(machineFacts());
-  const rows = [...(await measureProcess(keys)), ...(await measureFlush()), ...(await measureRedis(accounts))];
+  const rows = [
+    ...(await measureProcess(keys)),
+    ...(await measureFlush(process.env.DATABASE_URL)),
+    ...(await measureRedis(accounts)),
+  ];
   const warning = `\n\n> ${late.decisions} decisions were late and asked again: other work was in the way; do not trust the times.`;
   return `${head}\n\n${figuresTable(rows)}${late.decisions === 0 ? '' : warning}`;
 }

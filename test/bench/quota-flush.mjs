@@ -16,9 +16,37 @@ const FLUSHES = 60;
 /** What is compiled on the way has been by then. */
 const WARM_UP_FLUSHES = 10;
 
-/** @returns rows of the table. */
-export async function measureFlush() {
+/**
+ * Measures flushes.
+ * @param databaseUrl a PostgreSQL to measure as well; undefined: SQLite only
+ * @returns rows of the table
+ */
+export async function measureFlush(databaseUrl) {
   console.error('flush of usage and month counts');
+  const rows = await measureSqlite();
+  return databaseUrl === undefined ? rows : [...rows, await measurePostgres(databaseUrl)];
+}
+
+/** Time of a whole flush. PostgreSQL runs on this machine, so its work is part of it. */
+async function measurePostgres(databaseUrl) {
+  const { database, parts } = await openParts(temporaryFolder(), databaseUrl);
+  const pieces = quotaPieces(parts);
+  const subjects = subjectsOf(ACCOUNTS, KEYS_EACH);
+  const times = [];
+  let open = [];
+  for (let flush = 0; flush < WARM_UP_FLUSHES + FLUSHES; flush++) {
+    open = use(pieces, subjects, open);
+    const startedMs = performance.now();
+    await pieces.flush.flush();
+    if (flush >= WARM_UP_FLUSHES) times.push((performance.now() - startedMs) * 1_000);
+  }
+  await database.close();
+  return { what: `${whatOf(subjects)}: PostgreSQL, whole, lowest (median)`, figure: milliseconds(times) };
+}
+
+const whatOf = (subjects) => `flush of ${subjects.length.toLocaleString('en')} keys of ${ACCOUNTS} accounts`;
+
+async function measureSqlite() {
   const { database, parts } = await openParts(temporaryFolder());
   const pieces = quotaPieces(parts);
   const subjects = subjectsOf(ACCOUNTS, KEYS_EACH);
@@ -38,7 +66,7 @@ export async function measureFlush() {
   }
   await checkWritten(database, (WARM_UP_FLUSHES + FLUSHES) * REQUESTS_OF_A_KEY * subjects.length);
   await database.close();
-  const what = `flush of ${subjects.length.toLocaleString('en')} keys of ${ACCOUNTS} accounts`;
+  const what = whatOf(subjects);
   return [
     { what: `${what}: SQLite's thread, lowest (median)`, figure: milliseconds(onWorker) },
     { what: `${what}: main thread, lowest (median)`, figure: milliseconds(onMain) },

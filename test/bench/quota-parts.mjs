@@ -31,8 +31,9 @@ const PAUSE_MS = 100;
 export const late = { decisions: 0 };
 
 /** An embedded database in a folder, as `parts` of `openProcessQuotas` and `openRedisQuotas`. */
-export async function openParts(dataDir) {
-  const database = await openDatabase({ dataDir });
+/** @param databaseUrl PostgreSQL; without it SQLite in `dataDir` */
+export async function openParts(dataDir, databaseUrl) {
+  const database = await openDatabase({ dataDir, ...(databaseUrl && { databaseUrl }) });
   return { database, parts: { db: database.db, kind: database.kind, clock: systemClock, log: LOG } };
 }
 

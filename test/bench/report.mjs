@@ -99,13 +99,13 @@ export function writeResult(result) {
 }
 
 /** Replaces the text between the marks of a benchmark in docs/benchmarks.md. */
-export function replaceInDocs(mark, command, text) {
+export function replaceInDocs(mark, command, text, docs = DOCS) {
   const begin = `<!-- ${mark}: written by \`npm run ${command} -- --write-docs\` -->`;
   const end = `<!-- end of ${mark} -->`;
-  const page = readFileSync(DOCS, 'utf8');
+  const page = readFileSync(docs, 'utf8');
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error('docs/benchmarks.md has lost the marks of its table.');
-  writeFileSync(DOCS, `${page.slice(0, from)}${begin}\n\n${text}\n\n${page.slice(to)}`);
+  if (from < 0 || to < from) throw new Error(`${docs} has lost the marks of its table.`);
+  writeFileSync(docs, `${page.slice(0, from)}${begin}\n\n${text}\n\n${page.slice(to)}`);
 }
 
 /** Rows of single figures as Markdown. @param rows {what, figure, aim} */

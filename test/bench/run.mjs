@@ -9,12 +9,13 @@ import { helpOf, readOptions } from './options.mjs';
 import { cleanUpOnExit, LOAD_CORE, stopAll } from './processes.mjs';
 import { replaceInDocs } from './report.mjs';
 
-/** Modules by name. `mark` names the place in docs/benchmarks.md. `pinned`: measured with the load on a core of its own. */
+/** Modules by name. `mark` names the place in docs/benchmarks.md, or in `page`. `pinned`: measured with the load on a core of its own. */
 const BENCHES = {
   gateways: { command: 'bench', module: './gateways.mjs', mark: 'table', pinned: true },
   loads: { command: 'bench:loads', module: './loads/loads.mjs', pinned: true },
   quotas: { command: 'bench:quotas', module: './quota-decision.mjs', mark: 'quotas' },
   resources: { command: 'bench:resources', module: './resources.mjs', mark: 'resources' },
+  sizing: { command: 'bench:sizing', module: './sizing.mjs', mark: 'sizing', page: 'docs/sizing.md' },
   steps: { command: 'bench:steps', module: './steps.mjs', mark: 'steps' },
   webhooks: { command: 'bench:webhooks', module: './webhooks.mjs', mark: 'webhooks', pinned: true },
 };
@@ -22,7 +23,7 @@ const BENCHES = {
 async function run(name, args) {
   const row = BENCHES[name];
   if (row === undefined) throw new Error(`There is no benchmark ${name}: ${Object.keys(BENCHES).join(', ')}.`);
-  const { command, module, mark, pinned = false } = row;
+  const { command, module, mark, page, pinned = false } = row;
   const bench = await import(module);
   const options = readOptions(bench.options, args);
   if (options.help) return console.log(helpOf(command, bench.options, bench.note));
@@ -32,7 +33,7 @@ async function run(name, args) {
   const text = await bench.measure(options);
   if (text === undefined) return;
   console.log(`\n${text}`);
-  if (options['write-docs']) replaceInDocs(mark, command, text);
+  if (options['write-docs']) replaceInDocs(mark, command, text, page);
 }
 
 cleanUpOnExit();
