@@ -184,7 +184,7 @@ function openTracer(tracing: GatewayFile['tracing'], log: Log, shutdown: Shutdow
   if (tracing === undefined) return undefined;
   const exporter = new SpanExporter(tracing, log.logger);
   shutdown.add('export spans', () => exporter.stop());
-  return new Tracer(tracing.share, exporter);
+  return new Tracer(tracing.share, tracing.followCallers, exporter);
 }
 
 /** Reads the limit of file descriptors. Logs a warning if it is below the maximum number of connections. */

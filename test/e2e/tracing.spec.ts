@@ -21,7 +21,7 @@ beforeAll(async () => {
   backend = await startBackend((request, response) => {
     setTimeout(() => response.writeHead(request.url === '/customers/broken' ? 503 : 200).end('{}'), 20);
   });
-  const tracing = { endpoint: collector.url, share: 0, headers: { 'x-tenant': 'tenant-1' } };
+  const tracing = { endpoint: collector.url, share: 0, followCallers: true, headers: { 'x-tenant': 'tenant-1' } };
   gateway = await startTrailgate({ backend: backend.url, config: { tracing, plans: { one: { key: { minute: 1 } } } } });
   ({ secret } = (await gateway.admin.newKey('unlimited')).key);
 });
@@ -92,6 +92,22 @@ it('exports neither what the caller does not sample nor what its own share leave
   expect(JSON.parse(text)).toMatchObject({ code: 'backend_unavailable', trace_id: request!.traceId });
   const told = backend.requests.at(-1)?.headers['traceparent'];
   expect(told).toBe(`00-${request!.traceId}-${children.at(-1)!.spanId}-00`);
+});
+
+it('lets callers cause no traces unless it follows them', async () => {
+  const config = { tracing: { endpoint: collector.url, share: 0 } };
+  const strict = await startTrailgate({ backend: backend.url, config });
+  const { key } = await strict.admin.newKey('unlimited');
+  const headers = { authorization: `Bearer ${key.secret}`, ...sampled };
+  const path = `${strict.gatewayUrl}/api/v1/customers`;
+  expect((await send(path, { headers })).status).toBe(200);
+  expect(backend.requests.at(-1)?.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-\\w{16}-00$`));
+  expect((await send(`${path}/broken`, { headers })).status).toBe(503);
+  // The export of the failure shows that one of the success would have been here.
+  const [request] = await spansOfRequest();
+  expect(request).toMatchObject({ traceId: TRACE, name: 'GET /customers/{id}', status: ERROR });
+  expect(collector.spans.filter(({ kind }) => kind === SERVER)).toHaveLength(1);
+  await strict.stop();
 });
 
 it('exports a request that was refused, with the step that refused it and without a backend call', async () => {

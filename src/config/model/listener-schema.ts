@@ -122,7 +122,11 @@ export const tracing = z
       .min(0)
       .max(1)
       .default(0.1)
-      .describe('Share of the requests that are traced where no `traceparent` says it. Errors (5xx) always are.'),
+      .describe('Share of the requests that are traced. Errors (5xx) always are.'),
+    followCallers: z
+      .boolean()
+      .default(false)
+      .describe('Whether the sampling flag of a `traceparent` decides. Then every caller can cause traces.'),
     serviceName: z.string().min(1).default('trailgate').describe('`service.name` of the spans.'),
   })
   .optional()

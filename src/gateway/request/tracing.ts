@@ -19,17 +19,22 @@ const RANDOM_VALUES = 2 ** 56;
 
 /** Tracer begins and exports the traces of requests. */
 export class Tracer {
-  /** @param share share of the requests without a sampling decision of their caller that are exported, 0 to 1 */
+  /**
+   * @param share share of the requests that are exported, 0 to 1
+   * @param followsCallers whether the sampling decision of a caller takes the place of the share
+   */
   constructor(
     private readonly share: number,
+    private readonly followsCallers: boolean,
     private readonly exporter: Pick<SpanExporter, 'add'>,
   ) {}
 
-  /** Continues the trace of the caller with its sampling decision, or begins a new one. */
+  /** Continues the trace of the caller, or begins a new one. */
   begin({ message, names }: Pick<Exchange, 'message' | 'names'>): RequestTrace {
     const caller = parseTraceparent(message.headers['traceparent']);
     const traceId = caller?.traceId ?? randomBytes(16).toString('hex');
-    const isSampled = caller === undefined ? this.samples(traceId) : (caller.flags & SAMPLED) === SAMPLED;
+    const decides = caller !== undefined && this.followsCallers;
+    const isSampled = decides ? (caller.flags & SAMPLED) === SAMPLED : this.samples(traceId);
     return new RequestTrace(traceId, caller?.parentId ?? '', spanIdOf(names), isSampled);
   }
 
