@@ -114,7 +114,7 @@ describeWithChromium('the page of AI assistants', () => {
   });
 
   it('makes a key that only reads and ends after 30 days, and puts its secret where it belongs', async () => {
-    await page.getByRole('link', { name: 'Create a key for an assistant' }).click();
+    await page.getByRole('link', { name: 'Create assistant key' }).click();
     expect(await dialog().getByRole('checkbox', { name: 'Read customers' }).isChecked()).toBe(true);
     expect(await dialog().getByRole('checkbox', { name: 'Change customers' }).isChecked()).toBe(false);
     expect(await dialog().getByLabel('30 days').isChecked()).toBe(true);
@@ -181,7 +181,7 @@ describeWithChromium('the page of AI assistants', () => {
         expect({ path, scrollsSideways: content > room }).toEqual({ path, scrollsSideways: false });
       }
     }
-    await page.getByRole('heading', { name: 'Crear una clave para un asistente' }).waitFor();
+    await page.getByRole('heading', { name: 'Crear clave para asistente' }).waitFor();
     expect(browser.faults).toEqual([]);
   });
 
@@ -192,7 +192,7 @@ describeWithChromium('the page of AI assistants', () => {
     await theirs.goto(at('assistants'));
     await theirs.getByText('2 of 2 tools').waitFor();
     expect(await theirs.getByText('Recent calls').count()).toBe(0);
-    expect(await theirs.getByText('Create a key for an assistant').count()).toBe(0);
+    expect(await theirs.getByText('Create assistant key').count()).toBe(0);
     await context.close();
   });
 });
@@ -206,7 +206,7 @@ describeWithChromium('where no operation is a tool', () => {
       const page = await browser.newPage();
       await page.goto(`${panelUrlOf(trailgate)}/${id}/assistants`);
       await page.getByText('No tools for assistants yet').waitFor();
-      expect(await page.getByText('Create a key for an assistant').count()).toBe(0);
+      expect(await page.getByText('Create assistant key').count()).toBe(0);
     } finally {
       await browser.close();
       await trailgate.stop();

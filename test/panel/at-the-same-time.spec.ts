@@ -172,7 +172,7 @@ describeWithChromium('while others use the panel', () => {
     await page.getByRole('link', { name: 'Shop' }).first().waitFor();
     const pages = await page.getByRole('navigation').getByRole('link').allTextContents();
     expect(pages).toEqual(['API keys', 'Usage', 'Webhooks', 'AI assistants', 'Explain', 'Members', 'Account']);
-    expect(await page.getByRole('link', { name: 'Create an API key' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Create API key' }).count()).toBe(0);
     const buttons: Record<string, string[]> = {};
     for (const path of ['api-keys/new', `api-keys/${key.id}`, 'webhooks/new', 'members', 'account', 'usage']) {
       await page.goto(at(path));
@@ -279,7 +279,7 @@ describeWithChromium('while others use the panel', () => {
     await guest.getByRole('button', { name: 'Join', exact: true }).click();
     await guest.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     await guest.getByRole('link', { name: 'Shop' }).first().waitFor();
-    expect(await guest.getByRole('link', { name: 'Create an API key' }).count()).toBe(0);
+    expect(await guest.getByRole('link', { name: 'Create API key' }).count()).toBe(0);
     await owner.reload();
     await owner.getByText('dora@example.com ·').waitFor();
     await eventually('the owner sees who has joined', async () => (await owner.getByText('Dora').count()) > 0);

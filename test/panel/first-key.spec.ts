@@ -86,7 +86,7 @@ describeWithChromium('the first key', () => {
   });
 
   it('is created with two scopes, and what the page shows calls the API', async () => {
-    await page.getByRole('link', { name: 'Create an API key' }).first().click();
+    await page.getByRole('link', { name: 'Create API key' }).first().click();
     await page.getByLabel('Name', { exact: true }).fill('Booking widget');
     for (const scope of ['customers:read', 'customers:write']) await page.locator(`input[value="${scope}"]`).check();
     await page.getByRole('button', { name: 'Create key' }).click();

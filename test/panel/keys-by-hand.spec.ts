@@ -27,7 +27,7 @@ describeWithChromium('a key by hand', () => {
   });
   beforeEach(async () => {
     await page.goto(home);
-    await page.getByRole('link', { name: 'Create an API key' }).first().waitFor();
+    await page.getByRole('link', { name: 'Create API key' }).first().waitFor();
   });
   afterAll(async () => {
     await browser?.close();
@@ -52,7 +52,7 @@ describeWithChromium('a key by hand', () => {
   };
 
   it('is created, copied, given a new secret and revoked with the keyboard alone', async () => {
-    await tabTo('Create an API key');
+    await tabTo('Create API key');
     await press('Enter');
     await page.getByLabel('Name', { exact: true }).waitFor();
     await page.keyboard.type('By keyboard');

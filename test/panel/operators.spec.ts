@@ -66,7 +66,7 @@ describeWithChromium('an operator', () => {
   });
 
   it('makes an account once although the response is lost, suspends it, and opens it as its owners see it', async () => {
-    await page.getByRole('button', { name: 'Create an account' }).click();
+    await page.getByRole('button', { name: 'Create account' }).click();
     const dialog = page.getByRole('dialog', { name: 'New account' });
     await dialog.getByLabel('Name').fill('Éclair Canoes');
     await choose('Plan', 'starter');
@@ -173,7 +173,7 @@ describeWithChromium('an operator', () => {
   it('makes an account and adjusts a month with the keyboard alone', async () => {
     await page.goto(`${panel.site}/platform/accounts`);
     await page.getByText('Showing 50 accounts').waitFor();
-    await pressByKeyboard(page, 'Create an account');
+    await pressByKeyboard(page, 'Create account');
     await page.getByRole('dialog').waitFor();
     await tabTo(page, 'Name');
     await page.keyboard.type('By keyboard');

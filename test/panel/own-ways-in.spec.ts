@@ -275,8 +275,8 @@ describeWithChromium('the ways in of a member', () => {
     running.clock.advance(11 * MINUTE_MS);
     await page.reload();
     await part('Active sessions').getByText('Firefox on Windows').waitFor();
-    await press('Change the password');
-    const dialog = page.getByRole('dialog', { name: 'Change the password' });
+    await press('Change password');
+    const dialog = page.getByRole('dialog', { name: 'Change password' });
     await dialog.getByLabel('New password').fill('aaaaaaaaaaaaaaaaaaaa');
     await dialog.getByLabel('Confirm password').fill('aaaaaaaaaaaaaaaaaaaa');
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -304,8 +304,8 @@ describeWithChromium('the ways in of a member', () => {
   it('send nothing for the next one who signs in: what waited for a confirmation went with whom it was of', async () => {
     running.clock.advance(11 * MINUTE_MS);
     await page.reload();
-    await press('Change the password');
-    const dialog = page.getByRole('dialog', { name: 'Change the password' });
+    await press('Change password');
+    const dialog = page.getByRole('dialog', { name: 'Change password' });
     await dialog.getByLabel('New password').fill(NEW_PASSWORD);
     await dialog.getByLabel('Confirm password').fill(NEW_PASSWORD);
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -410,13 +410,13 @@ describeWithChromium('the ways in of a member', () => {
   it('are asked for on every page while there are none, until a password is set', async () => {
     const own = database.db.updateTable('member').where('email', '=', email);
     await own.set({ password: null }).execute();
-    const banner = page.getByRole('alert').filter({ hasText: 'Set a password or passkey' });
+    const banner = page.getByRole('alert').filter({ hasText: 'Set password or passkey' });
     await page.goto(`http://localhost:${running.port}/${accountId}/usage`);
     await banner.getByRole('link', { name: 'Open your profile' }).click();
     await part('Password').getByText('No password set.').waitFor();
     await banner.waitFor();
-    await press('Set a password');
-    const dialog = page.getByRole('dialog', { name: 'Set a password' });
+    await press('Set password');
+    const dialog = page.getByRole('dialog', { name: 'Set password' });
     await dialog.getByLabel('New password').fill(NEW_PASSWORD);
     await dialog.getByLabel('Confirm password').fill(NEW_PASSWORD);
     await dialog.getByRole('button', { name: 'Save' }).click();

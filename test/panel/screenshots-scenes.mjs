@@ -76,7 +76,7 @@ const SCENES = {
     const wanted = { code: 'confirmation_required', confirm_with: ['password_and_code', 'passkey'] };
     await stub('PUT', '**/admin/v1/me/password', wanted, 403);
     await open('/profile');
-    await press('Change the password');
+    await press('Change password');
     await dialog().getByLabel(t('New password')).fill(PASSWORD);
     await dialog().getByLabel(t('Confirm password')).fill(PASSWORD);
     await pressInDialog('Save');

@@ -37,30 +37,24 @@ const [ofAccount, outside] = readFileSync(join(ROOT, 'src/panel/routes/page-list
   .split('OWN_PAGES')
   .map((text) => Array.from(text.matchAll(/ path: '([\w/-]+)'/g), ([, path]) => path));
 const PAGES = [...ofAccount, ...outside.map((path) => `/${path}`)];
-/** What the docs show of them, by its name there. */
+/** Pictures of docs/panel.md by their name there: every page on a desk in light colors, and these. */
 const DOCS_PICTURES = {
+  ...Object.fromEntries(
+    PAGES.filter((path) => !path.endsWith('/new')).map((path) => {
+      const page = path.replace(/^\//, '').replaceAll('/', '-');
+      return [page.replace('platform-', ''), `${page}-light-desk`];
+    }),
+  ),
   'sign-in': 'sign-in',
   'api-keys': 'readme',
   'new-key': 'api-keys-new-light-desk',
   key: 'key',
   'new-secret': 'new-secret',
-  usage: 'usage-light-desk',
   'usage-dark': 'usage-dark-desk',
   'usage-phone': 'usage-dark-phone',
-  logs: 'logs-light-desk',
   'logs-phone': 'logs-light-phone',
   webhook: 'webhook',
   'webhooks-new': 'webhooks-new-light-desk',
-  assistants: 'assistants-light-desk',
-  explain: 'explain-light-desk',
-  'access-tokens': 'access-tokens-light-desk',
-  members: 'members-light-desk',
-  'audit-log': 'audit-log-light-desk',
-  account: 'account-light-desk',
-  profile: 'profile-light-desk',
-  accounts: 'platform-accounts-light-desk',
-  adjustments: 'platform-adjustments-light-desk',
-  health: 'platform-health-light-desk',
 };
 const WEBP_QUALITY = 0.82;
 const LONGEST_WAIT_MS = 5_000;
@@ -111,8 +105,8 @@ const DIALOGS = [
   [['webhooks', ENDPOINTS[1].url], 'Rotate secret'],
   [['webhooks', ENDPOINTS[1].url], 'End previous secret'],
   [['/profile'], 'Set up'],
-  [['/profile'], 'Change the password'],
-  [['/platform/accounts'], 'Create an account'],
+  [['/profile'], 'Change password'],
+  [['/platform/accounts'], 'Create account'],
   [['/platform/adjustments'], 'Adjust usage'],
 ];
 const REDIRECT = 'http://127.0.0.1:4711/callback';
@@ -235,7 +229,9 @@ function buttonIn(locale, name) {
 async function writeDocsPictures() {
   const page = await browser.newPage();
   mkdirSync(DOCS, { recursive: true });
-  for (const [name, picture] of Object.entries(DOCS_PICTURES)) {
+  const text = readFileSync(join(ROOT, 'docs/panel.md'), 'utf8');
+  const shown = Object.entries(DOCS_PICTURES).filter(([name]) => text.includes(`(panel/${name}.webp)`));
+  for (const [name, picture] of shown) {
     const png = readFileSync(join(FOLDER, `${picture}.png`)).toString('base64');
     const url = await page.evaluate(`(async () => {
       const image = new Image();

@@ -85,7 +85,7 @@ describeWithChromium('the page of webhooks', () => {
     const developers = page.getByRole('group', { name: 'Settings' }).getByRole('group', { name: 'Developers' });
     await developers.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByText('No endpoints yet').waitFor();
-    await page.getByRole('link', { name: 'Add an endpoint' }).first().click();
+    await page.getByRole('link', { name: 'Add endpoint' }).first().click();
     const url = page.getByLabel('URL');
     await url.fill('http://169.254.169.254/latest/meta-data');
     await pressInDialog('Add endpoint');
@@ -215,7 +215,7 @@ describeWithChromium('the page of webhooks', () => {
   it('is added and tested with the keyboard alone', async () => {
     await page.goto(at('webhooks'));
     await page.getByRole('link', { name: `${receiver.url}/new` }).waitFor();
-    await pressByKeyboard(page, 'Add an endpoint');
+    await pressByKeyboard(page, 'Add endpoint');
     await dialog().waitFor();
     await tabTo(page, 'URL');
     await page.keyboard.type(`${receiver.url}/keyboard`);

@@ -185,7 +185,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'createAccount',
     async open(page, at) {
       await goWithin(page, `${at.site}/platform/accounts`);
-      await press(page, 'Create an account');
+      await press(page, 'Create account');
       await dialog(page).getByLabel('Name', { exact: true }).fill('Isar Rafting');
       await choose(page, dialog(page), 'Plan');
     },
@@ -246,7 +246,7 @@ export const FORMS: readonly FormCase[] = [
     operation: 'changePassword',
     async open(page, at) {
       await goWithin(page, `${at.site}/profile`);
-      await press(page, 'Change the password');
+      await press(page, 'Change password');
       await dialog(page).getByLabel('New password').fill(PASSWORD);
       await dialog(page).getByLabel('Confirm password').fill(PASSWORD);
     },
@@ -287,7 +287,7 @@ export const FORMS: readonly FormCase[] = [
       const wanted = { code: 'confirmation_required', confirm_with: ['password'] };
       await page.route('**/admin/v1/me/password', (route) => route.fulfill({ status: 403, json: wanted }));
       await page.goto(`${at.site}/profile`);
-      await press(page, 'Change the password');
+      await press(page, 'Change password');
       await dialog(page).getByLabel('New password').fill(PASSWORD);
       await dialog(page).getByLabel('Confirm password').fill(PASSWORD);
       await inDialog(page, 'Save');

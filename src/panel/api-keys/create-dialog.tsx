@@ -33,7 +33,7 @@ export function CreateDialog({ opened, parameters, onClose }: CreateDialogProps)
     <SecretDialog<Made>
       opened={opened}
       onClose={onClose}
-      title={t`Create an API key`}
+      title={t`Create API key`}
       madeTitle={t`API key created`}
       keepsForm
       form={(onMade) => (

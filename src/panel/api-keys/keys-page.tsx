@@ -39,7 +39,7 @@ export function KeysPage() {
       }
       home={`/${id}/api-keys`}
       mayCreate={may('createApiKey')}
-      does={t`Create an API key`}
+      does={t`Create API key`}
       dialog={(state) => <CreateDialog {...state} parameters={parameters} />}
     >
       {(create) => <Keys create={create} />}

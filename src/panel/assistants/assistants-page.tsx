@@ -34,7 +34,7 @@ export function AssistantsPage() {
       actions={
         mayCreate && (
           <Button component={Link} href={`/${account.id}/assistants/new`} leftSection={<Icon name="plus" />}>
-            <Trans>Create a key for an assistant</Trans>
+            <Trans>Create assistant key</Trans>
           </Button>
         )
       }

@@ -32,7 +32,7 @@ export function KeyDialog(props: KeyDialogProps) {
     <SecretDialog<Made>
       opened={opened}
       onClose={onClose}
-      title={t`Create a key for an assistant`}
+      title={t`Create assistant key`}
       madeTitle={t`API key created`}
       keepsForm
       form={(onMade) => (

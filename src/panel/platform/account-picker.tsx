@@ -27,7 +27,7 @@ export function AccountPicker({ field, value, onChange }: AccountPickerProps) {
     <FormSelect
       field={field}
       label={t`Account`}
-      placeholder={t`Search by name or id`}
+      placeholder={t`Search by name or ID`}
       searchable
       allowDeselect={false}
       required

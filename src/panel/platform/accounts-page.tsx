@@ -22,7 +22,7 @@ export function AccountsPage() {
   const [isMaking, setMaking] = useState(false);
   const create = (
     <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
-      <Trans>Create an account</Trans>
+      <Trans>Create account</Trans>
     </Button>
   );
   return (
@@ -54,7 +54,7 @@ function Accounts() {
           flex={{ base: '1 1 100%', sm: '1 1 220px' }}
           type="search"
           aria-label={t`Search accounts`}
-          placeholder={t`Search by name or id`}
+          placeholder={t`Search by name or ID`}
           leftSection={<Icon name="search" size={16} />}
           maxLength={200}
           value={search}

@@ -127,7 +127,7 @@ function Line({ identity, isLast }: { readonly identity: Identity; readonly isLa
           <Trans>You can't sign in with it anymore. Your other sign-in methods keep working.</Trans>
         ) : (
           <Trans>
-            This is your only sign-in method. Set a password or add a passkey first, or you can't sign in again.
+            This is your only sign-in method. Set password or add a passkey first, or you can't sign in again.
           </Trans>
         )}
       </SureDialog>

@@ -34,7 +34,7 @@ export function Password() {
               setOpen(true);
             }}
           >
-            {has ? t`Change the password` : t`Set a password`}
+            {has ? t`Change password` : t`Set password`}
           </Button>
         }
       >
@@ -46,7 +46,7 @@ export function Password() {
       </Section>
       <Dialog
         opened={isOpen}
-        title={has ? t`Change the password` : t`Set a password`}
+        title={has ? t`Change password` : t`Set password`}
         closeOnClickOutside={false}
         onClose={() => setOpen(false)}
       >

@@ -16,7 +16,7 @@ export function SignInNotice() {
       variant="light"
       mb="lg"
       icon={<Icon name="warn" />}
-      title={t`Set a password or passkey to be able to sign in again`}
+      title={t`Set password or passkey to be able to sign in again`}
     >
       <Group justify="space-between" gap="sm">
         <Text size="sm" flex="1 1 260px">

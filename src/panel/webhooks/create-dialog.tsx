@@ -28,7 +28,7 @@ export function CreateDialog({ opened, onClose }: CreateDialogProps) {
     <SecretDialog<Made>
       opened={opened}
       onClose={onClose}
-      title={t`Add an endpoint`}
+      title={t`Add endpoint`}
       madeTitle={t`Endpoint created`}
       keepsForm
       form={(onMade) => (

@@ -28,7 +28,7 @@ export function WebhooksPage() {
       }
       home={`/${id}/webhooks`}
       mayCreate={may('createWebhookEndpoint')}
-      does={t`Add an endpoint`}
+      does={t`Add endpoint`}
       dialog={(state) => <CreateDialog {...state} />}
     >
       {(create) => (
