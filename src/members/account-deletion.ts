@@ -5,6 +5,7 @@
 import { sql, type Kysely, type RawBuilder, type SqlBool, type Transaction } from 'kysely';
 import { lockAccount } from '../accounts/accounts.js';
 import type { InvalidationBus } from '../keys/api-key.js';
+import { parseStrings } from '../keys/api-key-columns.js';
 import { addEvents, countOwnEvents, type AddedEvents } from '../outbox/outbox.js';
 import type { WorkSignal } from '../outbox/work-signal.js';
 import type { Clock } from '../platform/clock.js';
@@ -110,8 +111,10 @@ export class AccountDeletion {
         errors: [{ pointer: '#/name', detail }],
       });
     }
-    await this.deleteResponses(trx, id, name);
-    await trx.insertInto('account_deletion').values({ account_id: id, begun_at: now }).execute();
+    await this.deleteTexts(trx, id, name);
+    const keys = await trx.selectFrom('api_key').select('id').where('account_id', '=', id).execute();
+    const keyIds = JSON.stringify(keys.map((key) => key.id));
+    await trx.insertInto('account_deletion').values({ account_id: id, begun_at: now, key_ids: keyIds }).execute();
     const times = { updated_at: now, version: row.version + 1 };
     const nameless = {
       status: 'suspended',
@@ -141,8 +144,8 @@ export class AccountDeletion {
     return addEvents(trx, [event], now);
   }
 
-  /** Deletes stored responses of the admin API that contain the account's ID, its name or a member's address. */
-  private async deleteResponses(trx: Transaction<Tables>, id: string, name: string): Promise<void> {
+  /** Deletes stored admin responses and queued notices that contain the account's ID, its name or a member's address. */
+  private async deleteTexts(trx: Transaction<Tables>, id: string, name: string): Promise<void> {
     const members = await trx
       .selectFrom('account_member')
       .innerJoin('member', 'member.id', 'account_member.member_id')
@@ -157,6 +160,10 @@ export class AccountDeletion {
       const same = trx.deleteFrom('idempotent_request').where('api_key_id', '=', row.api_key_id);
       await same.where('key_hash', '=', row.key_hash).execute();
     }
+    for (const mail of await trx.selectFrom('mail').select(['id', 'content']).where('link_id', 'is', null).execute()) {
+      if (!texts.some((each) => mail.content.includes(each))) continue;
+      await trx.deleteFrom('mail').where('id', '=', mail.id).execute();
+    }
   }
 
   /** Deletes everything that is there. Can be repeated, also by several processes at once. */
@@ -165,25 +172,27 @@ export class AccountDeletion {
     const { db, kind } = database;
     const deletion = await db
       .selectFrom('account_deletion')
-      .select('begun_at')
+      .select(['begun_at', 'key_ids'])
       .where('account_id', '=', id)
       .executeTakeFirst();
     if (deletion === undefined) return;
     const isOver = clock.now() - deletion.begun_at >= GRACE_MS;
     await this.eraseMembers(id);
-    await this.eraseKeys(id, isOver);
+    await this.eraseKeys(id, parseStrings(deletion.key_ids ?? '[]'), isOver);
     const own = sql<SqlBool>`account_id = ${id}`;
     for (const table of ACCOUNT_TABLES) await this.deleteRows(table, own);
     if (keepsUsage()) await this.anonymizeUsage(id);
     else await this.deleteRows('usage_daily', own);
     await this.emptyEntries(id);
     await this.eraseDeliveries(id, isOver);
-    if (isOver) await db.deleteFrom('account_deletion').where('account_id', '=', id).execute();
-    // Empties the write-ahead log, which still contains the deleted rows.
-    if (kind === 'sqlite') await sql`pragma wal_checkpoint(truncate)`.execute(db);
+    const isEmptied = kind === 'postgres' || (await emptyWriteAheadLog(db));
+    if (isOver && isEmptied) await db.deleteFrom('account_deletion').where('account_id', '=', id).execute();
   }
 
-  /** Erases members who belong to no other account and are no operators. The others only leave. */
+  /**
+   * Erases members who belong to no other account and are no operators. The others only leave. An account that is being
+   * deleted does not count, so that of two deletions at the same time one erases a member of both.
+   */
   private async eraseMembers(id: string): Promise<void> {
     const { database, forgetting } = this.parts;
     // Someone may have joined as an owner since.
@@ -198,7 +207,7 @@ export class AccountDeletion {
           selectFrom('account_member as other')
             .select('other.account_id')
             .whereRef('other.member_id', '=', 'member.id')
-            .where('other.account_id', '!=', id),
+            .where('other.account_id', 'not in', selectFrom('account_deletion').select('account_id')),
         ).as('is_elsewhere'),
       ])
       .where('account_member.account_id', '=', id)
@@ -210,16 +219,21 @@ export class AccountDeletion {
     }
   }
 
-  /** Deletes the keys and, while there are some or at the end, what Redis has of the account. */
-  private async eraseKeys(id: string, isOver: boolean): Promise<void> {
+  /**
+   * Deletes the keys and what was stored for them, also by requests that were in progress. Searches Redis at the
+   * beginning and at the end.
+   * @param knownIds keys that the account had when its deletion began
+   */
+  private async eraseKeys(id: string, knownIds: readonly string[], isOver: boolean): Promise<void> {
     const { database, redisUrl, log } = this.parts;
     const { db } = database;
-    const keys = await db.selectFrom('api_key').select('id').where('account_id', '=', id).execute();
-    const account = await db.selectFrom('account').select('id').where('id', '=', id).executeTakeFirst();
-    if (redisUrl !== undefined && (account !== undefined || isOver))
-      await deleteAccountInRedis(redisUrl, id, new Set(keys.map((key) => key.id)), log.logger);
+    const rows = await db.selectFrom('api_key').select('id').where('account_id', '=', id).execute();
+    const ids = new Set([...knownIds, ...rows.map((row) => row.id)]);
+    if (redisUrl !== undefined && (rows.length > 0 || isOver))
+      await deleteAccountInRedis(redisUrl, id, ids, log.logger);
+    const keys = [...ids];
     for (let at = 0; at < keys.length; at += ROWS_AT_ONCE) {
-      const some = keys.slice(at, at + ROWS_AT_ONCE).map((key) => key.id);
+      const some = keys.slice(at, at + ROWS_AT_ONCE);
       for (const table of KEY_TABLES) await this.deleteRows(table, sql`api_key_id in (${sql.join(some)})`);
       await this.deleteRows('api_key', sql`id in (${sql.join(some)})`);
     }
@@ -236,17 +250,21 @@ export class AccountDeletion {
         const own = trx.selectFrom('usage_daily').select('day').where('account_id', '=', id);
         const next = await own.limit(1).executeTakeFirst();
         if (next === undefined) return false;
+        const rows = sql`usage_daily where account_id = ${id} and day = ${next.day}`;
+        // One statement in PostgreSQL, where another process can add rows between two. SQLite has no such statement.
+        const isOne = kind === 'postgres';
         await sql`
+          ${isOne ? sql`with gone as (delete from ${rows} returning *)` : sql``}
           insert into usage_daily (account_id, day, api_key_id, operation, period, outcome, requests, cost, updated_at)
           select ${sql.lit(ANONYMOUS)}, day, '', operation, period, outcome,
             cast(sum(requests) as bigint), cast(sum(cost) as bigint), max(updated_at)
-          from usage_daily where account_id = ${id} and day = ${next.day}
+          from ${isOne ? sql`gone` : rows}
           group by day, operation, period, outcome
           on conflict (account_id, day, api_key_id, operation, period, outcome) do update set
             requests = usage_daily.requests + excluded.requests, cost = usage_daily.cost + excluded.cost,
             updated_at = excluded.updated_at
         `.execute(trx);
-        await trx.deleteFrom('usage_daily').where('account_id', '=', id).where('day', '=', next.day).execute();
+        if (!isOne) await sql`delete from ${rows}`.execute(trx);
         return true;
       });
     }
@@ -281,6 +299,12 @@ export class AccountDeletion {
     const some = sql`select ${row} from ${sql.table(table)} where ${where} limit ${ROWS_AT_ONCE}`;
     await inBatches(db, sql`delete from ${sql.table(table)} where ${row} in (${some}) and ${where}`);
   }
+}
+
+/** Empties the write-ahead log of SQLite, which still contains deleted rows. Returns false if a reader was in the way. */
+async function emptyWriteAheadLog(db: Kysely<Tables>): Promise<boolean> {
+  const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
+  return rows[0]?.busy === 0;
 }
 
 /** Repeats a statement that changes at most `ROWS_AT_ONCE` rows or a few more, until it changes fewer. */

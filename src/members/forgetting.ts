@@ -41,17 +41,12 @@ export class Forgetting {
   ) {}
 
   /**
-   * Erases a member. Call it again to finish an interrupted erasure.
+   * Erases a member in one transaction.
    * @returns the credentials that ended, and the resources of the member that stay
    * @throws Problem `resource_not_found`; `last_owner` if an account would lose its last owner
    */
   async forget(id: string, context: ChangeContext): Promise<MemberCredentials> {
     const ended = await this.access.run((access) => this.forgetIn(access, id, context));
-    // Audit entries can exceed one statement, so they are erased in batches after the transaction. Another call
-    // continues.
-    for (const column of ['actor', 'target_id'] as const) {
-      for (let emptied = ENTRIES_AT_ONCE; emptied === ENTRIES_AT_ONCE;) emptied = await this.emptyEntries(column, id);
-    }
     return { ended, ...(await readKept(this.database.db, id)) };
   }
 
@@ -65,6 +60,10 @@ export class Forgetting {
       .$if(kind === 'postgres', (select) => select.forUpdate())
       .executeTakeFirst();
     if (row === undefined) return memberNotFound();
+    // In the same transaction, because nothing leads to the entries afterwards.
+    for (const column of ['actor', 'target_id'] as const) {
+      for (let emptied = ENTRIES_AT_ONCE; emptied === ENTRIES_AT_ONCE;) emptied = await emptyEntries(trx, column, id);
+    }
     if (row.removed_at !== null) return [];
     await this.leaveAccounts(trx, id);
     for (const table of MEMBER_TABLES) await trx.deleteFrom(table).where('member_id', '=', id).execute();
@@ -89,32 +88,31 @@ export class Forgetting {
     const accounts = await owned.where('role', '=', 'owner').orderBy('account_id').execute();
     for (const { account_id: accountId } of accounts) await checkOthersOwn(trx, this.database.kind, accountId, id);
   }
+}
 
-  /** Erases names from one batch of entries by or about the member. Returns the number of entries changed. */
-  private async emptyEntries(column: 'actor' | 'target_id', memberId: string): Promise<number> {
-    const { db } = this.database;
-    if (column === 'actor') {
-      const named = db.selectFrom('audit_entry').select('id').where('actor', '=', memberId);
-      const some = named.where('actor_label', 'is not', null).limit(ENTRIES_AT_ONCE);
-      const emptied = db.updateTable('audit_entry').set({ actor_label: null }).where('id', 'in', some);
-      return Number((await emptied.executeTakeFirst()).numUpdatedRows);
-    }
-    const telling = db.selectFrom('audit_entry').select(['id', 'before', 'after']).where('target_id', '=', memberId);
-    const rows = await telling
-      .where('target_type', '=', 'member')
-      .where(({ or, eb }) =>
-        or(
-          PERSONAL_FIELDS.flatMap((field) => [
-            eb('before', 'like', `%"${field}":"%`),
-            eb('after', 'like', `%"${field}":"%`),
-          ]),
-        ),
-      )
-      .limit(ENTRIES_AT_ONCE)
-      .execute();
-    for (const entry of rows) await emptyEntry(db, entry);
-    return rows.length;
+/** Erases names from one batch of entries by or about the member. Returns the number of entries changed. */
+async function emptyEntries(db: Kysely<Tables>, column: 'actor' | 'target_id', memberId: string): Promise<number> {
+  if (column === 'actor') {
+    const named = db.selectFrom('audit_entry').select('id').where('actor', '=', memberId);
+    const some = named.where('actor_label', 'is not', null).limit(ENTRIES_AT_ONCE);
+    const emptied = db.updateTable('audit_entry').set({ actor_label: null }).where('id', 'in', some);
+    return Number((await emptied.executeTakeFirst()).numUpdatedRows);
   }
+  const telling = db.selectFrom('audit_entry').select(['id', 'before', 'after']).where('target_id', '=', memberId);
+  const rows = await telling
+    .where('target_type', '=', 'member')
+    .where(({ or, eb }) =>
+      or(
+        PERSONAL_FIELDS.flatMap((field) => [
+          eb('before', 'like', `%"${field}":"%`),
+          eb('after', 'like', `%"${field}":"%`),
+        ]),
+      ),
+    )
+    .limit(ENTRIES_AT_ONCE)
+    .execute();
+  for (const entry of rows) await emptyEntry(db, entry);
+  return rows.length;
 }
 
 /**

@@ -4,6 +4,7 @@ import { compileDataSchema } from '../../src/config/data-schema.js';
 import { OWN_EVENTS } from '../../src/outbox/own-events.js';
 import type { DatabaseHandle } from '../../src/stores/database/connect.js';
 import type { Tables } from '../../src/stores/database/schema.js';
+import { addNotice } from '../../src/mail/mail-outbox.js';
 import { RequestLogWriter } from '../../src/request-logs/request-log-writer.js';
 import { ADMIN_TOKEN, startAdmin, type RunningAdmin } from '../support/admin-application.js';
 import { testDatabase } from '../support/database.js';
@@ -189,5 +190,46 @@ describeOnDatabases('an account that is deleted', (kind) => {
     await new RequestLogWriter(database.db, kind).write([late]);
     await running.rooms.accountDeletion.continueAll();
     expect(await stored()).not.toMatch(PERSONAL);
+  });
+
+  it('loses the stored response of a request that was in progress when its keys were deleted', async () => {
+    const { id, keyId } = await account();
+    expect((await remove(id, `${NAME} and Sons`)).status).toBe(204);
+    const claim = { fingerprint: 'f', owner: 'o', leased_until: 0, status: 201, body_hash: '', code: '', fields: '' };
+    const body = Buffer.from('Zenobia').toString('base64');
+    const late = { ...claim, api_key_id: keyId, key_hash: 'late', body, expires_at: running.clock.now() + HOUR_MS };
+    await database.db.insertInto('idempotent_request').values(late).execute();
+    expect(await stored()).toMatch(PERSONAL);
+    await running.rooms.accountDeletion.continueAll();
+    expect(await stored()).not.toMatch(PERSONAL);
+  });
+
+  it('and another one at the same time erase a member of both', async () => {
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const names = [`Palmyra ${attempt}`, `Tadmor ${attempt}`];
+      const ids = await Promise.all(
+        names.map(async (name) => (await running.admin.createAccount({ plan: 'starter', name })).id),
+      );
+      const roles = Object.fromEntries(ids.map((id) => [id, 'owner' as const]));
+      const member = await newMember(database, { email: `zenobia${attempt}@tadmor.example`, roles });
+      const answers = await Promise.all(ids.map((id, at) => remove(id, names[at]!)));
+      expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+      const row = database.db.selectFrom('member').select('removed_at').where('id', '=', member);
+      expect((await row.executeTakeFirst())?.removed_at).toEqual(expect.any(Number));
+    }
+    expect(await stored()).not.toMatch(PERSONAL);
+  });
+
+  it('loses queued mail that names it, also to members who stay elsewhere', async () => {
+    const { id, both } = await account();
+    const to = { name: 'Both', address: 'both@example.com' };
+    const names = { accountId: id, accountName: NAME, endpointId: 'whe_1', host: 'h' };
+    const content = { kind: 'webhook_disabled', ...names, reason: 'gone' } as const;
+    await addNotice(database.db, { to, locale: 'en', content }, running.clock.now());
+    expect((await remove(id, `${NAME} and Sons`)).status).toBe(204);
+    const notices = database.db.selectFrom('mail').select('id').where('to_address', '=', to.address);
+    expect(await notices.execute()).toEqual([]);
+    const member = database.db.selectFrom('member').select('removed_at').where('id', '=', both);
+    expect((await member.executeTakeFirst())?.removed_at).toBeNull();
   });
 });

@@ -5,6 +5,7 @@ import { accountDeletions } from './migrations/account-deletions-migration.js';
 import { accountSearch } from './migrations/account-search-migration.js';
 import { auditCreations } from './migrations/audit-creations-migration.js';
 import { credentialCreators } from './migrations/credential-creators-migration.js';
+import { deletedKeys } from './migrations/deleted-keys-migration.js';
 import { externalIds } from './migrations/external-ids-migration.js';
 import { failedDeliveries } from './migrations/failed-deliveries-migration.js';
 import { foreignSecrets } from './migrations/foreign-secrets-migration.js';
@@ -309,4 +310,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0031_external_ids': externalIds,
   '0032_foreign_secrets': foreignSecrets,
   '0033_account_deletions': accountDeletions,
+  '0034_deleted_keys': deletedKeys,
 };

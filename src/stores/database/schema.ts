@@ -36,6 +36,8 @@ export interface AccountTable {
 export interface AccountDeletionTable {
   account_id: string;
   begun_at: number;
+  /** JSON list of the keys that the account had. */
+  key_ids: string | null;
 }
 
 export interface ApiKeyTable {
