@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS = [
   'api_key.revoked',
   'api_key.rotated',
   'api_key.updated',
+  'installation.exported',
   'invitation.created',
   'invitation.resent',
   'invitation.revoked',

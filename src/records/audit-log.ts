@@ -48,6 +48,7 @@ export const TARGET_TYPES = [
   'portal_session',
   'webhook_endpoint',
   'webhook_delivery',
+  'installation',
 ] as const;
 
 export interface AuditedChange {

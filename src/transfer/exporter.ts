@@ -1,6 +1,7 @@
 /** Exports the records of the installation, type by type and page by page, as `Importer` reads them. */
 import { settingsOf, shownSettingsOf } from '../accounts/api-key-fields.js';
 import { timestamp } from '../accounts/api-key-rows.js';
+import { recordChange, type ChangeContext } from '../records/audit-log.js';
 import { parseMetadata } from '../records/external-fields.js';
 import { decodeJsonCursor, encodeCursor, invalidCursor, type Page } from '../stores/database/cursor.js';
 import type { DatabaseHandle } from '../stores/database/connect.js';
@@ -37,9 +38,13 @@ export class Exporter {
     private readonly clock: { now(): number },
   ) {}
 
-  /** Returns a page of records of a type, by their IDs. Rejects with `invalid_cursor`. */
-  async page(type: RecordType, cursor: string | undefined): Promise<Page<ExportedRecord>> {
+  /**
+   * Returns a page of records of a type, by their IDs. The first page is in the audit log. Rejects with
+   * `invalid_cursor`.
+   */
+  async page(type: RecordType, cursor: string | undefined, context: ChangeContext): Promise<Page<ExportedRecord>> {
     const list = `export:${type}`;
+    if (cursor === undefined) await this.record(type, context);
     const after = cursor === undefined ? ['', '', ''] : positionOf(list, cursor);
     const rows = await READERS[type](this.database, after, this.clock.now());
     const last = rows.length === ROWS_PER_PAGE ? rows.at(-1) : undefined;
@@ -47,6 +52,15 @@ export class Exporter {
       data: rows.map(({ record }) => ({ type, ...record })),
       nextCursor: last === undefined ? null : encodeCursor(list, JSON.stringify(last.position)),
     };
+  }
+
+  private async record(type: RecordType, context: ChangeContext): Promise<void> {
+    const change = { accountId: null, action: 'installation.exported', targetType: 'installation' } as const;
+    await this.database.db
+      .transaction()
+      .execute((trx) =>
+        recordChange(trx, context, { ...change, targetId: type, before: null, after: null }, this.clock.now()),
+      );
   }
 }
 

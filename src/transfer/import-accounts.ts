@@ -65,16 +65,27 @@ export async function importAccounts(batch: ImportBatch, lines: readonly ImportL
       return batch.isUpdated(before.id) ? update(before, fields) : 'skipped';
     });
   }
-  const rows = [...made.values()].map((row) => ({ ...row, search: searchText(row.name) }));
-  await insertRows(batch.trx, batch.kind, 'account', rows);
+  await freeExternalIds(batch, 'account', [...changed.keys()]);
   for (const row of changed.values()) {
     const columns = { ...row, search: searchText(row.name) };
     await batch.trx.updateTable('account').set(columns).where('id', '=', row.id).execute();
     batch.accountIds.add(row.id);
   }
+  const rows = [...made.values()].map((row) => ({ ...row, search: searchText(row.name) }));
+  await insertRows(batch.trx, batch.kind, 'account', rows);
   for (const row of made.values()) {
     batch.changes.push({ ...target(row), action: 'account.created', before: null, after: auditedAccount(row) });
   }
+}
+
+/** Frees the external IDs of rows that will be written, so that any of them can take that of another. */
+export async function freeExternalIds(
+  { trx, kind }: ImportBatch,
+  table: 'account' | 'api_key',
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  await trx.updateTable(table).set({ external_id: null }).where('id', 'in', textList(kind, ids)).execute();
 }
 
 /** AccountRows finds the accounts that lines name. */

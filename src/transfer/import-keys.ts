@@ -5,7 +5,7 @@ import { hashSecret, hintOf, isOwnFormat } from '../keys/api-key-format.js';
 import { changedFields } from '../records/audit-log.js';
 import { insertRows, textList } from '../stores/database/json-rows.js';
 import type { ApiKeySecretTable, ApiKeyTable } from '../stores/database/schema.js';
-import { AccountRows, textsOf } from './import-accounts.js';
+import { AccountRows, freeExternalIds, textsOf } from './import-accounts.js';
 import { LineError, parseLine, type ImportBatch, type ImportLine, type Outcome } from './import-batch.js';
 import { changedKeyLine, newKeyLine, type ChangedKeyLine, type NewKeyLine } from './import-fields.js';
 
@@ -131,8 +131,9 @@ export async function importKeys(batch: ImportBatch, lines: readonly ImportLine[
       return batch.isUpdated(before.id) ? update(before, fields) : 'skipped';
     });
   }
-  await insertRows(trx, kind, 'api_key', [...made.values()]);
+  await freeExternalIds(batch, 'api_key', [...changed.keys()]);
   for (const row of changed.values()) await trx.updateTable('api_key').set(row).where('id', '=', row.id).execute();
+  await insertRows(trx, kind, 'api_key', [...made.values()]);
   if (replaced.size > 0) {
     const of = trx.updateTable('api_key_secret').where('api_key_id', 'in', textList(kind, [...replaced]));
     const isInForce = of.where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]));

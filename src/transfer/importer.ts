@@ -40,9 +40,15 @@ export class Importer {
     options: ImportOptions,
     context: ChangeContext,
   ): Promise<readonly Outcome[]> {
+    const { database, counters, clock } = this.deps;
+    const live = options.isDryRun ? undefined : counters;
+    const isUpdate = options.onConflict === 'update';
+    const monthLines = linesByType(lines).get('month_count') ?? [];
+    // Once for all attempts: a second one would find the counts set already, and record no difference.
+    const months = await setLiveCounts(database, live, monthLines, isUpdate, clock.now());
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.attempt(lines, options, context);
+        return await this.attempt(lines, months, options, context);
       } catch (error) {
         if (attempt === MOST_ATTEMPTS || !isUniqueViolation(error)) throw error;
       }
@@ -51,22 +57,17 @@ export class Importer {
 
   private async attempt(
     lines: readonly ImportLine['fields'][],
+    months: MonthCounts,
     { onConflict, isDryRun }: ImportOptions,
     context: ChangeContext,
   ): Promise<readonly Outcome[]> {
-    const { database, catalogue, clock, bus, counters, webhookSecrets } = this.deps;
+    const { database, catalogue, clock, bus, webhookSecrets } = this.deps;
     const now = clock.now();
-    const byType = Map.groupBy(
-      lines.map((fields, index): ImportLine => ({ index, fields })),
-      ({ fields }) => fields['type'],
-    );
-    const linesOf = (type: RecordType): readonly ImportLine[] => byType.get(type) ?? [];
-    const live = isDryRun ? undefined : counters;
-    const months = await setLiveCounts(database, live, linesOf('month_count'), onConflict === 'update', now);
+    const byType = linesByType(lines);
     let batch: ImportBatch | undefined;
     const transaction = database.db.transaction().execute(async (trx) => {
       batch = new ImportBatch(trx, database.kind, catalogue, onConflict, now);
-      for (const type of RECORD_TYPES) await importLines(batch, type, linesOf(type), months, webhookSecrets);
+      for (const type of RECORD_TYPES) await importLines(batch, type, byType.get(type) ?? [], months, webhookSecrets);
       lines.forEach(({ type }, index) => {
         if ((RECORD_TYPES as readonly unknown[]).includes(type)) return;
         batch!.outcomes[index] = new LineError(`type: must be one of ${RECORD_TYPES.join(', ')}`);
@@ -81,6 +82,13 @@ export class Importer {
     if (!isDryRun) await Promise.all([...accountIds].map((accountId) => bus.publish({ type: 'account', accountId })));
     return outcomes;
   }
+}
+
+function linesByType(lines: readonly ImportLine['fields'][]): ReadonlyMap<unknown, readonly ImportLine[]> {
+  return Map.groupBy(
+    lines.map((fields, index): ImportLine => ({ index, fields })),
+    ({ fields }) => fields['type'],
+  );
 }
 
 function importLines(

@@ -190,6 +190,14 @@ describeWithPostgres('a move', () => {
     expect(rows.map(({ cost }) => cost)).toEqual([served + 5 + servedThere]);
   });
 
+  it('is in the audit log, once for each type of record', async () => {
+    const running = await (await install('SQLite')).start();
+    await exportOf(running, '--type', 'account', 'api_key');
+    const { data } = await running.admin.auditLog('');
+    const exported = data.filter(({ action }) => action === 'installation.exported');
+    expect(exported.map(({ target }) => (target as { id: string }).id).toSorted()).toEqual(['account', 'api_key']);
+  });
+
   it('is killed at ten random moments and repeated: nothing is lost, and nothing is doubled', async () => {
     const sqlite = await install('SQLite');
     const first = await sqlite.start();

@@ -131,6 +131,61 @@ describeOnDatabases('an import', (kind) => {
     expect(await statusOf(secret)).toBe('401 invalid_api_key');
   });
 
+  it('a dry run of an export finds what earlier batches have, also for keys, counts and members', async () => {
+    const { account, key } = await running.admin.newKey('starter');
+    const accounts = [{ account_id: account.id, role: 'owner' }];
+    await run([{ type: 'member', name: 'Enid', email: `enid-${kind}@example.com`, accounts }]);
+    const adjustment = { type: 'grant', amount: 5, window: 'month', reason: 'test' };
+    await running.admin.call('POST', `/accounts/${account.id}/quota-adjustments`, adjustment);
+    await statusOf(key.secret);
+    const { stdout } = await runTrailgate(['export'], { env: clientEnvOf(running) });
+    const lines = stdout.trim().split('\n');
+    const fresh = await startTrailgate();
+    const result = await importInto(fresh, linesFile(lines), ['--dry-run', '--json']);
+    expect(result).toMatchObject({ stderr: '', code: 0 });
+    expect(JSON.parse(result.stdout)).toMatchObject({ failed: 0, imported: lines.length - 1 });
+    const { data } = await fresh.admin.call<{ data: object[] }>('GET', '/accounts');
+    expect(data).toEqual([]);
+    await fresh.stop();
+  });
+
+  it('hands an external_id over from one account, and from one key, to another in the same file', async () => {
+    const account = { type: 'account', name: 'x', plan: 'starter' };
+    await run([
+      { ...account, external_id: 'from' },
+      {
+        type: 'api_key',
+        account_external_id: 'from',
+        external_id: 'k',
+        name: 'k',
+        scopes,
+        secret: 'handed-over-secret-1',
+      },
+    ]);
+    const id = await accountIdOf('from');
+    const [key] = (await running.admin.listKeys(id)).data;
+    const changes = [
+      { ...account, id, external_id: 'free' },
+      { ...account, external_id: 'from', name: 'new' },
+      { type: 'api_key', account_id: id, id: key!.id, external_id: 'l' },
+      { type: 'api_key', account_id: id, external_id: 'k', name: 'n', scopes, secret: 'handed-over-secret-2' },
+    ];
+    expect(await run(changes, '--on-conflict', 'update')).toEqual(done('imported 2, updated 2, skipped 0, failed 0'));
+    expect(await accountIdOf('free')).toBe(id);
+    expect(await accountIdOf('from')).not.toBe(id);
+    expect([await statusOf('handed-over-secret-1'), await statusOf('handed-over-secret-2')]).toEqual([200, 200]);
+  });
+
+  it('reports a line that is too long, whatever its length, and imports the others', async () => {
+    const account = (externalId: string) => ({ type: 'account', external_id: externalId, name: 'x', plan: 'starter' });
+    const long = [300_000, 3_000_000].map((length) => ({ ...account('long'), note: 'y'.repeat(length) }));
+    expect(await run([account('short-1'), ...long, account('short-2')])).toEqual({
+      summary: 'imported 2, updated 0, skipped 0, failed 2',
+      problems: ['FILE:2 is longer than 256 KiB', 'FILE:3 is longer than 256 KiB'],
+      code: 1,
+    });
+  });
+
   it('--on-conflict skips, updates or fails what exists; an update takes effect at once', async () => {
     const [first, second] = ['conflict-first-0123456789', 'conflict-second-0123456789'];
     const account = { type: 'account', external_id: 'crm-7', name: 'Before', plan: 'starter' };

@@ -37,7 +37,7 @@ export class PermissionGuard implements CanActivate {
       if (permission.about === 'installation') throw forbidden('Only operators may do this.', ['operator']);
       await this.checkAccount(context, principal, permission, isRead(operation));
     }
-    if (request.method === 'GET') return true;
+    if (isRead(operation) && permission.confirm === 'never') return true;
     const unconfirmed = await this.confirmed.refusal(principal);
     if (permission.confirm === 'always' && unconfirmed !== null) throw unconfirmed;
     setAuthorizer(request, principal, unconfirmed);

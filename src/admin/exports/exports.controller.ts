@@ -2,8 +2,10 @@
 import { Controller, Query } from '@nestjs/common';
 import { z } from 'zod';
 import { Exporter } from '../../transfer/exporter.js';
+import type { ChangeContext } from '../../records/audit-log.js';
 import { RECORD_TYPES } from '../../transfer/record-types.js';
 import { Operation } from '../openapi/operation-decorator.js';
+import { ChangedBy } from '../request/change-context.js';
 import { cursorParameter, type ListBody } from '../request/list.js';
 
 const LONGEST_CURSOR = 500;
@@ -34,8 +36,9 @@ export class ExportsController {
   @Operation('exportRecords', exportListSchema)
   async page(
     @Query({ schema: exportQuerySchema }) { type, cursor }: z.output<typeof exportQuerySchema>,
+    @ChangedBy() context: ChangeContext,
   ): Promise<ListBody<Readonly<Record<string, unknown>>>> {
-    const { data, nextCursor } = await this.exporter.page(type, cursor);
+    const { data, nextCursor } = await this.exporter.page(type, cursor, context);
     return { data, has_more: nextCursor !== null, next_cursor: nextCursor };
   }
 }

@@ -42,7 +42,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
   `,
   installation: `
     createAccount endPortalSessions listMembers getMember
-    listMemberSessions endMemberSessions listTargets listAllQuotaAdjustments exportRecords getHealth getDeprecatedCalls
+    listMemberSessions endMemberSessions listTargets listAllQuotaAdjustments getHealth getDeprecatedCalls
   `,
   'account owner admin token portal within always': `
     createApiKey rotateApiKey
@@ -82,7 +82,7 @@ const WRITTEN_TWICE: Readonly<Record<string, string>> = {
     removeAccountMember getAccountMemberImpact listInvitations revokeInvitation listAccountTokens revokeAccountToken
   `,
   'installation always': `
-    createQuotaAdjustment importRecords createPortalSession createMember createPasswordResetLink removeSecondFactor forgetMember
+    createQuotaAdjustment importRecords exportRecords createPortalSession createMember createPasswordResetLink removeSecondFactor forgetMember
     deleteAccount
   `,
   'installation when_widening': `

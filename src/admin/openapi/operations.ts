@@ -214,7 +214,7 @@ export const OPERATIONS = {
     importRecords: post('/imports', give, 'Import accounts, keys and other records; repeating it changes nothing', {
       problems: ['quota_unavailable'],
     }),
-    exportRecords: get('/export', operate, 'Export accounts, keys and other records, without secrets', {
+    exportRecords: get('/export', give, 'Export accounts, keys and other records, without secrets', {
       problems: ['invalid_cursor'],
     }),
   }),

@@ -2454,7 +2454,7 @@ export interface components {
             action: string;
             target: {
                 /** @enum {string} */
-                type: "account" | "api_key" | "quota_adjustment" | "account_token" | "member" | "session" | "invitation" | "portal_session" | "webhook_endpoint" | "webhook_delivery";
+                type: "account" | "api_key" | "quota_adjustment" | "account_token" | "member" | "session" | "invitation" | "portal_session" | "webhook_endpoint" | "webhook_delivery" | "installation";
                 id: string;
                 /** @description Current name; null without one. */
                 name: string | null;
@@ -7357,6 +7357,19 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `confirmation_required`: Show first that it is you. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     [name: string]: unknown;
                 };
                 content: {

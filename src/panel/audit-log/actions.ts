@@ -37,6 +37,7 @@ export function useActionWords(): (action: string) => string {
     'member.passkey_added': t`Passkey added`,
     'member.passkey_removed': t`Passkey removed`,
     'member.passkey_renamed': t`Passkey renamed`,
+    'installation.exported': t`Records exported`,
     'invitation.created': t`Invitation sent`,
     'invitation.resent': t`Invitation resent`,
     'invitation.revoked': t`Invitation revoked`,

@@ -9,6 +9,9 @@ import { clientAction, type CommonOptions, type Terminal } from './terminal.js';
 const LINES_PER_BATCH = 100;
 /** Below the limit of the admin API. */
 const MOST_BATCH_BYTES = 512 * 1_024;
+/** Longest line. Records are far shorter. */
+const MOST_LINE_BYTES = 256 * 1_024;
+const TOO_LONG = Symbol('a line that is too long');
 /** Field of the first line of an export that has the version of its format. */
 const FORMAT = 'trailgate_export';
 const FORMAT_VERSION = 1;
@@ -54,8 +57,8 @@ class ImportRun {
   readonly counts = { imported: 0, updated: 0, skipped: 0, failed: 0 };
   private batch: Line[] = [];
   private batchBytes = 0;
-  /** Accounts of earlier batches, which a dry run does not keep. Sent again with the batches that name them. */
-  private readonly accounts = new Map<string, Fields>();
+  /** Accounts and keys of earlier batches, which a dry run does not keep. Sent again with the batches that name them. */
+  private readonly earlier = new Map<string, Fields>();
 
   constructor(
     private readonly client: AdminClient,
@@ -69,32 +72,41 @@ class ImportRun {
     let number = 0;
     for await (const text of linesOf(this.file)) {
       number += 1;
-      if (text.trim() === '') continue;
+      if (text === TOO_LONG) this.fail(number, `is longer than ${MOST_LINE_BYTES / 1_024} KiB`);
+      if (text === TOO_LONG || text.trim() === '') continue;
       const record = parsed(text);
       if (record === undefined) this.fail(number, 'is no JSON object');
       else if (FORMAT in record) checkFormat(record);
       else await this.add({ number, record }, Buffer.byteLength(text));
     }
-    await this.send();
+    await this.send(this.takeBatch());
   }
 
   private async add(line: Line, bytes: number): Promise<void> {
-    if (this.batch.length === LINES_PER_BATCH || this.batchBytes + bytes > MOST_BATCH_BYTES) await this.send();
+    const isFull = this.batch.length === LINES_PER_BATCH || this.batchBytes + bytes > MOST_BATCH_BYTES;
+    if (isFull) await this.send(this.takeBatch());
     this.batch.push(line);
     this.batchBytes += bytes;
   }
 
-  private async send(): Promise<void> {
+  private takeBatch(): readonly Line[] {
     const { batch } = this;
-    if (batch.length === 0) return;
     this.batch = [];
     this.batchBytes = 0;
-    const repeated = this.options.dryRun === true ? this.accountsOf(batch) : [];
-    const body = {
-      records: [...repeated, ...batch.map(({ record }) => record)],
-      on_conflict: this.options.onConflict,
-      dry_run: this.options.dryRun === true,
-    };
+    return batch;
+  }
+
+  private async send(batch: readonly Line[]): Promise<void> {
+    if (batch.length === 0) return;
+    const isDryRun = this.options.dryRun === true;
+    const repeated = isDryRun ? this.recordsBefore(batch) : [];
+    const records = [...repeated, ...batch.map(({ record }) => record)];
+    if (repeated.length > 0 && batch.length > 1 && JSON.stringify(records).length > MOST_BATCH_BYTES) {
+      const half = Math.ceil(batch.length / 2);
+      await this.send(batch.slice(0, half));
+      return this.send(batch.slice(half));
+    }
+    const body = { records, on_conflict: this.options.onConflict, dry_run: isDryRun };
     const result = await this.client.call('importRecords', [], { body }).catch((error: unknown) => {
       if (!(error instanceof CommandError)) throw error;
       const [first] = batch;
@@ -104,22 +116,34 @@ class ImportRun {
       if (outcome === 'failed') this.fail(batch[index]?.number ?? 0, reason ?? '');
       else this.counts[outcome] += 1;
     });
+    if (isDryRun) for (const { record } of batch) this.remember(record);
   }
 
-  /** Returns the accounts of earlier batches that this one names. */
-  private accountsOf(batch: readonly Line[]): Fields[] {
-    for (const { record } of batch) {
-      if (record['type'] !== 'account') continue;
-      this.accounts.set(`id ${String(record['id'])}`, record);
-      this.accounts.set(`external ${String(record['external_id'])}`, record);
+  private remember(record: Fields): void {
+    if (record['type'] !== 'account' && record['type'] !== 'api_key') return;
+    for (const name of ['id', 'external_id']) {
+      const value = record[name];
+      // External IDs of keys are unique within their account only, and no other record refers to them.
+      if (typeof value === 'string' && (record['type'] === 'account' || name === 'id')) this.earlier.set(value, record);
     }
-    const isHere = new Set(batch.map(({ record }) => record));
-    const named = batch.flatMap(({ record: { account_id: id, account_external_id: externalId } }) => {
-      const name = id === undefined ? `external ${String(externalId)}` : `id ${String(id)}`;
-      const account = this.accounts.get(name);
-      return account === undefined ? [] : [account];
-    });
-    return [...new Set(named)].filter((record) => !isHere.has(record));
+  }
+
+  /** Returns the accounts and keys of earlier batches that this one refers to, accounts first. */
+  private recordsBefore(batch: readonly Line[]): readonly Fields[] {
+    const found = new Set<Fields>();
+    const add = (value: unknown): void => {
+      const record = typeof value === 'string' ? this.earlier.get(value) : undefined;
+      if (record === undefined || found.has(record)) return;
+      addReferences(record);
+      found.add(record);
+    };
+    const addReferences = (record: Fields): void => {
+      for (const field of ['account_id', 'account_external_id', 'api_key_id']) add(record[field]);
+      const { accounts } = record;
+      if (Array.isArray(accounts)) for (const { account_id: id } of accounts as readonly Fields[]) add(id);
+    };
+    for (const { record } of batch) addReferences(record);
+    return [...found];
   }
 
   private fail(number: number, reason: string): void {
@@ -128,18 +152,27 @@ class ImportRun {
   }
 }
 
-/** Reads lines. Rejects with `CommandError` if the file cannot be read. */
-async function* linesOf(file: string): AsyncGenerator<string> {
+/** Reads lines; `TOO_LONG` for one that does not fit a batch. Rejects with `CommandError` if the file cannot be read. */
+async function* linesOf(file: string): AsyncGenerator<string | typeof TOO_LONG> {
   const input = file === '-' ? process.stdin : createReadStream(file);
   try {
     let rest = '';
+    let isTooLong = false;
     // Not by `readline`, which also splits at U+2028 and U+2029.
     for await (const chunk of input.setEncoding('utf8')) {
       const lines = (rest + String(chunk)).split('\n');
       rest = lines.pop() ?? '';
-      yield* lines;
+      for (const line of lines) {
+        yield isTooLong || Buffer.byteLength(line) > MOST_LINE_BYTES ? TOO_LONG : line;
+        isTooLong = false;
+      }
+      // The rest of a line that is too long is read and dropped.
+      if (rest.length <= MOST_LINE_BYTES) continue;
+      isTooLong = true;
+      rest = '';
     }
-    if (rest !== '') yield rest;
+    if (isTooLong) yield TOO_LONG;
+    else if (rest !== '') yield rest;
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
   }
